@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.schema import MARKS, load_schema, resolve
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ _SUBRESOURCES: Final[dict[str, Node]] = {
 }
 
 
-def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None, line: Line = USUAL) -> Node:
+def build(
+    kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None, line: Line = INSTALLED
+) -> Node:
     """Returns the CustomResourceDefinition of a kind as a new dict, with every embedded Kubernetes type written out.
 
     `conversion` becomes `spec.conversion` as it is; without it the API server only changes the apiVersion. `versions` keeps some of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
 _KEEP: Final = ("helm.sh/resource-policy", "keep")
 
 
-def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line = USUAL) -> Node:
+def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line = INSTALLED) -> Node:
     """Returns the CustomResourceDefinition of a kind to be applied; `generator` is who wrote it, with its version.
 
     Only a kind of several versions gets the conversion stanza: the API server would ask for nothing else.

@@ -15,10 +15,10 @@ class Line(StrEnum):
     V1_5 = "1.5"
 
 
-# lines that are not served whole yet: what judges by them says so
-UNFINISHED: Final = frozenset({Line.V1_5})
-# the line where nothing tells which one it is
-USUAL: Final = Line.V1_2
+# the line of definitions and of what serves them, where the configuration says no operator.version
+INSTALLED: Final = Line.V1_2
+# the line where nothing tells which one it is: that of the operator that most clusters run
+USUAL: Final = Line.V1_5
 _NUMBERS: Final = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?![0-9])")
 
 

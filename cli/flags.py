@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import UNFINISHED, USUAL, Line
+from dynamo_webhooks.api.line import USUAL, Line
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +59,7 @@ def line(parser: argparse.ArgumentParser, text: str) -> None:
 
 def facts(parser: argparse.ArgumentParser) -> None:
     """Adds `--line`, `--facts` and `--set-fact`."""
-    line(parser, f"line of the operator (default: what the facts say, else {USUAL}); {', '.join(UNFINISHED)} is not complete yet")
+    line(parser, f"line of the operator (default: what the facts say, else {USUAL})")
     parser.add_argument("--facts", metavar="FILE", help="facts about the cluster and the operator, YAML")
     parser.add_argument(
         "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; overrides the file; repeatable"

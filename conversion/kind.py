@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.conversion.lens.protocol import Fields
 from dynamo_webhooks.conversion.lens.struct import Struct
 
@@ -50,7 +50,7 @@ class Kind(NamedTuple):
     form: Callable[[Fields, bool], Form | None] | None = None
     # whether objects have a remainder, even an empty one, in the version in which they weren't written first
     marked: bool = False
-    line: Line = Line.V1_2  # of the definitions that the other version is written for
+    line: Line = INSTALLED  # of the definitions that the other version is written for
 
 
 def remainders(short: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.kind import Kind
@@ -25,7 +25,7 @@ _PLACES: Final = MappingProxyType(
 
 
 @cache
-def kind_of(name: str, line: Line = Line.V1_2) -> Kind:
+def kind_of(name: str, line: Line = INSTALLED) -> Kind:
     """The declaration of a kind for the definitions of a line. Raises KeyError for one with a single version, or an unknown one."""
     module, declaration = _PLACES[name]
     kind: Kind = getattr(import_module(module), declaration)

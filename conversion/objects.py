@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.wording import article
 from dynamo_webhooks.conversion.engine import Converted, convert
 from dynamo_webhooks.conversion.kinds import kind_of
@@ -26,10 +26,10 @@ class Target(NamedTuple):
     api_version: str
     version: str
     ours: bool
-    line: Line = USUAL
+    line: Line = INSTALLED
 
 
-def target(api_version: str, line: Line = USUAL) -> Target:
+def target(api_version: str, line: Line = INSTALLED) -> Target:
     """Parse `nvidia.com/v1beta1`; other groups are errors. The line is that of the definitions to convert for."""
     group, _, version = api_version.partition("/")
     return Target(api_version, version, group == GROUP, line)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -61,7 +61,7 @@ class _Held:
         self.parts.clear()
 
 
-def answer(body: bytes, line: Line = USUAL) -> Answer:
+def answer(body: bytes, line: Line = INSTALLED) -> Answer:
     """Answers one request body, for the definitions of a line; never raises.
 
     A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
@@ -71,7 +71,7 @@ def answer(body: bytes, line: Line = USUAL) -> Answer:
     return found if found.body else found._replace(body=b"".join(held.parts))
 
 
-def answer_into(body: bytes | mmap, sink: Sink, line: Line = USUAL) -> Answer:
+def answer_into(body: bytes | mmap, sink: Sink, line: Line = INSTALLED) -> Answer:
     """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
     with contextlib.suppress(NotDivisibleError):
         return next(filter(None, _in_pieces(body, sink, line)))
@@ -79,7 +79,7 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line = USUAL) -> Answer:
     return _at_one_go(body, sink, line)
 
 
-def steps(body: bytes | mmap, longest: int, line: Line = USUAL) -> Iterator[Answer | None]:
+def steps(body: bytes | mmap, longest: int, line: Line = INSTALLED) -> Iterator[Answer | None]:
     """As `answer`, with a pause after each object: None, and the answer at last.
 
     Raises: NotDivisibleError, possibly in the midst, unless the review is a list of objects of at most `longest` bytes each.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
@@ -35,7 +35,7 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shaped(obj: dict[str, Any], kind: str, version: str, line: Line = USUAL) -> Shaped:
+def shaped(obj: dict[str, Any], kind: str, version: str, line: Line = INSTALLED) -> Shaped:
     """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
 
     Changes the object.
@@ -52,7 +52,7 @@ def with_status_of(obj: dict[str, Any], old: dict[str, Any] | None, kind: str) -
             obj["status"] = old["status"]
 
 
-def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None, line: Line = USUAL) -> Answer:
+def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None, line: Line = INSTALLED) -> Answer:
     """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
 
     Changes the object itself, and the old one too, which a server reads through the same schema: hand in copies if you need them as they

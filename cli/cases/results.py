@@ -27,8 +27,10 @@ from dynamo_webhooks.cli.yaml.load import InputError
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.review import line_of
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.cases.verdict import Question
     from dynamo_webhooks.cli.check.objects import Found
     from dynamo_webhooks.cli.diff.compare import Change
@@ -82,7 +84,8 @@ def _results(question: Question, found: list[Found], expected: _Expected) -> tup
     if question.case.sort == CONVERT:
         wanted = [one.version for one in expected.objects]
         wanted += [other_version(one.identity.kind, one.version) for one in found[len(wanted) :]]
-        return [_converted(one, version) for one, version in zip(found, wanted, strict=False)], ()
+        line = line_of(question.facts, question.asked.profile)
+        return [_converted(one, version, line) for one, version in zip(found, wanted, strict=False)], ()
     old = load_old([question.case.old]) if question.case.old else None
     asked = Asked(question.facts, question.asked.profile, "auto", old)
     done = [default_object(one, asked) for one in found]
@@ -97,12 +100,12 @@ def _reason(finding: Finding) -> str:
     return f"the fact {finding.fact} is not known" if finding.fact else finding.text
 
 
-def _converted(found: Found, version: str) -> Fields:
+def _converted(found: Found, version: str, line: Line) -> Fields:
     try:
-        stored(found)
+        stored(found, line)
         if found.identity.kind not in KINDS:
             raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
-        return convert_object(found.data, target(api_version(version)), whole=True).object
+        return convert_object(found.data, target(api_version(version), line), whole=True).object
     except NotStoredError as error:
         raise UsageError(f"{found.identity}: {error}") from None
     except ConversionError as error:

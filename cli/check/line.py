@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.api.line import UNFINISHED
 from dynamo_webhooks.cli.check.result import JudgedBy
 from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.review import V1_2, line_of
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 
 def judged_by(arguments: argparse.Namespace, given: Facts, known: Facts) -> JudgedBy:
     """The line, and what told it; `given` are the facts without those of a cluster, `known` with them."""
-    line = line_of(known, arguments.profile)
-    unfinished = "; its rules and fields are not complete yet" if line in UNFINISHED else ""
-    return JudgedBy(str(line), _told(arguments, given, known) + unfinished)
+    return JudgedBy(str(line_of(known, arguments.profile)), _told(arguments, given, known))
 
 
 def _told(arguments: argparse.Namespace, given: Facts, known: Facts) -> str:

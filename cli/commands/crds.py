@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
     parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
-    flags.line(parser, f"line of the operator (default: with --cluster that of the cluster's definitions, else {USUAL})")
+    flags.line(parser, f"line of the operator (default: with --cluster that of the cluster's definitions, else {INSTALLED})")
     parser.add_argument("--cluster", action="store_true", help="print nothing, with exit code 1, if the cluster's definitions have more")
     flags.kubeconfig(parser)
     parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             return compared_with.code
         crds = compared_with.crds
     else:
-        crds = definitions(kinds, conversion, arguments.line or USUAL)
+        crds = definitions(kinds, conversion, arguments.line or INSTALLED)
     if arguments.output == "json":
         write(json_text(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
     else:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = USUAL) -> list[dict[str, Any]]:
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = INSTALLED) -> list[dict[str, Any]]:
     """The definitions of the kinds, in the given order, as this release writes them for a line. Raises KeyError for an unknown kind."""
     from dynamo_webhooks.api.crd_manifest import manifest
     from dynamo_webhooks.cli.commands.version import installed

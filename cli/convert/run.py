@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP, api_version
-from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.line import INSTALLED
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.cli.convert.origins import Moves, behind, converted_from
 from dynamo_webhooks.cli.convert.remains import remains
@@ -48,7 +48,14 @@ class Outcome(NamedTuple):
 
 
 def convert_text(
-    name: str, text: str, version: str, *, verify: bool, line: Line = USUAL, builds: Callable[[], list[Any]] = list, lenient: bool = False
+    name: str,
+    text: str,
+    version: str,
+    *,
+    verify: bool,
+    line: Line = INSTALLED,
+    builds: Callable[[], list[Any]] = list,
+    lenient: bool = False,
 ) -> Outcome:
     """Converts every object of a converting kind in a text, for a line of the operator; other documents stay byte for byte.
 

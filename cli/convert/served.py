@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.line import INSTALLED
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.conversion.engine import Converted
@@ -79,7 +79,7 @@ def _annotations(obj: Object) -> Object:
     return (obj.get("metadata") or {}).get("annotations") or {}
 
 
-def defaulted(obj: Object, line: Line = USUAL) -> Object:
+def defaulted(obj: Object, line: Line = INSTALLED) -> Object:
     """A copy as an API server with the definitions of a line decodes it, unknown fields apart: those a person must see."""
     version = str(obj.get("apiVersion")).rpartition("/")[2]
     out: Object = copy.deepcopy(obj)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import GROUP, pairs
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve, whole_schema
 from dynamo_webhooks.cli.explain.sentence import words
 from dynamo_webhooks.cli.explain.twin import WILD, twin
@@ -59,7 +60,7 @@ def corrected(word: str) -> str | None:
     kind = find_kind(steps[0])
     lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
     for at in _versions(kind):
-        schema = load_schema(*at)
+        schema = whole_schema(*at)
         found = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
         known = len(found) - 1  # steps that the kind has
         name = nearest(path[known], found[known][0].get("properties") or {})
@@ -79,8 +80,8 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _place(kind: str, version: str, steps: Steps) -> Page | None:
-    found, since = walk(load_schema(kind, version), steps), ""
-    if found is None:  # in the usual line
+    found, since = walk(load_schema(kind, version, Line.V1_2), steps), ""
+    if found is None:
         found, since = walk(whole_schema(kind, version), steps), "Only on line 1.5 of the operator. "
     if found is None:
         return None
@@ -131,7 +132,7 @@ def named(word: str, most: int) -> list[str]:
     """The paths of the fields with that very name that lie nearest to the root, without indices and keys, each once; at most so many."""
     found: dict[str, None] = {}
     for kind, version in pairs():
-        found |= dict.fromkeys(_search(load_schema(kind, version), word.strip(), ()))
+        found |= dict.fromkeys(_search(whole_schema(kind, version), word.strip(), ()))
     return sorted(found, key=lambda path: (path.count("."), path))[:most]
 
 

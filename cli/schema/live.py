@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_ALIAS, BY_NAME
-from dynamo_webhooks.api.line import USUAL, Line, of_definition
+from dynamo_webhooks.api.line import INSTALLED, Line, of_definition
 from dynamo_webhooks.api.lowering import taken_away
 from dynamo_webhooks.cli.cluster import connected
 from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE
@@ -45,7 +45,7 @@ def compared(make: Making, arguments: argparse.Namespace) -> Compared:
 def against(live: Mapping[str, Node | None], make: Making, line: Line | None) -> Compared:
     """The definitions, unless they would take away what live ones have."""
     known = of_definition(live.get(BY_ALIAS["DGD"].name))
-    crds = make(line or known or USUAL)
+    crds = make(line or known or INSTALLED)
     told = []
     for crd in crds:
         name = crd["metadata"]["name"]

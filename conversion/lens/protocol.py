@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -35,7 +35,7 @@ class Context(NamedTuple):
     # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
     stored: bool = False
     # the line of the operator whose definitions the right object must fit
-    line: Line = Line.V1_2
+    line: Line = INSTALLED
 
 
 class Row(NamedTuple):

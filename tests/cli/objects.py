@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+IMAGE: Final = 'extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}'  # of a component; its tag tells the runtime's version
+
 GOOD: Final = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -15,7 +17,11 @@ spec:
     worker:
       componentType: worker
       replicas: 2
+      extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}
 """
+
+# as authors for line 1.2 write it, and without what conversion keeps in an annotation
+BARE: Final = GOOD.replace(f"      {IMAGE}\n", "")
 
 # one finding of the policies, on line 10 at the value
 BAD: Final = """\
@@ -29,6 +35,7 @@ spec:
     worker:
       componentType: worker
       ingress: {enabled: true}
+      extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}
 """
 BAD_RULE: Final = "ingress-host-required"
 BAD_CODE: Final = "DYN202"
@@ -43,6 +50,7 @@ spec:
     worker:
       componentType: worker
       dynamoNamespace: old
+      extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}
 """
 
 # a rule that needs the fact grove
@@ -52,7 +60,7 @@ kind: DynamoGraphDeployment
 metadata: {name: graph, namespace: llm}
 spec:
   priorityClassName: high
-  services: {worker: {componentType: worker}}
+  services: {worker: {componentType: worker, extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}}}
 """
 
 OTHER_KIND: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"

@@ -12,6 +12,7 @@ import yaml
 
 from dynamo_webhooks.admission.registration import Purpose, webhook_name
 from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.answer import Answer, answered
 from dynamo_webhooks.cli.check.objects import objects
@@ -21,7 +22,7 @@ from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
-from tests.cli.objects import BAD, GOOD, MODEL, NEEDS_GROVE, WARNED
+from tests.cli.objects import BAD, BARE, GOOD, MODEL, NEEDS_GROVE, WARNED
 from tests.golden.corpus import cases
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "base"
@@ -61,7 +62,7 @@ def test_the_deprecation_is_that_of_the_definition() -> None:
     assert version["deprecationWarning"] == DEPRECATED
     assert (
         _answer(
-            GOOD.replace("v1alpha1", "v1beta1").replace(
+            BARE.replace("v1alpha1", "v1beta1").replace(
                 "services:\n    worker:\n      componentType", "components:\n    - name: worker\n      type"
             )
         ).warnings
@@ -123,7 +124,7 @@ def test_the_schema_quotes_values_and_kubectl_lists_causes() -> None:
     ],
 )
 def test_each_kind_of_cause(change: str, cause: str) -> None:
-    answer = _answer(GOOD.replace("      componentType: worker\n", change), defaults=False)
+    answer = _answer(GOOD.replace("      componentType: worker\n", change), defaults=False, facts=Facts(operatorLine=Line.V1_2))
     assert answer.stage in (record.SCHEMA, record.CEL), answer
     assert any(message.startswith(cause) for _, message in answer.causes), answer.causes
 
@@ -180,7 +181,7 @@ def test_what_can_t_be_stored_is_the_conversion_s_refusal(monkeypatch: pytest.Mo
         raise ConversionError(("spec", "replicas"), "must be otherwise")
 
     monkeypatch.setattr("dynamo_webhooks.webhooks.convert.convert_object", refuse)
-    answer = _answer(text, schema=False)
+    answer = _answer(text, schema=False, facts=Facts(operatorLine=Line.V1_2))
     assert _stage(answer) == (record.CONVERSION, 500, "")
     assert answer.message.startswith("conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeploymentScalingAdapter failed: ")
     assert "spec.replicas: must be otherwise" in answer.message

@@ -41,7 +41,7 @@ def test_a_file_beyond_the_limit_is_not_even_read(command: Command, files: Files
     assert command("check", "huge.yaml") == (
         4,
         "",
-        "huge.yaml: is larger than 32 MiB\n0 objects checked by line 1.2 (the default): 1 unreadable\n",
+        "huge.yaml: is larger than 32 MiB\n0 objects checked by line 1.5 (the default): 1 unreadable\n",
     )
 
 
@@ -73,7 +73,7 @@ def test_a_path_that_means_nothing(command: Command, files: Files, path: str, se
     (folder / "empty").mkdir()
     ran = command("check", path, "good.yaml")
     assert ran.code == 4
-    assert ran.err == f"{sentence}\n1 object checked by line 1.2 (the default): 1 unreadable\n"
+    assert ran.err == f"{sentence}\n1 object checked by line 1.5 (the default): 1 unreadable\n"
 
 
 def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

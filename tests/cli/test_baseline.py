@@ -13,10 +13,10 @@ from dynamo_webhooks.cli.check.objects import Identity
 from dynamo_webhooks.cli.check.record import FAULT, Reported
 from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.conftest import Command, Files, Ran
-from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, WARNED
+from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, IMAGE, MODEL, NEEDS_GROVE, WARNED
 
 FILE = "known.json"
-TWO = BAD + "    second:\n      componentType: worker\n      ingress: {enabled: true}\n"
+TWO = BAD + f"    second:\n      componentType: worker\n      ingress: {{enabled: true}}\n      {IMAGE}\n"
 MENDED = BAD.replace("{enabled: true}", "{enabled: false}")
 
 
@@ -42,9 +42,9 @@ def test_known_findings_do_not_count(command: Command, files: Files) -> None:
     files(a=BAD, b=WARNED)
     ran = _update(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n2 objects checked by line 1.2 (the default): 2 known from the baseline\n"
+    assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n2 objects checked by line 1.5 (the default): 2 known from the baseline\n"
     ran = _check(command, "a.yaml", "b.yaml", "--fail-on", "warning")
-    assert (ran.code, ran.out, ran.err) == (0, "", "2 objects checked by line 1.2 (the default): 2 known from the baseline\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "2 objects checked by line 1.5 (the default): 2 known from the baseline\n")
     suppressed = _check(command, "a.yaml", "-o", "json").json["suppressed"]
     assert [(one["rule"], one["by"], one["line"]) for one in suppressed] == [(BAD_RULE, "baseline", 10)]
 
@@ -83,7 +83,7 @@ def test_a_new_finding_counts(command: Command, files: Files) -> None:
     _update(command, "a.yaml")
     files(a=TWO)
     report = _check(command, "a.yaml", "-o", "json").json
-    assert [(one["rule"], one["line"]) for one in report["findings"]] == [(BAD_RULE, 13)]
+    assert [(one["rule"], one["line"]) for one in report["findings"]] == [(BAD_RULE, 14)]
     files(a=BAD, b=BAD.replace("name: bad", "name: other"))
     assert _check(command, "a.yaml", "b.yaml").code == 1
     files(b=BAD)  # one more of what is known is new
@@ -99,7 +99,7 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
     told = f"no longer found: {BAD_RULE} in DynamoGraphDeployment llm/bad, spec.services[worker].ingress.host"
     assert (ran.code, ran.err) == (
         0,
-        f"{FILE}: {told}; --update-baseline removes it\n1 object checked by line 1.2 (the default): nothing found\n",
+        f"{FILE}: {told}; --update-baseline removes it\n1 object checked by line 1.5 (the default): nothing found\n",
     )
     assert _check(command, "a.yaml", "-q").err == ""
     ran = _update(command, "a.yaml")

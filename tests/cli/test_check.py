@@ -12,7 +12,7 @@ from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE,
 
 def test_a_good_object_is_silent(command: Command, files: Files) -> None:
     files(good=GOOD)
-    assert command("check", "good.yaml") == (0, "", "1 object checked by line 1.2 (the default): nothing found\n")
+    assert command("check", "good.yaml") == (0, "", "1 object checked by line 1.5 (the default): nothing found\n")
 
 
 def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> None:
@@ -29,7 +29,7 @@ def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> N
         f"{next(line for line in ran.out.splitlines() if line.startswith('  fix: '))}\n\n"
     )
     assert f"more: dynamo-webhooks explain {BAD_RULE}" in ran.out
-    assert ran.err == "1 object checked by line 1.2 (the default): 1 error\n"
+    assert ran.err == "1 object checked by line 1.5 (the default): 1 error\n"
 
 
 def test_json_says_everything_in_stable_bytes(command: Command, files: Files) -> None:
@@ -64,7 +64,7 @@ def test_json_says_everything_in_stable_bytes(command: Command, files: Files) ->
         "suppressed": 0,
         "unreadable": 1,
         "exit": 4,
-        "operatorLine": "1.2",
+        "operatorLine": "1.5",
         "operatorLineFrom": "the default",
     }
     assert command("check", "grove.yaml", "good.yaml", "broken.yaml", "bad.yaml", "-o", "json").out == ran.out
@@ -89,7 +89,7 @@ def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Comman
     files(list=f"{OTHER_KIND}---\napiVersion: v1\nkind: List\nitems:\n{items}", typed=f"kind: DynamoGraphDeploymentList\nitems:\n{items}")
     ran = command("check", "list.yaml", "typed.yaml", "-o", "json", "--ignore", "duplicate-object")
     assert ran.json["summary"]["objects"] == 4
-    assert [finding["line"] for finding in ran.json["findings"]] == [30, 25]
+    assert [finding["line"] for finding in ran.json["findings"]] == [31, 26]
     assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
 
 
@@ -187,8 +187,10 @@ def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files
     same = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: good, namespace: llm}\nspec:\n  components:\n"
     files(
         old=GOOD,
-        same=same + "    - {name: worker, type: worker, replicas: 2}\n",
-        new=same + "    - {name: other, type: worker, replicas: 2}\n",
+        same=same
+        + "    - {name: worker, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}\n",
+        new=same
+        + "    - {name: other, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}\n",
     )
     assert command("check", "same.yaml", "--old", "old.yaml").code == 0
     [finding] = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
@@ -342,7 +344,7 @@ def test_an_object_of_ours_that_says_no_version_is_refused(command: Command, fil
 def test_the_namespace_of_components_is_named_as_far_as_the_file_tells_it(command: Command, files: Files, metadata: str, used: str) -> None:
     head = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
     files(a=f"{head}metadata: {metadata}\nspec: {{services: {{w: {{dynamoNamespace: mine}}}}}}\n")
-    [warning] = command("check", "a.yaml", "-o", "json").json["findings"]
+    [warning] = command("check", "a.yaml", "--line", "1.2", "-o", "json").json["findings"]
     assert f'"{used}" is used, not "mine"' in warning["message"]
 
 
@@ -359,14 +361,14 @@ def test_an_object_that_was_not_judged_is_not_hidden_by_the_beginning_of_a_code(
     command: Command, files: Files, rule: str, words: tuple[str, str]
 ) -> None:
     files(a=UNJUDGED[rule])
-    ran = command("check", "a.yaml", "-o", "json", *words)
+    ran = command("check", "a.yaml", "--line", "1.2", "-o", "json", *words)
     assert (ran.code, [finding["rule"] for finding in ran.json["findings"]]) == (1, [rule])
 
 
 @pytest.mark.parametrize("rule", UNJUDGED)
 def test_a_rule_that_is_named_whole_is_ignored_whatever_it_is(command: Command, files: Files, rule: str) -> None:
     files(a=UNJUDGED[rule])
-    assert command("check", "a.yaml", "--ignore", rule).code == 0
+    assert command("check", "a.yaml", "--line", "1.2", "--ignore", rule).code == 0
 
 
 def test_a_field_is_spelled_one_way_whoever_finds_something_there(command: Command, files: Files) -> None:
@@ -376,7 +378,7 @@ def test_a_field_is_spelled_one_way_whoever_finds_something_there(command: Comma
         b="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: g, namespace: llm}\n"
         "spec: {replicas: -1, dgdRef: {name: x, serviceName: w}}\n",
     )
-    paths = {finding["path"] for finding in command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"]}
+    paths = {finding["path"] for finding in command("check", "a.yaml", "b.yaml", "--line", "1.2", "-o", "json").json["findings"]}
     assert paths == {"spec.services[w].replicas", "spec.services[w].foo", "spec.services[w].dynamoNamespace", "spec.replicas"}
 
 
@@ -386,11 +388,11 @@ def test_an_entry_that_the_api_server_would_drop_silently_is_a_warning(command: 
         a="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\nspec:\n  services:\n"
         "    w: {componentType: worker, replicas: null, labels: {a: null}}\n    frontend:\n"
     )
-    ran = command("check", "a.yaml", "-o", "json")
+    ran = command("check", "a.yaml", "--line", "1.2", "-o", "json")
     assert ran.code == 0
     assert [(one["line"], one["rule"], one["level"], one["path"]) for one in ran.json["findings"]] == [
         (6, "null-entry", "warning", "spec.services[w].labels[a]"),
         (7, "service-null", "warning", "spec.services[frontend]"),
     ]
-    assert command("check", "a.yaml", "--fail-on", "warning").code == 1
-    assert command("check", "a.yaml", "--fail-on", "warning", "--ignore", "service-null,null-entry").code == 0
+    assert command("check", "a.yaml", "--line", "1.2", "--fail-on", "warning").code == 1
+    assert command("check", "a.yaml", "--line", "1.2", "--fail-on", "warning", "--ignore", "service-null,null-entry").code == 0

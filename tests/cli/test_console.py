@@ -67,7 +67,7 @@ def test_a_terminal_leaves_the_process_as_it_was_and_shows_no_place(monkeypatch:
     with terminal() as session:
         session.write("bad.yaml", BAD)
         own = session.run("dynamo-webhooks check bad.yaml")
-        assert (session.code, "\033" in own, own.endswith("1 object checked by line 1.2 (the default): 1 error\n")) == (1, False, True)
+        assert (session.code, "\033" in own, own.endswith("1 object checked by line 1.5 (the default): 1 error\n")) == (1, False, True)
         assert session.run("dynamo-webhooks check bad.yaml | cat") == own  # the same through a shell
         assert session.run("dynamo-webhooks nonsense") == "dynamo-webhooks: unknown command nonsense; dynamo-webhooks --help lists all\n"
         assert session.code == 2

@@ -23,7 +23,8 @@ from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.cli.yaml.load import Source, load, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from tests.cli.conftest import Command, Files
-from tests.cli.objects import GOOD, MODEL, OTHER_KIND
+from tests.cli.objects import BARE as GOOD
+from tests.cli.objects import MODEL, OTHER_KIND
 from tools.manual.fields import fields_page
 
 LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
@@ -351,7 +352,7 @@ BUILD = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoNimRequest
 metadata: {name: graph--1}
-spec: {bentoTag: "graph:1", image: "registry/graph:1"}
+spec: {bentoTag: "graph:1", image: "registry/graph:1.5.0"}
 """
 
 
@@ -375,7 +376,7 @@ def test_documents_of_the_first_releases_become_current_ones(command: Command, f
 def test_builds_are_found_in_the_other_files_of_a_run(command: Command, files: Files) -> None:
     files(a=LEGACY, b=BUILD)
     alone, together = (command("convert", *paths, "--to", "v1alpha1").out for paths in (["a.yaml"], ["a.yaml", "b.yaml"]))
-    assert "image: registry/graph:1" in together.partition("---")[0]
+    assert "image: registry/graph:1.5.0" in together.partition("---")[0]
     assert "image" not in alone
 
 

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.check.pipeline import Settings, check_object
 from dynamo_webhooks.cli.check.record import CEL, ERROR, SCHEMA
 from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE
 from tests.golden.corpus import cases
 
@@ -20,7 +22,7 @@ def test_the_schema_stage_agrees_with_a_real_api_server() -> None:
     wrong = []
     for case in cases("schema.ndjson.gz", "schema"):
         (found,) = objects(load(json.dumps(case["object"], indent=1)))
-        outcome = check_object(found, CREATE, None, Settings(defaults=False))
+        outcome = check_object(found, CREATE, None, Settings(Facts(operatorLine=Line.V1_2), defaults=False))
         refusing = [finding for finding in outcome.findings if finding.level == ERROR and finding.stage in (SCHEMA, CEL)]
         if bool(refusing) is case["expect"]["accepted"]:
             wrong.append((case["id"], [(finding.path, finding.message) for finding in refusing]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.facts.load import consequences
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT, V1_2
@@ -14,6 +15,7 @@ def test_nothing_is_said_when_all_facts_are_known() -> None:
 
 def test_defaults_that_fill_in_nothing_are_named() -> None:
     unknown = Facts()._replace(**{name: getattr(FACTS, name) for name in Facts._fields if name != "operatorVersion"})
+    unknown = unknown._replace(operatorLine=Line.V1_2)
     for profile in (CURRENT, V1_2):
         assert consequences(unknown, profile) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
 

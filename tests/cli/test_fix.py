@@ -49,6 +49,7 @@ spec:
       spec:
         containers:
         - name: main
+          image: x/vllm:1.5.0
           env: [{name: PORT, value: 8080}]
 ---
 apiVersion: v1

@@ -36,7 +36,7 @@ def test_the_rendered_text_is_checked(command: Command, files: Files, programs: 
     ran = command("check", "-k", "prod")
     assert ran.code == 1
     assert ran.out.startswith(f"kustomize:prod:11:7 error {BAD_RULE}")
-    assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n2 objects checked by line 1.2 (the default): 1 error\n"
+    assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n2 objects checked by line 1.5 (the default): 1 error\n"
     assert Path("called").read_text() == f"{programs / name} {words.split()[1]}\n"
     assert command("check", "-k", "prod", "-q").err == ""
     assert command("check", "-k", "prod", "-q", "-v").err == "reading kustomize:prod\n"

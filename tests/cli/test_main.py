@@ -214,7 +214,7 @@ def test_a_reader_that_goes_away_is_no_error(files: Files) -> None:
     ran = subprocess.run([SCRIPT, "check", "a.yaml"], cwd=folder, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert ran.returncode == 1
-    assert ran.stderr == b"500 objects checked by line 1.2 (the default): 500 errors\n"
+    assert ran.stderr == b"500 objects checked by line 1.5 (the default): 500 errors\n"
 
 
 BANNED = (

@@ -14,7 +14,7 @@ metadata:
   name: r
 spec:
   model: m
-  image: i
+  image: i:1.5.0
   overrides:
     dgd:
       apiVersion: nvidia.com/v1beta1

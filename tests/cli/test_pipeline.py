@@ -47,6 +47,7 @@ def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyP
     worker = _seen(monkeypatch, UNFINISHED, facts=facts_from({"operatorVersion": "1.2.0"}))
     assert worker["spec"]["services"]["worker"] == {
         "componentType": "worker",
+        "extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}},
         "failover": {"enabled": True, "mode": "intraPod", "numShadows": 1},
         "replicas": 1,
     }

@@ -36,7 +36,7 @@ def _with(above: str = "", behind: str = "") -> str:
 def test_a_comment_with_a_reason_ignores(command: Command, files: Files, text: str) -> None:
     files(a=text)
     ran = command("check", "a.yaml")
-    assert (ran.code, ran.out, ran.err) == (0, "", "1 object checked by line 1.2 (the default): 1 ignored by comment\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "1 object checked by line 1.5 (the default): 1 ignored by comment\n")
 
 
 def test_a_comment_without_a_reason_ignores_nothing(command: Command, files: Files) -> None:
@@ -52,8 +52,8 @@ def test_a_comment_without_a_cause_is_a_finding(command: Command, files: Files) 
     assert [(finding["file"], finding["rule"], finding["line"], finding["level"]) for finding in report["findings"]] == [
         ("a.yaml", "unused-ignore", 1, "warning"),
         ("a.yaml", BAD_RULE, 11, "error"),
-        ("b.yaml", "unused-ignore", 11, "warning"),
-        ("b.yaml", "unused-ignore", 11, "warning"),
+        ("b.yaml", "unused-ignore", 12, "warning"),
+        ("b.yaml", "unused-ignore", 12, "warning"),
     ]
     assert (report["findings"][0]["column"], report["findings"][0]["endColumn"]) == (1, len(f"# dynamo-webhooks: ignore[{BAD_RULE}]") + 1)
     assert report["findings"][0]["object"] is None
@@ -156,7 +156,7 @@ def test_a_comment_may_stand_above_directives(command: Command, files: Files) ->
 def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: Files, comment: str, words: str) -> None:
     files(a=GOOD + f"# dynamo-webhooks: {comment}\n")
     [finding] = command("check", "a.yaml", "-o", "json").json["findings"]
-    assert (finding["rule"], finding["level"], finding["line"], finding["column"]) == ("unused-ignore", "warning", 11, 1)
+    assert (finding["rule"], finding["level"], finding["line"], finding["column"]) == ("unused-ignore", "warning", 12, 1)
     assert words in finding["message"]
 
 
@@ -259,7 +259,7 @@ def test_a_comment_silences_what_the_schema_says_of_the_same_value(command: Comm
     line = BOTH.splitlines()[-1].strip()
     assert line in (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
     files(a=BOTH)
-    ran = command("check", "a.yaml", "-o", "json")
+    ran = command("check", "--line", "1.2", "a.yaml", "-o", "json")
     assert (ran.code, ran.json["findings"]) == (0, [])
     assert [(one["rule"], one["reason"]) for one in ran.json["suppressed"]] == [
         ("replicas-non-negative", 'the scaler takes it for "off" until May'),
@@ -272,5 +272,5 @@ def test_a_comment_silences_the_schema_at_no_other_value(command: Command, files
         "worker\n      replicas: -1", "worker, multinode: {nodeCount: 0}, replicas: -1}"
     )
     files(a=one_line)
-    left = [finding["path"] for finding in command("check", "a.yaml", "-o", "json").json["findings"]]
+    left = [finding["path"] for finding in command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]]
     assert left == ["spec.services[w].multinode.nodeCount"]

@@ -52,7 +52,7 @@ def scalars(text: str, **values: str) -> object:
 
 def test_all_placeholders_of_a_file_are_one_finding(command: Command, files: Files) -> None:
     files(a=OPEN, b=BAD)
-    rows = command("check", ".", "-o", "json").json["findings"]
+    rows = command("check", "--line", "1.2", ".", "-o", "json").json["findings"]
     assert [(row["file"], row["rule"], row["level"], row["line"]) for row in rows] == [
         ("a.yaml", "unfilled-placeholder", "error", 3),
         ("b.yaml", BAD_RULE, "error", 10),
@@ -78,13 +78,13 @@ def test_what_is_missing_in_an_object_on_one_line_is_told_itself(command: Comman
 def test_a_placeholder_is_named_once_with_its_first_line(command: Command, files: Files) -> None:
     again = "    other: {componentType: worker, replicas: '${R}'}\n"
     files(a=GOOD.replace("replicas: 2", "replicas: ${R}") + again)
-    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]
     assert row["message"] == "is a placeholder that nothing fills; this file holds ${R} on line 10"
 
 
 def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", "extraPodSpec: {mainContainer: {image: <image>}}"))
-    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    files(a=GOOD.replace("x/vllm:1.5.0", "<image>"))
+    (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]
     assert (row["rule"], row["level"], row["path"]) == (
         "unfilled-placeholder",
         "warning",
@@ -93,7 +93,7 @@ def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, f
 
 
 def test_words_for_a_shell_are_no_placeholders(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", 'extraPodSpec: {mainContainer: {image: x, args: ["${A}"], env: [{name: B, value: "${C}"}]}}'))
+    files(a=GOOD.replace('"x/vllm:1.5.0"', 'x:1.5.0, args: ["${A}"], env: [{name: B, value: "${C}"}]'))
     files(b=GOOD.replace("good", "b").replace("replicas: 2", 'envs: [{name: B, value: "${C}"}]'))
     assert command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"] == []
 
@@ -112,10 +112,10 @@ def test_many_are_counted_and_a_comment_ignores_them(command: Command, files: Fi
     services = "".join(f"    s{number}: {{componentType: worker, replicas: '${{R{number}}}'}}\n" for number in range(9))
     text = f"{GOOD}{services}"
     files(a=text)
-    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
-    assert "${R4} on line 15 and 4 more" in row["message"]
+    (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]
+    assert "${R4} on line 16 and 4 more" in row["message"]
     files(a=text.replace("    s0:", "    # dynamo-webhooks: ignore[unfilled-placeholder] the pipeline fills them\n    s0:"))
-    assert command("check", "a.yaml", "-o", "json").json["findings"] == []
+    assert command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"] == []
 
 
 def test_a_file_that_is_a_template_is_said_in_one_line(command: Command, files: Files) -> None:
@@ -268,7 +268,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
     said = "deploy/chart: is a Helm chart, and is passed over; check what it renders with check --helm deploy/chart\n"
-    assert (ran.code, ran.err) == (0, said + "1 object checked by line 1.2 (the default): nothing found\n")
+    assert (ran.code, ran.err) == (0, said + "1 object checked by line 1.5 (the default): nothing found\n")
     assert command("check", "deploy/chart").code == 3
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is passed over"

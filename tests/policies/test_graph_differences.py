@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, V1_2, Review
 
-FACTS = Facts(grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True)
+FACTS = Facts(
+    operatorLine=Line.V1_2, grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True
+)
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
 EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 DISCOVERY = "nvidia.com/dynamo-kube-discovery-mode"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command, Files
 
 MARKED = BAD.replace("{enabled: true}", "{enabled: true}  # expect: ingress-host-required")
-FILLED = WARNED.replace("      dynamoNamespace: old\n", "      dynamoNamespace: old\n      replicas: 1\n")
+FILLED = f"{WARNED}      replicas: 1\n"
 
 
 @pytest.fixture

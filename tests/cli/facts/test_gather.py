@@ -201,7 +201,7 @@ async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it
 
 async def test_what_may_not_be_read_is_told_with_the_servers_words() -> None:
     cluster = await whole()
-    cluster.denied |= {("list", "deployments"), ("list", "leases"), ("list", "clustertopologies")}
+    cluster.denied |= {("list", "deployments"), ("list", "leases"), ("list", "clustertopologies"), ("list", "clustertopologybindings")}
     found = await gathered(cluster)
     assert set(found.values) == {"grove", "inferencePool", "dra", "lws", "istio"}
     assert found.reasons["excludedNamespaces"].startswith("can't be read: ")

@@ -38,7 +38,7 @@ spec:
 kind: ConfigMap
 apiVersion: v1
 """
-ASKED = Asked(Settings(), Choice())
+ASKED = Asked(Settings(Facts(operatorLine=Line.V1_2)), Choice())
 
 
 class Editor:

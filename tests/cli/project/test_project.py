@@ -75,7 +75,7 @@ def test_a_rule_may_be_off_or_another_level_with_its_reason(repository: Path, co
     ran = command("check", "-o", "json")
     assert (ran.code, ran.json["findings"]) == (0, [])
     assert [(row["rule"], row["by"], row["reason"]) for row in ran.json["suppressed"]] == [(BAD_RULE, "project", "the gateway sets it")]
-    assert command("check").err == "1 object checked by line 1.2 (the default): 1 switched off by the project file\n"
+    assert command("check").err == "1 object checked by line 1.5 (the default): 1 switched off by the project file\n"
     assert [command("check", "--select", word).code for word in (BAD_RULE, BAD_CODE, BAD_RULE[:7])] == [1, 1, 0], "the flag wins"
     project(repository, f"paths: [deploy/bad.yaml]\nrules: {{{BAD_RULE}: {{severity: warning, reason: x}}}}\n")
     assert (command("check").code, f"warning {BAD_RULE}" in command("check").out) == (0, True)

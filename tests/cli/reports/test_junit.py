@@ -35,7 +35,7 @@ def test_a_suite_is_a_file_and_a_case_an_object(command: Command, files: Files) 
         ("c.yaml", "can be read", ["error"]),
     ]
     failure = next(root.iter("failure"))
-    assert (failure.get("type"), (failure.text or "").splitlines()[0]) == (BAD_RULE, "a.yaml:21:7 error ingress-host-required (DYN202)")
+    assert (failure.get("type"), (failure.text or "").splitlines()[0]) == (BAD_RULE, "a.yaml:22:7 error ingress-host-required (DYN202)")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_a_finding_stands_below_its_file_with_its_source(command: Command, files
     files(bad=BAD, grove=NEEDS_GROVE)
     report = command("check", ".", "-o", "markdown").out
     assert report.startswith(
-        "## dynamo-webhooks check\n\n2 objects checked by line 1.2 (the default): 1 error, 1 not evaluated.\n\n| Rule |"
+        "## dynamo-webhooks check\n\n2 objects checked by line 1.5 (the default): 1 error, 1 not evaluated.\n\n| Rule |"
     )
     assert f"\n| `{BAD_RULE}` ({BAD_CODE}) | error | 1 | 1 |\n" in report
     section = report[report.index("<details><summary><code>bad.yaml</code>: 1 error</summary>") :]
@@ -79,7 +79,7 @@ def test_graphs_are_drawn_as_charts_of_bounded_size(command: Command, files: Fil
 def test_other_kinds_are_counted(command: Command, files: Files) -> None:
     files(a=f"{GOOD}---\n{OTHER}", b=OTHER)
     ran = command("check", ".")
-    assert (ran.code, ran.err) == (0, "1 object checked by line 1.2 (the default), 2 documents of other kinds not: nothing found\n")
+    assert (ran.code, ran.err) == (0, "1 object checked by line 1.5 (the default), 2 documents of other kinds not: nothing found\n")
     assert command("check", ".", "-o", "json").json["summary"]["others"] == 2
 
 
@@ -88,5 +88,5 @@ def test_a_table_by_rule_stands_before_the_last_line(command: Command, files: Fi
     ran = command("check", ".", "--summary")
     table, last = ran.err.splitlines()
     assert table == f"{BAD_RULE}  {BAD_CODE}  error  2  2 files"
-    assert last == "3 objects checked by line 1.2 (the default): 2 errors"
-    assert command("check", "c.yaml", "--summary").err == "1 object checked by line 1.2 (the default): nothing found\n"
+    assert last == "3 objects checked by line 1.5 (the default): 2 errors"
+    assert command("check", "c.yaml", "--summary").err == "1 object checked by line 1.5 (the default): nothing found\n"

@@ -36,7 +36,7 @@ def test_several_reports_are_written_in_one_run(command: Command, files: Files) 
     ran = command("check", "a.yaml", "-o", "text", *(word for form in FORMATS for word in ("-o", f"{form}={form}.out")))
     assert (ran.code, ran.out) == (1, wanted["text"])
     assert {form: (folder / f"{form}.out").read_text() for form in FORMATS} == wanted
-    assert ran.err == "1 object checked by line 1.2 (the default): 1 error\n"
+    assert ran.err == "1 object checked by line 1.5 (the default): 1 error\n"
 
 
 def test_a_file_is_replaced_and_its_mode_stays(command: Command, files: Files) -> None:
@@ -127,7 +127,7 @@ def test_reports_for_programs_are_utf_8_whatever_the_terminal_speaks(files: File
 )
 def test_the_summary_is_told_where_the_printed_report_has_none(command: Command, files: Files, words: list[str], told: bool) -> None:
     files(a=BAD)
-    assert (command("check", "a.yaml", *words).err == "1 object checked by line 1.2 (the default): 1 error\n") is told
+    assert (command("check", "a.yaml", *words).err == "1 object checked by line 1.5 (the default): 1 error\n") is told
 
 
 @pytest.mark.parametrize(

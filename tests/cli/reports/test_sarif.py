@@ -24,7 +24,12 @@ from tests.cli.reports.official import sarif as judge
 from tests.cli.reports.results import everything, reported
 
 # the finding stands behind characters of several bytes, of two columns, and of none
-FLOWING = BAD.replace("\n      componentType: worker\n      ingress", ' {"🦖漢\u0301": 1, componentType: worker, ingress') + "    }\n"
+FLOWING = (
+    BAD.replace("\n      componentType: worker\n      ingress", ' {"🦖漢\u0301": 1, componentType: worker, ingress').replace(
+        "      extraPodSpec", "      , extraPodSpec"
+    )
+    + "    }\n"
+)
 
 
 def _run(ran: Ran) -> Any:

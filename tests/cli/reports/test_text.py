@@ -24,7 +24,7 @@ def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, f
     lines = out[out.index("an API server would answer:") :].splitlines()
     old = "    Warning: nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
     assert lines[1:3] == ["  a.yaml:1 create DynamoGraphDeployment llm/good: accepted", old]
-    assert lines[3:5] == ["  a.yaml:12 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies", old]
+    assert lines[3:5] == ["  a.yaml:13 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies", old]
     assert lines[5].startswith("    ")
     assert "spec.services[worker].ingress.host: must name a host" in lines[5]
     assert lines[6:8] == ["  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted", old]

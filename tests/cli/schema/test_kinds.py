@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import api_version, pairs
-from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.line import INSTALLED
 from dynamo_webhooks.api.schema import Node, load_definitions, load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.metadata import embedded_errors
@@ -33,12 +33,12 @@ TRIES = 400
 
 @cache
 def validator(kind: str, version: str) -> jsonschema_rs.Draft7Validator:
-    return jsonschema_rs.Draft7Validator(schema_of(kind, version), validate_formats=True)
+    return jsonschema_rs.Draft7Validator(schema_of(kind, version, INSTALLED), validate_formats=True)
 
 
 @cache
 def any_kind() -> jsonschema_rs.Draft7Validator:
-    return jsonschema_rs.Draft7Validator(mixed(), validate_formats=True)
+    return jsonschema_rs.Draft7Validator(mixed(INSTALLED), validate_formats=True)
 
 
 def refused(obj: Object, kind: str, version: str) -> list[object]:
@@ -89,8 +89,7 @@ def test_the_schema_of_mixed_files_is_valid_itself() -> None:
     assert set(_references(mixed())) == {"#", *(f"#/definitions/{name}" for name in mixed()["definitions"])}
 
 
-# the schema for editors is that of the usual line
-RULES = [rule for rule in declared() if rule.profile != "1.2" and rule.is_of(USUAL)]
+RULES = [rule for rule in declared() if rule.profile != "1.2" and rule.is_of(INSTALLED)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -71,7 +71,7 @@ class Editor:
 async def editor() -> AsyncIterator[Editor]:
     client = LanguageClient("test", "1")
     command = "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())"
-    await client.start_io(sys.executable, "-c", command, "lsp", "--stdio")
+    await client.start_io(sys.executable, "-c", command, "lsp", "--stdio", "--line", "1.2")
     made = Editor(client)
     await asyncio.wait_for(client.initialize_async(types.InitializeParams(types.ClientCapabilities())), 60)
     client.initialized(types.InitializedParams())

@@ -11,7 +11,7 @@ import pytest
 from dynamo_webhooks.cli.yaml.fill import Fill
 from dynamo_webhooks.cli.yaml.load import Document, Source, read
 from tests.cli.conftest import Command, Files
-from tests.cli.objects import BAD, BAD_RULE, GOOD
+from tests.cli.objects import BAD, BAD_RULE, BARE, GOOD
 from tests.cli.repository import Repository
 from tests.cluster.assets.build import build_helm
 
@@ -184,8 +184,10 @@ def test_a_long_value_is_hidden_where_a_message_cuts_it() -> None:
     assert fill.masked("must be 1 or more, got 1", "none of them") == "must be 1 or more, got 1"
 
 
-BLOCKS = GOOD.replace(
-    "replicas: 2", "replicas: 2\n      envs: ${ENV}\n      resources: $(RESOURCES)\n      extraPodSpec: {mainContainer: {args: ${ARGS}}}"
+BLOCKS = BARE.replace(
+    "replicas: 2",
+    "replicas: 2\n      envs: ${ENV}\n      resources: $(RESOURCES)\n"
+    "      extraPodSpec: {mainContainer: {image: 'x/vllm:1.5.0', args: ${ARGS}}}",
 )
 
 
@@ -202,13 +204,13 @@ def test_lists_and_maps_fill_what_stands_alone(command: Command, files: Files) -
 
 
 def test_a_list_in_quotes_or_beside_other_text_is_text(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", 'replicas: 2\n      extraPodSpec: {mainContainer: {image: "${X}", args: ["a-${X}"]}}'))
+    files(a=GOOD.replace('"x/vllm:1.5.0"', '"x/vllm:1.5.0", workingDir: "${X}", args: ["a-${X}"]'))
     assert command("check", "a.yaml", "--set", "X=[1, 2]").code == 0
 
 
 @pytest.mark.parametrize("value", ["[s3cr3t", "{s3cr3t", "[1]\n---\n[2]", "{" * 500, "[" + "[" * 150 + "]" * 151])
 def test_a_list_that_can_not_be_read_is_said_without_its_text(command: Command, files: Files, value: str) -> None:
-    deep = GOOD.replace("replicas: 2", "replicas: 2\n      extraPodSpec: " + "{a: " * 60 + "${X}" + "}" * 60)
+    deep = BARE.replace("replicas: 2", "replicas: 2\n      extraPodSpec: " + "{a: " * 60 + "${X}" + "}" * 60)
     files(a=deep)
     ran = command("check", "a.yaml", "--set", f"X={value}")
     assert (ran.code, "s3cr3t" in ran.out + ran.err) == (4, False)

@@ -15,7 +15,7 @@ GRAPH = """\
 apiVersion: nvidia.com/v1beta1
 kind: DynamoGraphDeployment
 metadata: {name: g}
-spec: {components: [{name: w, type: worker, replicas: -1}]}
+spec: {components: [{name: w, type: worker, replicas: -1, podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}}]}
 """
 
 

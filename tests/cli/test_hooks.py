@@ -23,8 +23,12 @@ from tests.manifests.environment import copy_packages
 ROOT: Final = Path(__file__).parents[2]
 HOOKS: Final[dict[str, dict[str, Any]]] = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
 ACTION: Final[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())
-ALPHA: Final = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\n"
-ALPHA += "spec: {services: {a: {replicas: 1, extraPodSpec: {mainContainer: {image: x/vllm:1.5.0}}}}}\n"
+ALPHA: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec: {services: {a: {replicas: 1, extraPodSpec: {mainContainer: {image: x/vllm:1.5.0}}}}}
+"""
 FOREIGN: Final = "name: nothing of ours\n"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies.at import At
@@ -113,7 +113,7 @@ def test_a_rule_is_asked_on_its_line_alone() -> None:
     new, old = ["only-new", "only-filled"], ["only-old"]
     assert _said(facts_from({"operatorVersion": "1.5.0"})) == new
     assert _said(facts_from({"operatorVersion": "1.4.2"})) == old
-    assert _said(Facts()) == (old if USUAL is Line.V1_2 else new)
+    assert _said(Facts()) == new
     assert _said(facts_from({"operatorVersion": "1.5.0"}), V1_2) == old, "profile 1.2 is the operator 1.2 whatever runs"
     assert _said(facts_from({"operatorVersion": "1.2.0", "operatorLine": 1.5})) == new, "a line that is said goes before the version"
     assert {one.name for one in catalogue.rules(CURRENT)} == {*new, *old}

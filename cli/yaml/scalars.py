@@ -58,7 +58,10 @@ def _number(text: str) -> Scalar:
     if len(digits) > _LONGEST_NUMBER:
         return text
     if _DECIMAL.fullmatch(digits):
-        return _fitting(int(digits))
+        try:
+            return _fitting(int(digits))
+        except OverflowError:
+            return text  # as below
     if based := _BASED.fullmatch(digits):
         sign, hexadecimal, binary, octal = based.groups()
         number = int(hexadecimal, 16) if hexadecimal else int(binary, 2) if binary else int(octal, 8)
@@ -78,7 +81,10 @@ def whole(value: float) -> int | float:
 
 
 def _fitting(number: int) -> int | float:
-    """An integer as JSON readers of the API machinery keep it: exact within 64 bits, a double beyond."""
+    """An integer as JSON readers of the API machinery keep it: exact within 64 bits, a double beyond.
+
+    Raises: OverflowError beyond the range of a double.
+    """
     return number if number in INT64 else float(number)
 
 

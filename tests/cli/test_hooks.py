@@ -96,7 +96,7 @@ def test_files_of_others_that_cannot_be_read_pass_with_a_note(repository: Path, 
 
 def test_the_update_hook_judges_an_edit_of_what_the_last_commit_has(repository: Path) -> None:
     assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
-    changed = ALPHA.replace("{replicas: 1}", "{replicas: 1, multinode: {nodeCount: 2}}")
+    changed = ALPHA.replace("replicas: 1", "replicas: 1, multinode: {nodeCount: 2}")
     (repository / "alpha.yaml").write_text(changed)
     code, told = hook("dynamo-check-update", repository, "alpha.yaml")
     assert (code, "dgd-node-layout-immutable" in told) == (1, True)
@@ -187,7 +187,7 @@ def test_the_action_marks_findings_and_writes_a_report(runner: Runner, repositor
 def test_the_action_hands_on_the_other_inputs(runner: Runner, repository: Path) -> None:
     assert runner.check(repository, paths="foreign.yaml")[0] == 3
     assert runner.check(repository, paths="foreign.yaml", allow_empty="true")[0] == 0
-    (repository / "alpha.yaml").write_text(ALPHA.replace("{replicas: 1}", "{replicas: 1, multinode: {nodeCount: 2}}"))
+    (repository / "alpha.yaml").write_text(ALPHA.replace("replicas: 1", "replicas: 1, multinode: {nodeCount: 2}"))
     code, told, _ = runner.check(repository, paths="alpha.yaml", against="HEAD")
     assert (code, "dgd-node-layout-immutable" in told) == (1, True)
     (repository / "facts.yaml").write_text("groove: true\n")

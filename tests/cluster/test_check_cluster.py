@@ -36,13 +36,13 @@ def namespace(alpha: ControlPlane) -> str:
 
 @pytest.mark.parametrize("user", [ADMIN, USER])
 def test_what_is_stored_is_judged(alpha: ControlPlane, namespace: str, capsys: pytest.CaptureFixture[str], user: str) -> None:
-    code, report, _ = check(alpha, capsys, "-n", namespace, user=user)
+    code, report, _ = check(alpha, capsys, "-n", namespace, "--line", "1.2", user=user)
     assert (code, report["summary"]["objects"]) == (1, 2)
     [finding] = [one for one in report["findings"] if one["level"] == "error"]
     assert finding["rule"] == "ingress-host-required"
     assert finding["file"] == f"cluster:dynamographdeployments/{namespace}/t"
     assert finding["object"] == {"kind": "DynamoGraphDeployment", "namespace": namespace, "name": "t"}
-    assert check(alpha, capsys, "-n", namespace, user=user)[1] == report
+    assert check(alpha, capsys, "-n", namespace, "--line", "1.2", user=user)[1] == report
 
 
 def test_all_namespaces_are_seen_and_facts_of_the_cluster_are_known(

@@ -80,7 +80,7 @@ def _well_typed(kind: str, version: str, value: Any) -> bool:
 
 @cache
 def _shape(kind: str, version: str) -> Shape:
-    shape = dynamo_webhooks.api.decode.shape_of(dynamo_webhooks.api.schema.load_schema(kind, version), {})
+    shape = dynamo_webhooks.api.decode.shape_of(dynamo_webhooks.api.schema.whole_schema(kind, version), {})
     fields = {name: field for name, field in shape.fields.items() if name not in {"apiVersion", "kind"}}
     return Shape("object", {**fields, "metadata": METADATA})
 

@@ -25,7 +25,9 @@ def _found(containers: list[dict[str, Any] | None], profile: str) -> list[tuple[
         "containers": containers,
     }
     spec = {"gpuMemoryService": {"enabled": True, "extraClientContainers": [None]}, "job": {"podTemplateSpec": {"spec": pod}}}
-    review = Review("DynamoCheckpoint/v1alpha1", CREATE, {"spec": spec}, facts=Facts(allowGmsSnapshot=True), profile=profile)
+    review = Review(
+        "DynamoCheckpoint/v1alpha1", CREATE, {"spec": spec}, facts=Facts(allowGmsSnapshot=True, operatorVersion="1.2.0"), profile=profile
+    )
     return [(finding.rule.name, finding.text) for finding in evaluate(review)]
 
 

@@ -12,6 +12,7 @@ from dynamo_webhooks.policies import ratchet
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, refuses
 from dynamo_webhooks.policies.catalogue import by_word
 from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Cause, Finding, Level
 from dynamo_webhooks.policies.ratchet import new_ones
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
@@ -23,6 +24,10 @@ def _finding(index: int, text: str = "t") -> Finding:
     rule = by_word("replicas-non-negative")
     assert rule is not None
     return Finding(rule, Cause.INVALID, Level.ERROR, ("spec", index), text)
+
+
+def _review(operation: str, *objects: dict[str, Any]) -> Review:
+    return Review(DGD, operation, *objects, facts=Facts(operatorVersion="1.2.0"))
 
 
 def _graph(mounts: list[Any]) -> dict[str, Any]:
@@ -57,31 +62,31 @@ def test_what_is_forgotten_counts_as_new(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_old_findings_do_not_hide_a_new_one_behind_the_bound() -> None:
     old = _graph([{}] * 3_000)
-    assert evaluate(Review(DGD, UPDATE, old, old), 10) == []
+    assert evaluate(_review(UPDATE, old, old), 10) == []
     new = _graph([{}] * 3_001)
-    [found] = evaluate(Review(DGD, UPDATE, new, old), 10)
+    [found] = evaluate(_review(UPDATE, new, old), 10)
     assert found.path[-2:] == (3_000, "mountPoint")
 
 
 def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
     cache = {"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}
     obj = _graph([cache] * 3_000)
-    found = evaluate(Review(DGD, CREATE, obj), 10)
+    found = evaluate(_review(CREATE, obj), 10)
     assert (len(found), refuses(found)) == (10, False)
     obj["spec"]["services"]["z"] = {"replicas": -1}
-    assert refuses(evaluate(Review(DGD, CREATE, obj), 10))
+    assert refuses(evaluate(_review(CREATE, obj), 10))
 
 
 def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:
     obj = _graph([{}] * 9)
-    assert evaluate(Review(DGD, CREATE, obj), 10) == evaluate(Review(DGD, CREATE, obj))
-    assert len(evaluate(Review(DGD, CREATE, _graph([{}] * 20)), 10)) == 10
-    assert len(evaluate(Review(DGD, CREATE, _graph([{}] * 20)))) == 20
+    assert evaluate(_review(CREATE, obj), 10) == evaluate(_review(CREATE, obj))
+    assert len(evaluate(_review(CREATE, _graph([{}] * 20)), 10)) == 10
+    assert len(evaluate(_review(CREATE, _graph([{}] * 20)))) == 20
 
 
 def test_sentences_are_bounded_where_findings_are() -> None:
     obj = merged(DGD, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
-    [whole], [short] = evaluate(Review(DGD, CREATE, obj)), evaluate(Review(DGD, CREATE, obj), 10)
+    [whole], [short] = evaluate(_review(CREATE, obj)), evaluate(_review(CREATE, obj), 10)
     assert (len(whole.text) > 10_000, len(short.text)) == (True, MESSAGE_LENGTH)
 
 
@@ -89,8 +94,8 @@ def test_findings_below_one_name_share_it_whichever_object_they_are_about() -> N
     """Or each comparison would read the name, which may be as long as the object."""
     name = "n" * 100
     old = merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}})
-    review = Review(DGD, UPDATE, merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}}), old)
-    paths = [finding.path for finding in evaluate(Review(DGD, CREATE, review.object)) if "volumeMounts" in finding.path]
+    review = _review(UPDATE, merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}}), old)
+    paths = [finding.path for finding in evaluate(_review(CREATE, review.object)) if "volumeMounts" in finding.path]
     assert len(paths) == 3
     assert all(path[2] is paths[0][2] for path in paths)
     assert review.key(name) is review.before(old).key("n" * 100)

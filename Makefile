@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 # Tests run beside one another, a module at a time; four on two cores, because those on an API server mostly wait. Tests that measure
-# time or memory are marked `alone` and run before the others.
+# time or memory are marked `alone`, and run alone, by `make neighbours`.
 WORKERS ?= 4
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
@@ -30,7 +30,6 @@ demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
 test: lint ## lint, types, and all tests but those of `make neighbours`; they look at contracts and generated files, too
-	$(PYTEST) $(ALONE)
 	$(MAKE) --no-print-directory -j2 types beside
 
 beside: $(READY)
@@ -56,7 +55,8 @@ cluster: $(READY) ## the tests on a real API server, built once from Go modules
 line15: $(READY) ## all recorded writes of operator line 1.5 through a real API server, in about ten minutes
 	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/test_line15.py -k answered
 
-neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, and those of a whole release
+neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, those of a whole release, and those that measure
+	$(PYTEST) $(ALONE)
 	$(PYTEST) $(BESIDE) -m neighbours
 
 browser: $(READY) ## the page of a report in a headless Chromium, which must be on the PATH

@@ -122,4 +122,5 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_object(COMPONENT, RIGHT, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _LONE_SIDECAR}), None),
     (_object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": _OF_SECRET}), None),
     (_NULL_NAME, {"spec": {"serviceName": "s", "frontendSidecar": {}}}),
+    (_object(GRAPH, LEFT, spec={"services": {"a": {"extraPodSpec": {"containers": [None]}}}}), None),
 ]

@@ -8,13 +8,15 @@ of the cache fill. On an idle machine of two CPUs a run takes about six minutes,
 
 `--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
 numbers also what a graph costs in each. `--models M` has so many models beside them. `--minutes` bounds each run, which then tells how far
-it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M models of 1,000 pods each.
+it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M models of 1,000 pods each, `--jobs` with checkpoints and
+deployment requests.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,15 +97,29 @@ def graphs(table: Table, given: argparse.Namespace) -> None:
             table.write_section(section)
 
 
-def migration(table: Table, given: argparse.Namespace) -> None:
-    """The storage migration of so many objects."""
-    from tests.bench.migrating import SECTION as MIGRATION
-    from tests.bench.migrating import migrated
+def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path], None]] | None:
+    """The one part that was asked for: its section, and what measures it in a folder."""
+    settings = QUICK if given.quick else WHOLE
+    if given.fleets:
+        from tests.bench.fleets import fleets
+        from tests.bench.fleets import section_of as heading
 
-    with tempfile.TemporaryDirectory() as name:
-        migrated(table, Path(name), given.migrate)
-    if given.write:
-        table.write_section(MIGRATION)
+        return heading(given.fleets), lambda folder: fleets(table, folder, given.fleets, given.minutes)
+    if given.jobs:
+        from tests.bench.jobs import SECTION as JOBS
+        from tests.bench.jobs import jobs
+
+        return JOBS, lambda folder: jobs(table, folder)
+    if given.migrate:
+        from tests.bench.migrating import SECTION as MIGRATION
+        from tests.bench.migrating import migrated
+
+        return MIGRATION, lambda folder: migrated(table, folder, given.migrate)
+    if given.hostile:
+        return HOSTILE, lambda folder: hostile(table, settings, folder)
+    if given.kubeconform:
+        return BESIDE, lambda folder: beside_kubeconform(table, settings, folder)
+    return (SECTION, lambda _: growth(table, settings)) if given.growth else None
 
 
 def main() -> None:
@@ -118,6 +134,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
     parser.add_argument("--fleets", type=int, metavar="M", help="only how the reconciler does with so many models of many pods")
+    parser.add_argument("--jobs", action="store_true", help="only how the reconciler does with many checkpoints and requests")
     parser.add_argument("--migrate", type=int, metavar="N", help="only how `migrate` does with so many objects")
     parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs or --fleets: the most that a run may take")
     given = parser.parse_args()
@@ -125,39 +142,16 @@ def main() -> None:
     if given.graphs:
         graphs(table, given)
         return
-    if given.fleets:
-        from tests.bench.fleets import fleets
-        from tests.bench.fleets import section_of as heading
-
-        with tempfile.TemporaryDirectory() as name:
-            fleets(table, Path(name), given.fleets, given.minutes)
-        if given.write:
-            table.write_section(heading(given.fleets))
-        return
-    if given.migrate:
-        migration(table, given)
-        return
-    if given.hostile:
-        with tempfile.TemporaryDirectory() as name:
-            hostile(table, QUICK if given.quick else WHOLE, Path(name))
-        if given.write:
-            table.write_section(HOSTILE)
-        return
-    if given.kubeconform:
-        with tempfile.TemporaryDirectory() as name:
-            beside_kubeconform(table, QUICK if given.quick else WHOLE, Path(name))
-        if given.write:
-            table.write_section(BESIDE)
-        return
-    if given.growth:
-        growth(table, QUICK if given.quick else WHOLE)
-        if given.write:
-            table.write_section(SECTION)
-        return
+    part = _part(table, given)
     with tempfile.TemporaryDirectory() as name:
-        measure(table, QUICK if given.quick else WHOLE, Path(name), cluster=given.cluster)
-    if given.write:
+        if part is None:
+            measure(table, QUICK if given.quick else WHOLE, Path(name), cluster=given.cluster)
+        else:
+            part[1](Path(name))
+    if given.write and part is None:
         table.write()
+    elif given.write and part is not None:
+        table.write_section(part[0])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import asyncio
 import time
 import urllib.request
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families as families
 
@@ -20,16 +20,29 @@ from tests.reconciler.rendering import component, graph, stored, vllm
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.client import Client
     from dynamo_webhooks.kube.protocol import Node
+    from tests.cluster.harness import ControlPlane
     from tests.cluster.processes import Process
     from tests.cluster.reconciling import Reconciled
 
+Calls: TypeAlias = "Counter[tuple[str, str, str]]"  # by verb, resource and subresource
 GRAPHS: Final = of_kind("DynamoGraphDeployment", "v1beta1")
 TOGETHER: Final = 100  # graphs in a namespace
 AT_ONCE: Final = 8  # requests of users, and of who makes Deployments ready
 COMPONENTS: Final = 3
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE"})
 IGNORED: Final = frozenset({"leases", "namespaces", "selfsubjectaccessreviews"})  # not about graphs
-GROUPS: Final = frozenset({"", "apps", "nvidia.com", "rbac.authorization.k8s.io", "networking.k8s.io", "resource.k8s.io"})
+GROUPS: Final = frozenset({"", "apps", "batch", "nvidia.com", "rbac.authorization.k8s.io", "networking.k8s.io", "resource.k8s.io"})
+
+
+def served(plane: ControlPlane) -> Calls:
+    """What an API server has answered."""
+    found: Calls = Counter()
+    for line in plane.request("GET", "/metrics").body["text"].splitlines():
+        if line.startswith("apiserver_request_total{"):
+            labels = dict(part.split("=", 1) for part in line[line.index("{") + 1 : line.rindex("}")].replace('"', "").split(","))
+            if labels["group"] in GROUPS or labels["resource"] == "leases":
+                found[labels["verb"], labels["resource"], labels["subresource"]] += int(float(line.rpartition(" ")[2]))
+    return found
 
 
 class Crowd:
@@ -72,16 +85,9 @@ class Crowd:
         leases = sum(number for (_, resource, _), number in (await self.served()).items() if resource == "leases")
         return int(sent) - leases
 
-    async def served(self) -> Counter[tuple[str, str, str]]:
-        """What the API server has answered: (verb, resource, subresource)."""
-        reply = await asyncio.to_thread(self.site.plane.request, "GET", "/metrics")
-        found: Counter[tuple[str, str, str]] = Counter()
-        for line in reply.body["text"].splitlines():
-            if line.startswith("apiserver_request_total{"):
-                labels = dict(part.split("=", 1) for part in line[line.index("{") + 1 : line.rindex("}")].replace('"', "").split(","))
-                if labels["group"] in GROUPS or labels["resource"] == "leases":
-                    found[labels["verb"], labels["resource"], labels["subresource"]] += int(float(line.rpartition(" ")[2]))
-        return found
+    async def served(self) -> Calls:
+        """What the API server has answered."""
+        return await asyncio.to_thread(served, self.site.plane)
 
     async def writes(self) -> int:
         """Writes of anybody about graphs and what they consist of."""

@@ -1,0 +1,135 @@
+"""Many checkpoints and deployment requests on a real API server: what they cost at rest, and how soon what happens to them is acted on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from dynamo_webhooks.reconciler.request.phases import STEPS
+from tests.bench.crowd import WRITES, served
+from tests.bench.table import APART
+from tests.cluster.assets.build import build
+from tests.cluster.playing import MERGE
+from tests.cluster.reconciling import GRAPHS
+from tests.cluster.rows import Rows, granted
+from tests.cluster.test_checkpoints import STATUS
+from tests.cluster.test_models import Fleet
+from tests.cluster.test_requests import JOBS, MAPS, REQUESTS, graph_found
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from pathlib import Path
+
+    from dynamo_webhooks.kube.protocol import Node
+    from tests.bench.crowd import Calls
+    from tests.bench.table import Table
+    from tests.cluster.harness import ControlPlane
+
+CHECKPOINTS: Final = 200
+WANTED: Final = 100  # requests
+SAMPLES: Final = 10
+REST: Final = 20.0  # seconds
+BETWEEN: Final = 10.0  # seconds between two words of a profiler
+SECTION: Final = f"{APART}: {CHECKPOINTS} checkpoints and {WANTED} deployment requests"
+_OURS: Final = frozenset({"dynamocheckpoints", "dynamographdeploymentrequests", "jobs", "leases", "configmaps", "persistentvolumeclaims"})
+_READS: Final = frozenset({"GET", "LIST"})
+_RESULT: Final = {"profiler_status": "success", "final_config__yaml": yaml.safe_dump(graph_found())}
+
+
+def jobs(table: Table, folder: Path) -> None:
+    """Measures and adds the rows."""
+    with granted(build(), folder) as plane:
+        asyncio.run(_run(table, plane, folder))
+
+
+async def _run(table: Table, plane: ControlPlane, folder: Path) -> None:
+    fleet = Fleet(folder / "s")
+    await fleet.start()
+    rows = Rows(plane, folder, fleet)
+    async with rows.reconciling():
+        await _checkpoints(table, rows)
+        await _requests(table, rows)
+    await fleet.stop()
+
+
+async def _checkpoints(table: Table, rows: Rows) -> None:
+    made = {name: await rows.checkpoint(name) for name in (f"c{number}" for number in range(CHECKPOINTS))}
+    for name in made:
+        await rows.step("Creating", name)
+    took = []
+    for name, job in [*made.items()][:SAMPLES]:
+        await rows.mark(JOBS, job, {STATUS: "completed"})
+        took.append(await _seconds(rows.step("Ready", name)))
+    _told(table, "a checkpoint from the agent's word until it is Ready", took)
+    for job in [*made.values()][SAMPLES:]:
+        await rows.mark(JOBS, job, {STATUS: "completed"})
+    for name in made:
+        await rows.step("Ready", name)
+    await _rest(table, rows, f"{CHECKPOINTS} checkpoints that are Ready")
+
+
+async def _requests(table: Table, rows: Rows) -> None:
+    names, took = [f"r{number}" for number in range(WANTED)], []
+    for name in names:
+        await rows.request(name)
+        took.append(await _seconds(rows.until(JOBS, f"profile-{name}", lambda one: one)))
+    _told(table, "a request from its creation until its Job is there", took)
+    for name in names:
+        await rows.phase("Profiling", name)
+    await _rest(table, rows, f"{WANTED} requests in Profiling")
+    before, rounds = await _calls(rows.plane), STEPS[1:4]
+    for step in rounds:
+        began = time.monotonic()
+        for name in names:
+            await rows.ask("PATCH", f"{MAPS}/dgdr-output-{name}", {"data": {"phase": step, "message": "at work"}}, MERGE)
+        await asyncio.sleep(began + BETWEEN - time.monotonic())
+    for name in names:
+        await rows.until(REQUESTS, name, lambda one: one["status"].get("profilingPhase") == rounds[-1])
+    writes = ((await _calls(rows.plane)) - before)["PATCH", "dynamographdeploymentrequests", "status"] / len(rounds)
+    table.row(SECTION, "status writes while all of them tell progress each 10 s", f"{writes:.0f} in 10 s", goal=f"{WANTED}")
+    ended = []
+    for name in names[:SAMPLES]:
+        await rows.end(name, **_RESULT)
+        await rows.until(
+            JOBS, f"profile-{name}", lambda one: any(each["type"] == "Complete" for each in one["status"].get("conditions", ()))
+        )
+        ended.append(await _seconds(rows.until(GRAPHS, f"{name}-dgd", lambda one: one)))
+    _told(table, "a request from its Job's completion until its graph is there", ended)
+    refused = []
+    for name in names[SAMPLES : 2 * SAMPLES]:
+        await rows.end(name, **{**_RESULT, "final_config__yaml": "{{{"})
+        refused.append(await _seconds(rows.phase("Failed", name)))
+    _told(table, "a request from the end of a pod whose result can't be read until it is Failed", refused)
+
+
+def _is_complete(job: Node) -> bool:
+    return "Complete" in [each["type"] for each in job["status"].get("conditions", ())]
+
+
+async def _seconds(happens: Awaitable[object]) -> float:
+    began = time.monotonic()
+    await happens
+    return time.monotonic() - began
+
+
+async def _calls(plane: ControlPlane) -> Calls:
+    return await asyncio.to_thread(served, plane)
+
+
+async def _rest(table: Table, rows: Rows, what: str) -> None:
+    """Counts the calls of anybody about these kinds, once all is done."""
+    await asyncio.sleep(REST / 2)
+    before = await _calls(rows.plane)
+    await asyncio.sleep(REST)
+    told = {key: number for key, number in (await _calls(rows.plane) - before).items() if key[1] in _OURS}
+    writes = sum(number for (verb, what, _), number in told.items() if verb in WRITES and what != "leases")
+    reads = sum(number for (verb, _, _), number in told.items() if verb in _READS)
+    table.row(SECTION, f"{what}: writes at rest in {REST:g} s; reads", f"{writes}; {reads}", goal="0")
+
+
+def _told(table: Table, what: str, seconds: list[float]) -> None:
+    table.row(SECTION, what, f"p50 {median(seconds):.2f} s, longest of {len(seconds)} {max(seconds):.2f} s", goal="1 s")

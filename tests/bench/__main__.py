@@ -97,7 +97,7 @@ def graphs(table: Table, given: argparse.Namespace) -> None:
             table.write_section(section)
 
 
-def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path], None]] | None:
+def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path], object]] | None:
     """The one part that was asked for: its section, and what measures it in a folder."""
     settings = QUICK if given.quick else WHOLE
     if given.fleets:

@@ -47,7 +47,6 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import read_graph, started
 from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.planner import ACCOUNT
-from dynamo_webhooks.reconciler.render.without_effect import of_graph
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -164,7 +163,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
     snapshots = of_forbidden(snapshots, [problem for problem in refused if is_hindrance(problem)])
-    status = noting(status, of_graph(graph, grove=way.grove), obj["metadata"].get("generation"), work.now())
+    status = noting(status, rendered.notes, obj["metadata"].get("generation"), work.now())
     status = told_of(status, work, graph, snapshots, seen.objects, roll.name)
     await tell(work, obj, status, roll)
     if waits and not problems:

@@ -14,12 +14,12 @@ from dynamo_webhooks.reconciler.checkpoint.standing import Standing
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import resource_of
 from dynamo_webhooks.reconciler.loop.pod_reasons import EVERY
+from dynamo_webhooks.reconciler.loop.restoring import Choice
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.checkpoint.restore import Restore
-    from dynamo_webhooks.reconciler.loop.restoring import Choice
     from dynamo_webhooks.reconciler.loop.work import Work
 
 
@@ -43,13 +43,13 @@ async def followed(work: Work, obj: Node, choice: Choice, runs: Restoring) -> Ch
             return again  # the graph's message says that pods can't be read
         failed, falls_back = failures(pods.items, choice.restore), work.settings.checkpoint.fallback
         if falls_back and are_enough(len(failed), runs.replicas):
-            return await _give_up(work, obj, choice, choice.restore)
+            return await _give_up(work, obj, choice.restore, choice.checkpoint)
         work.reads.texts[place] = told(choice.standing, failed, falls_back=falls_back)
     text = work.reads.texts.get(place)
     return again._replace(standing=Standing(FAILED, text)) if text else again
 
 
-async def _give_up(work: Work, obj: Node, choice: Choice, restore: Restore) -> Choice:
+async def _give_up(work: Work, obj: Node, restore: Restore, checkpoint: str) -> Choice:
     change = {"metadata": {"uid": uid_of(obj), "annotations": {mark_of(obj): named(restore)}}}
     await work.merge(obj, resource_of(obj), key_of(obj).name, change)
-    return type(choice)(standing=given_up(obj, restore, choice.checkpoint))
+    return Choice(standing=given_up(obj, restore, checkpoint))

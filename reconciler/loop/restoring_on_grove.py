@@ -26,22 +26,23 @@ if TYPE_CHECKING:
 async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
     rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
-    if not seen.wanted or rendered is None:
+    if rendered is None:
         return seen
-    cold, live = (_templates(one) for one in (rendered, work.cache.get(key_of(rendered))))
-    begun = _begun(work, graph, rendered)
+    made = work.cache.get(key_of(rendered))
+    cold, live, asked = _templates(rendered), _templates(made), _asked(made)
     standings, restores, waits = {}, {}, set()
-    for member in graph.members:
+    for member, one in running(graph, work.cache.owned(made) if made is not None else ()):
         if member.name not in seen.wanted:
             continue
         obj = {**graph.object, "spec": member.fields}
         clique = low(member.name)
-        pods = Pods(cold[clique], live.get(clique), begun=member.name in begun) if clique in cold else None
+        replicas = one["spec"].get("replicas") if one is not None else asked.get(clique, 0)
+        pods = Pods(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
         try:
             choice = await choice_for(work, obj, pods, settings)
         except RenderError as error:
             raise RenderError((*member.path, *error.path[1:]), error.reason) from None
-        choice = await followed(work, obj, choice, _runs(work, graph, member, rendered))
+        choice = await followed(work, obj, choice, _runs(graph, member, one))
         if choice.standing is not None:
             standings[member.name] = choice.standing
         if choice.restore is not None:
@@ -51,29 +52,18 @@ async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: S
     return seen._replace(on_grove=standings, restores=restores, waits=frozenset(waits))
 
 
-def _runs(work: Work, graph: Graph, member: Member, rendered: Node) -> Restoring:
-    """What runs a component on Grove. Pods of a set that isn't there are not looked for."""
-    live = work.cache.get(key_of(rendered))
-    there = {each.name: found for each, found in running(graph, work.cache.owned(live))} if live is not None else {}
-    one = there.get(member.name)
+def _runs(graph: Graph, member: Member, one: Node | None) -> Restoring:
+    """What runs a component on Grove. Pods of one that isn't there are not looked for."""
     replicas = one["spec"].get("replicas", 1) if one is not None else 0
     labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
     return Restoring(labels, replicas, not why_not(member, one))
 
 
-def _begun(work: Work, graph: Graph, rendered: Node) -> set[str]:
-    """Components on Grove that have been asked for pods: by what runs them, or, before that is there, by the template."""
-    live = work.cache.get(key_of(rendered))
-    if live is None:
-        return set()
-    template = (live.get("spec") or {}).get("template") or {}
-    asked = {one.get("name"): (one.get("spec") or {}).get("replicas") for one in items(template.get("cliques"))}
-    asked |= {one.get("name"): one.get("replicas") for one in items(template.get("podCliqueScalingGroups"))}
-    replicas = {
-        member.name: one["spec"].get("replicas") if one is not None else asked.get(low(member.name), 0)
-        for member, one in running(graph, work.cache.owned(live))
-    }
-    return {name for name, count in replicas.items() if count != 0}
+def _asked(made: Node | None) -> dict[str, int | None]:
+    """The replicas that the template of a set asks for, by the name of the clique or the group: they count before that is there."""
+    template = ((made or {}).get("spec") or {}).get("template") or {}
+    groups = {str(one.get("name")): one.get("replicas") for one in items(template.get("podCliqueScalingGroups"))}
+    return {str(one.get("name")): (one.get("spec") or {}).get("replicas") for one in items(template.get("cliques"))} | groups
 
 
 def _templates(cliques: Node | None) -> dict[str, Node]:

@@ -6,6 +6,7 @@ import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.paths import lookup
 from dynamo_webhooks.reconciler.render.merge import items
 from dynamo_webhooks.reconciler.render.template import main_in
 
@@ -31,9 +32,7 @@ def label_key(graph: Graph, member: Member) -> str:
 
 def asked_topology(obj: Fields) -> tuple[str, str]:
     """The topology of Grove that a graph of either version names instead of a label, and its domain; empty where it names none."""
-    spec = obj.get("spec")
-    features = spec.get("experimental") if isinstance(spec, dict) else None
-    policy = features.get("kvTransferPolicy") if isinstance(features, dict) else None
+    policy = lookup(obj, ("spec", "experimental", "kvTransferPolicy"))
     if not isinstance(policy, dict) or policy.get("labelKey"):
         return "", ""
     return str(policy.get("clusterTopologyName") or ""), str(policy.get("domain") or "")
@@ -41,7 +40,7 @@ def asked_topology(obj: Fields) -> tuple[str, str]:
 
 def key_in(binding: Fields | None, domain: str) -> str:
     """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
-    levels = ((binding or {}).get("spec") or {}).get("levels")
+    levels = lookup(binding, ("spec", "levels"))
     found = (one.get("key") for one in items(levels if isinstance(levels, list) else ()) if one.get("domain") == domain)
     return next((key for key in found if isinstance(key, str) and key), "")
 

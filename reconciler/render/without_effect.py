@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import Key, render
+from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.kv_transfer import asked_topology
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
@@ -76,8 +76,5 @@ def _of(fields: Fields, path: Path, why: str, *, grove: bool) -> Iterator[Note]:
         reason = "has no effect: neither checkpointRef nor identity says which checkpoint"
         yield Note((*path, "experimental", "checkpoint"), reason)
     for steps in () if grove else _OF_GROVE:
-        value: Any = fields
-        for step in steps:
-            value = value.get(step) if isinstance(value, dict) else None
-        if value not in (None, False):
+        if lookup(fields, steps) not in (MISSING, None, False):
             yield Note((*path, *steps), why)

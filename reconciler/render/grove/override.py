@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.paths import lookup
 from dynamo_webhooks.policies.provider_override import API_VERSION, CLIQUE, FIELD, ROLES, SCALING_GROUP, SET
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
@@ -76,9 +77,8 @@ def _said(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) 
         raise RenderError((*where, "apiVersion"), f"must be {API_VERSION}, got {str(version)[:80]!r}")
     if (named := block.get("target")) not in (None, "", target):
         raise RenderError((*where, "target"), f"must be {target} at this place, got {str(named)[:80]!r}; leave it out")
-    value, at = block.get("value"), (*where, "value")
-    for step in (*steps, _TOPOLOGY):
-        value, at = (value.get(step) if isinstance(value, dict) else None), (*at, step)
+    inner = ("value", *steps, _TOPOLOGY)
+    value = lookup(block, inner)
     if not isinstance(value, dict):
-        raise RenderError(at, "must be an object: a topology constraint is all that can be overridden")
+        raise RenderError((*where, *inner), "must be an object: a topology constraint is all that can be overridden")
     return value

@@ -33,10 +33,7 @@ def overlay(left: Fields) -> tuple[Fields, Fields]:
     if not extra or type(extra) is not dict:
         return {}, {}
     main = extra.get("mainContainer")
-    pod = pod_content(extra) if len(extra) > 1 or main is None else {}
-    if "containers" in pod and not items(pod, "containers"):  # nothing but nulls asks for nothing, as an empty list
-        del pod["containers"]
-    return pod, content(main) if type(main) is dict else {}
+    return pod_content(extra) if len(extra) > 1 or main is None else {}, content(main) if type(main) is dict else {}
 
 
 def composed(left: Fields, pod: Fields, over: Fields, line: Line, *, forced: bool, mains: bool) -> Fields | None:

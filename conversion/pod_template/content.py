@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.conversion.reading import items
+
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
@@ -62,8 +64,8 @@ def pod_content(extra: Fields) -> Fields:
         said = said or bool(value) or name in _POD_POINTERS
     if not said:
         out = {}
-    if containers := extra.get("containers"):
-        out["containers"] = containers
+    if "containers" in extra and items(extra, "containers"):  # nothing but nulls asks for nothing, as an empty list
+        out["containers"] = extra["containers"]
     return out
 
 

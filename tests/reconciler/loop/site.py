@@ -253,6 +253,14 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
+def clique_of(made: Node, template: Node) -> Node:
+    """The PodClique that Grove makes of a template in a set."""
+    set_name = made["metadata"]["name"]
+    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": set_name, "uid": made["metadata"]["uid"], "controller": True}
+    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [owner]}
+    return {"apiVersion": made["apiVersion"], "kind": "PodClique", "metadata": metadata, "spec": template["spec"]}
+
+
 def disagg(name: str = "g", replicas: int = 2) -> Node:
     """A frontend and two sorts of workers."""
     return graph(

@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.loop.work import SLOWLY
 from dynamo_webhooks.reconciler.loop.write import REPAIRS
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE, QUEUE_SAID
-from tests.reconciler.loop.site import NAMESPACE, Site, settings
+from tests.reconciler.loop.site import NAMESPACE, Site, clique_of, settings
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
@@ -50,16 +50,7 @@ async def _updated(site: Site, *, replicas: int = 1) -> None:
         name = f"g-0-{clique['name']}"
         live = await site.kubelet.get(CLIQUES, name, NAMESPACE)
         if live is None:
-            owner = {
-                "apiVersion": made["apiVersion"],
-                "kind": made["kind"],
-                "name": "g",
-                "uid": made["metadata"]["uid"],
-                "controller": True,
-            }
-            metadata = {"name": name, "labels": clique["labels"], "ownerReferences": [owner]}
-            new = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "metadata": metadata, "spec": clique["spec"]}
-            live = await site.kubelet.create(CLIQUES, new, NAMESPACE)
+            live = await site.kubelet.create(CLIQUES, clique_of(made, clique), NAMESPACE)
         wanted = live["spec"]["replicas"]
         figures = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
         status = {"observedGeneration": live["metadata"]["generation"], **figures}

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
-from tests.reconciler.loop.site import NAMESPACE, Site, running, settings
-from tests.reconciler.loop.test_checkpoint import Scene, claim
+from tests.reconciler.loop.site import NAMESPACE, Site, clique_of, running, settings
 from tests.reconciler.loop.test_pathway import GROUPS
 from tests.reconciler.loop.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import GROUP, graph, vllm
 from tests.reconciler.test_line15_fields import COMPONENT, STANDALONE, objects
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
 
 LWS = GROUPS["lws"]
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
 WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
 
 
-async def _annotate(site: Site, name: str, value: str | None) -> None:
-    await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {name: value}}}, NAMESPACE)
-    await site.rest()
+@contextlib.asynccontextmanager
+async def _beside_sets(obj: Node) -> AsyncIterator[Site]:
+    """A cluster with LeaderWorkerSets and an object, at rest."""
+    async with running() as site:
+        site.cluster.served.update(LWS)
+        await site.later(40)
+        await site.make(obj)
+        await site.rest()
+        yield site
 
 
 async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
@@ -51,11 +62,7 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
 @pytest.mark.parametrize("name", [name for name, (*_, said) in COMPONENT.items() if said])
 async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> None:
     _, obj = objects("DynamoGraphDeployment.v1beta1", f"spec.components[].{name}")
-    async with running() as site:
-        site.cluster.served.update(LWS)
-        await site.later(40)
-        await site.make(obj)
-        await site.rest()
+    async with _beside_sets(obj) as site:
         told = await site.condition(kind="FieldsIgnored")
         assert f"spec.components[0].{name}" in told["message"]
         assert COMPONENT[name][2] in told["message"]
@@ -65,11 +72,7 @@ async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> Non
 async def test_each_field_without_effect_is_named_in_a_standalone_component(name: str) -> None:
     path = name.replace("checkpoint", "experimental.checkpoint")
     _, obj = objects("DynamoComponentDeployment.v1beta1", f"spec.{path}")
-    async with running() as site:
-        site.cluster.served.update(LWS)
-        await site.later(40)
-        await site.make(obj)
-        await site.rest()
+    async with _beside_sets(obj) as site:
         conditions = (await site.all(COMPONENTS))["g"]["status"]["conditions"]
         [told] = [one for one in conditions if one["type"] == "FieldsIgnored"]
         assert f"spec.{path}" in told["message"]
@@ -144,29 +147,17 @@ async def test_nobody_waits_for_what_never_comes(more: str) -> None:
 
 
 async def test_pods_wait_on_grove_too() -> None:
-    site = Scene(settings(RESTORING))
-    for each in (site.cluster, site.user, site.kubelet):
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
-    await site.put(claim())
-    await site.make(graph(vllm("w", replicas=2, experimental={"checkpoint": WAITING})))
-    site.start()
-    try:
-        await site.later(5)
+    async with scene(graph(vllm("w", replicas=2, experimental={"checkpoint": WAITING})), grove=True) as site:
         [made] = (await site.all(GROVE)).values()
         [clique] = made["spec"]["template"]["cliques"]
         assert clique["spec"]["replicas"] == 0
-        owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
-        metadata = {"name": "g-0-w", "labels": clique["labels"], "ownerReferences": [owner]}
-        live = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "metadata": metadata, "spec": clique["spec"]}
-        await site.kubelet.create(CLIQUE, live, NAMESPACE)
+        await site.kubelet.create(CLIQUE, clique_of(made, clique), NAMESPACE)
         await site.later(5)
         assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 0
         assert "desired=2, spec.replicas=0" in (await site.condition())["message"]
         await _ready(site)
         assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 2
         assert await _told(site) == ("True", "Restored")
-    finally:
-        await site.stop()
 
 
 async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> None:

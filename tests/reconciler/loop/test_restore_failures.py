@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,13 +14,15 @@ from dynamo_webhooks.reconciler.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
 from tests.reconciler.checkpoint_objects import HASH, JOB, checkpoint
-from tests.reconciler.loop.site import NAMESPACE, settings
-from tests.reconciler.loop.test_checkpoint import Scene, claim
+from tests.reconciler.loop.site import NAMESPACE, clique_of
 from tests.reconciler.loop.test_snapshots import RESTORING, _is_restored, _told, _worker, scene
 from tests.reconciler.rendering import graph, vllm
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from dynamo_webhooks.kube.protocol import Node
+    from tests.reconciler.loop.test_checkpoint import Scene
 
 READY: dict[str, Any] = {"phase": "Ready", "jobName": JOB}
 STATUS = "nvidia.com/snapshot-restore-status."
@@ -46,6 +49,16 @@ async def _held(site: Scene, replicas: int) -> Node:
     return template
 
 
+@contextlib.asynccontextmanager
+async def _failing(more: str = RESTORING) -> AsyncIterator[Scene]:
+    """A worker whose only pod can't be restored, a minute later."""
+    async with scene(_graph(1), more, {**checkpoint("ck"), "status": READY}) as site:
+        template = await _held(site, 1)
+        await site.kubelet.create(PODS, _pod(template, "p"), NAMESPACE)
+        await site.later(65)
+        yield site
+
+
 async def test_after_three_failures_pods_start_cold() -> None:
     async with scene(_graph(4), RESTORING, {**checkpoint("ck"), "status": READY}) as site:
         template = await _held(site, 5)
@@ -70,29 +83,20 @@ async def test_after_three_failures_pods_start_cold() -> None:
 
 
 async def test_one_replica_that_fails_is_enough() -> None:
-    async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}) as site:
-        template = await _held(site, 1)
-        await site.kubelet.create(PODS, _pod(template, "p"), NAMESPACE)
-        await site.later(65)
+    async with _failing() as site:
         assert not await _is_restored(site)
 
 
 async def test_with_fallback_off_it_is_only_told() -> None:
     more = RESTORING.replace("enabled: true", "enabled: true, fallback: false")
-    async with scene(_graph(1), more, {**checkpoint("ck"), "status": READY}) as site:
-        template = await _held(site, 1)
-        await site.kubelet.create(PODS, _pod(template, "p"), NAMESPACE)
-        await site.later(65)
+    async with _failing(more) as site:
         assert await _is_restored(site)
         assert await _told(site) == ("False", "RestoreFailed")
         assert (await site.condition(kind="Restore"))["message"].endswith("checkpoint.fallback is false")
 
 
 async def test_another_version_is_tried_again() -> None:
-    async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}) as site:
-        template = await _held(site, 1)
-        await site.kubelet.create(PODS, _pod(template, "p"), NAMESPACE)
-        await site.later(65)
+    async with _failing() as site:
         assert not await _is_restored(site)
         await site.annotate(ARTIFACT_VERSION, "2")
         await site.later(3)
@@ -105,20 +109,10 @@ async def test_another_version_is_tried_again() -> None:
 
 async def test_on_grove_the_graph_remembers_it() -> None:
     grove, clique = OPTIONAL["grove"], MADE["grove"][0][0]
-    site = Scene(settings(RESTORING))
-    for each in (site.cluster, site.user, site.kubelet):
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
-    await site.put(claim(), {**checkpoint("ck"), "status": READY})
-    await site.make(_graph(1))
-    site.start()
-    try:
-        await site.later(5)
+    async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}, grove=True) as site:
         [made] = (await site.all(grove)).values()
         [template] = made["spec"]["template"]["cliques"]
-        owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
-        metadata = {"name": "g-0-worker", "labels": template["labels"], "ownerReferences": [owner]}
-        live = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "metadata": metadata, "spec": template["spec"]}
-        await site.kubelet.create(clique, live, NAMESPACE)
+        await site.kubelet.create(clique, clique_of(made, template), NAMESPACE)
         pod = _pod({"metadata": {"labels": template["labels"], "annotations": template["annotations"]}}, "p")
         await site.kubelet.create(PODS, pod, NAMESPACE)
         await site.later(65)
@@ -126,8 +120,6 @@ async def test_on_grove_the_graph_remembers_it() -> None:
         assert (await site.graph())["metadata"]["annotations"][f"{MARK}.worker"] == f"{HASH}/1"
         [made] = (await site.all(grove)).values()
         assert made["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["command"] != ["sleep", "infinity"]
-    finally:
-        await site.stop()
 
 
 LABELS = {"nvidia.com/snapshot-is-restore-target": "true", "nvidia.com/snapshot-checkpoint-id": "h"}

@@ -39,10 +39,12 @@ def warm(**asked: Any) -> Node:
 
 
 @contextlib.asynccontextmanager
-async def scene(obj: Node, more: str = RESTORING, *objects: Node, denied: bool = False) -> AsyncIterator[Scene]:
+async def scene(obj: Node, more: str = RESTORING, *objects: Node, denied: bool = False, grove: bool = False) -> AsyncIterator[Scene]:
     """A cluster with a graph, at rest."""
     site = Scene(settings(more))
     site.cluster.denied |= {("create", "jobs")} if denied else set()
+    for each in (site.cluster, site.user, site.kubelet) if grove else ():
+        each.served |= {"grove.io": frozenset({"v1alpha1"})}
     await site.put(claim(), *objects)
     await site.make(obj)
     site.start()
@@ -185,14 +187,7 @@ async def test_a_checkpoint_that_is_not_asked_for_any_more_is_not_told_any_more(
 
 async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None:
     made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    site = Scene(settings(RESTORING))
-    for each in (site.cluster, site.user, site.kubelet):
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
-    await site.put(claim(), made)
-    await site.make(warm(checkpointRef="ck"))
-    site.start()
-    try:
-        await site.later(5)
+    async with scene(warm(checkpointRef="ck"), RESTORING, made, grove=True) as site:
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert (clique["labels"][TARGET], clique["spec"]["podSpec"]["containers"][0]["command"]) == ("true", ["sleep", "infinity"])
@@ -202,8 +197,6 @@ async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert TARGET not in clique["labels"]
-    finally:
-        await site.stop()
 
 
 async def test_restored_workers_stay_while_another_version_is_made() -> None:
@@ -248,17 +241,9 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
 async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(how: dict[str, Any]) -> None:
     experimental = {"checkpoint": {"identity": dict(IDENTITY)}, **{name: how[name] for name in how if name == "gpuMemoryService"}}
     fields = {name: how[name] for name in how if name == "multinode"}
-    site = Scene(settings(RESTORING + "featureGates: {gmsSnapshot: true}\n"))
-    for each in (site.cluster, site.user, site.kubelet):
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
-    await site.put(claim())
-    await site.make(graph(vllm("worker", experimental=experimental, **fields), backendFramework="vllm"))
-    site.start()
-    try:
-        await site.later(5)
+    obj = graph(vllm("worker", experimental=experimental, **fields), backendFramework="vllm")
+    async with scene(obj, RESTORING + "featureGates: {gmsSnapshot: true}\n", grove=True) as site:
         assert await _told(site) == ("False", "RestoreUnavailable")
         assert await site.all(CHECKPOINTS) == {}  # nobody would be restored from it
         [found] = (await site.all(OPTIONAL["grove"])).values()
         assert all(TARGET not in one["labels"] for one in found["spec"]["template"]["cliques"])
-    finally:
-        await site.stop()

@@ -11,7 +11,6 @@ from dynamo_webhooks.admission.beta_rules import BetaRules
 from dynamo_webhooks.admission.defaults import Defaulted, defaulted
 from dynamo_webhooks.admission.registration import MUTATED_ONCE, Purpose, read_as
 from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.api.schema import Node, load_schema
 from dynamo_webhooks.api.walk.admit import Shaped, shaped, with_status_of
 from dynamo_webhooks.api.walk.default import default
@@ -41,7 +40,7 @@ class Settings(NamedTuple):
         return line_of(self.facts, self.profile)
 
 
-def prepared(obj: Fields, kind: str, version: str, line: Line = USUAL) -> tuple[FieldError, ...]:
+def prepared(obj: Fields, kind: str, version: str, line: Line) -> tuple[FieldError, ...]:
     """Shapes an object in place as a server does, or returns why it can't be read."""
     errors = decoder(kind, version)(obj)
     if not errors:

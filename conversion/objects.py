@@ -26,7 +26,7 @@ class Target(NamedTuple):
     api_version: str
     version: str
     ours: bool
-    line: Line = INSTALLED
+    line: Line
 
 
 def target(api_version: str, line: Line = INSTALLED) -> Target:

@@ -35,7 +35,7 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shaped(obj: dict[str, Any], kind: str, version: str, line: Line = INSTALLED) -> Shaped:
+def shaped(obj: dict[str, Any], kind: str, version: str, line: Line) -> Shaped:
     """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
 
     Changes the object.

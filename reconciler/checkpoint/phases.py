@@ -10,7 +10,7 @@ from dynamo_webhooks.reconciler.checkpoint.shared_gpus import SWITCHED_OFF
 from dynamo_webhooks.reconciler.loop.image_pulls import FAILED as FAILED_PULL
 from dynamo_webhooks.reconciler.loop.image_pulls import PULLED, said_of
 from dynamo_webhooks.reconciler.loop.marks import RETRY
-from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
+from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found, with_condition
 from dynamo_webhooks.reconciler.render.merge import texts
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
 
@@ -116,13 +116,8 @@ def progressed(checkpoint: Node, status: Node, job: Node, lease: Node | None, ke
 def pulled(checkpoint: Node, step: Step, failures: list[str], moment: datetime) -> Step:
     """A step with what the pod of the Job can't pull, or with the end of that."""
     said = said_of(step.status, failures)
-    if said.text:
-        told = Condition(PULLED, "False", FAILED_PULL, said.text, _generation(checkpoint))
-        return step._replace(status=_with(step.status, [told], moment), events=(*step.events, *said.events))
-    if not found(step.status, PULLED):
-        return step
-    rest = [one for one in step.status["conditions"] if one.get("type") != PULLED]
-    return step._replace(status={**step.status, "conditions": rest})
+    told = Condition(PULLED, "False", FAILED_PULL, said.text, _generation(checkpoint)) if said.text else None
+    return step._replace(status=with_condition(step.status, PULLED, told, moment), events=(*step.events, *said.events))
 
 
 def compared(checkpoint: Node, status: Node, moment: datetime) -> Step:
@@ -130,8 +125,7 @@ def compared(checkpoint: Node, status: Node, moment: datetime) -> Step:
     since = found(status, JOB_CREATED).get("observedGeneration")
     changed = isinstance(since, int) and since < (_generation(checkpoint) or 0)
     if not changed:
-        rest = [one for one in status.get("conditions") or () if one.get("type") != TEMPLATE_CHANGED]
-        return Step({**status, "conditions": rest} if "conditions" in status else status)
+        return Step(with_condition(status, TEMPLATE_CHANGED, None, moment))
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
     told = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text, _generation(checkpoint))
     return Step(_with(status, [told], moment), _if_new(checkpoint, told, Say("Warning", TEMPLATE_CHANGED, text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.reconciler.loop.problems import LONGEST
-from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.status import Condition, found, with_condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +20,9 @@ IGNORED: Final = "FieldsIgnored"  # the condition
 
 def noting(status: Node, notes: Sequence[Note], generation: int | None, moment: datetime) -> Node:
     """A status with the condition, or without it where everything has an effect."""
-    before = status.get("conditions") or ()
-    if notes:
-        text = "; ".join(map(str, notes))[:LONGEST]
-        return {**status, "conditions": conditions(before, [Condition(IGNORED, "True", "NotActedOn", text, generation)], moment)}
-    return {**status, "conditions": [one for one in before if one.get("type") != IGNORED]} if found(status, IGNORED) else status
+    text = "; ".join(map(str, notes))[:LONGEST]
+    told = Condition(IGNORED, "True", "NotActedOn", text, generation) if notes else None
+    return with_condition(status, IGNORED, told, moment)
 
 
 async def say_ignored(work: Work, obj: Node, before: Node, now: Node) -> None:

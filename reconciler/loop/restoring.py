@@ -28,7 +28,7 @@ from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.loop.likeness import digest, says
 from dynamo_webhooks.reconciler.loop.prerequisites import lacking_storage
-from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.status import Condition, found, with_condition
 from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import experimental, says_which
@@ -155,9 +155,8 @@ def _held(pods: Pods) -> str:
 
 def noted(status: Node, standing: Standing | None, generation: int | None, work: Work) -> Node:
     """A status with the condition, or without it where there is no checkpoint."""
-    before = [one for one in status.get("conditions") or () if standing is not None or one.get("type") != RESTORE]
-    told = [Condition(RESTORE, standing.status, standing.reason, standing.message, generation)] if standing is not None else []
-    return {**status, "conditions": conditions(before, told, work.now())} if told or before != status.get("conditions", before) else status
+    told = Condition(RESTORE, standing.status, standing.reason, standing.message, generation) if standing is not None else None
+    return with_condition(status, RESTORE, told, work.now())
 
 
 async def say_standing(work: Work, obj: Node, before: Node, now: Node) -> None:

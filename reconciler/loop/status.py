@@ -56,6 +56,14 @@ def found(status: Node, kind: str) -> Node:
     return next((one for one in status.get("conditions") or () if one.get("type") == kind), {})
 
 
+def with_condition(status: Node, kind: str, told: Condition | None, moment: datetime) -> Node:
+    """A status with the condition of a type, or without one where nothing is told; the same where that changes nothing."""
+    before = status.get("conditions") or ()
+    if told is not None:
+        return {**status, "conditions": conditions(before, [told], moment)}
+    return {**status, "conditions": [one for one in before if one.get("type") != kind]} if found(status, kind) else status
+
+
 def difference(before: Any, now: Any) -> Any:
     """The merge patch from one map to another; None if they are equal."""
     patch: Node = {}

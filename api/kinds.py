@@ -44,6 +44,10 @@ class Kind(NamedTuple):
         """The version in which the API server keeps the objects, by the definitions of line 1.2."""
         return next(version.name for version in self.versions if version.storage)
 
+    def other(self, version: str) -> str:
+        """The name of the version that a given one isn't; empty for a kind of one version."""
+        return next((known.name for known in self.versions if known.name != version), "")
+
     def has(self, version: str) -> bool:
         """Tells whether the kind exists in that version."""
         return any(known.name == version for known in self.versions)

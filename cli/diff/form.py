@@ -91,7 +91,7 @@ def bare(obj: Fields, kind: str) -> Fields:
 
 def other_version(kind: str, version: str) -> str:
     """The version of a kind that a given one isn't; empty where there is none."""
-    return next((one.name for one in BY_NAME[kind].versions if one.name != version), "") if kind in KINDS else ""
+    return BY_NAME[kind].other(version) if kind in KINDS else ""
 
 
 def _filled(obj: Fields, kind: str, version: str, line: Line) -> Fields:

@@ -78,7 +78,7 @@ async def versions(cluster: Cluster, sight: Sight, samples: Sequence[Sample]) ->
 
 def _judged(sight: Sight, of: Sample, seen: Evidence | None, why: str) -> Iterator[Finding]:
     stored = ((sight.crds[of.kind.plural] or {}).get("status") or {}).get("storedVersions") or []
-    other = _other(of.kind, of.version)
+    other = of.kind.other(of.version)
     what, repair = f"CustomResourceDefinition {of.kind.crd_name}", repairs.migrate(of.kind, of.version)
     if len(stored) > 1:
         text = f"objects may be stored in {' and '.join(map(str, stored))}, new ones in {of.version}; {_told(of, seen, other, why)}"
@@ -97,10 +97,6 @@ def _told(of: Sample, seen: Evidence | None, other: str, why: str) -> str:
         return f"all {seen.read} of {of.total} that were read are stored in {of.version}"
     count = str(seen.least) if seen.least == seen.most else f"between {seen.least} and {seen.most}"
     return f"{count} of the {seen.read} that were read, of {of.total}, {'is' if count == '1' else 'are'} stored in {other}"
-
-
-def _other(kind: Kind, version: str) -> str:
-    return next(each.name for each in kind.versions if each.name != version)
 
 
 async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Finding]:
@@ -132,7 +128,7 @@ async def _evidence(cluster: Cluster, samples: Sequence[Sample]) -> dict[str, Ev
     after = _counts(await cluster.metrics(CONVERSIONS))
     found = {}
     for each in samples:
-        other, name, count = _other(each.kind, each.version), each.kind.crd_name, read[each.kind.plural]
+        other, name, count = each.kind.other(each.version), each.kind.crd_name, read[each.kind.plural]
         old, current = (int(after.get(way, 0) - before.get(way, 0)) for way in ((name, other, each.version), (name, each.version, other)))
         if old >= 0 and current >= 0 and old + current >= count:
             found[each.kind.plural] = Evidence(count, max(0, count - current), min(count, old))

@@ -26,8 +26,8 @@ def twin(kind: str, version: str, path: tuple[str, ...], keyed: tuple[bool, ...]
     from dynamo_webhooks.conversion.kinds import KINDS
     from dynamo_webhooks.conversion.translate import translated
 
-    other = next((each.name for each in BY_NAME[kind].versions if each.name != version), None)
-    if other is None or kind not in KINDS or path[0] in _HEADS:
+    other = BY_NAME[kind].other(version)
+    if not other or kind not in KINDS or path[0] in _HEADS:
         return None
     steps: Path = tuple((Key(_NAME) if key else 0) if step == WILD else step for step, key in zip(path, keyed, strict=True))
     place = translated(KINDS[kind], steps, _example(steps), other, {})

@@ -50,7 +50,7 @@ def refreshed(obj: Node, line: Line) -> Node | None:
     Raises: ConversionError; NotTheSameError when the other version would read something else of it.
     """
     name, version = str(obj.get("kind")), str(obj.get("apiVersion")).rpartition("/")[2]
-    other = next(each.name for each in BY_NAME[name].versions if each.name != version)
+    other = BY_NAME[name].other(version)
     here, there = target(api_version(version), line), target(api_version(other), line)
     moved = convert_object(obj, there).object
     made = convert_object(_forgetful(moved, kind_of(name, line).spec_key), here).object

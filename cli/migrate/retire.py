@@ -32,7 +32,7 @@ async def named_by(hands: Hands, version: str) -> dict[str, Any]:
     examples: dict[_Manager, list[str]] = {}
     objects, outage = 0, Outage(hands)
     for kind in hands.options.kinds:
-        resource = of_kind(kind, next(each.name for each in BY_NAME[kind].versions if each.name != version))
+        resource = of_kind(kind, BY_NAME[kind].other(version))
         async for page in pages(hands, outage, resource, limit=PAGE, brief=True):
             for item in page:
                 found = {one for one in _managers(kind, item["metadata"], api_version(version)) if one in counts or len(counts) < _MANAGERS}

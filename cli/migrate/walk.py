@@ -53,7 +53,7 @@ class Pass:
     ) -> None:
         """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
         self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
-        self._other = of_kind(resource.kind, next(each.name for each in BY_NAME[resource.kind].versions if each.name != resource.version))
+        self._other = of_kind(resource.kind, BY_NAME[resource.kind].other(resource.version))
         self._due = 0.0  # when the next write may begin, by the rate
         self.counts = Counts()
         self.notes = Notes()  # of refused objects

@@ -38,7 +38,7 @@ class Twins(NamedTuple):
 def other_version(rule: Rule) -> str | None:
     """The version that the rule's examples aren't written in; None for a kind of one version."""
     name, _, written = rule.kinds[0].partition("/")
-    return next((each.name for each in BY_NAME[name].versions if each.name != written), None) if name in KINDS else None
+    return BY_NAME[name].other(written) or None if name in KINDS else None
 
 
 def twins(rule: Rule) -> Twins:
@@ -79,7 +79,7 @@ def _twin(example: Example) -> Example | None:
     name, _, written = example.kind.partition("/")
     if name not in KINDS:
         return None
-    version = next(each.name for each in BY_NAME[name].versions if each.name != written)
+    version = BY_NAME[name].other(written)
     try:
         new = _plain(name, written, example.fragment, version)
         old = None if example.old_text is None else _plain(name, written, yaml.safe_load(example.old_text), version)

@@ -118,12 +118,12 @@ class Seen(NamedTuple):
     wrong: str = ""  # why it can't be asked
 
 
-async def seen_hashes(opener: Opener, servers: Sequence[str], group: str, version: str, tries: int = TRIES) -> list[Seen]:
-    """What each API server stores kinds in: one request to each; `tries` connections through the usual address where none is known.
+async def seen_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
+    """What each API server stores kinds in: one request to each; `TRIES` connections through the usual address where none is known.
 
     A server that can't be asked is told with the reason. Each request has the connection's own time limit.
     """
-    return [await seen_hash(opener, server, group, version) for server in servers or [""] * tries]
+    return [await seen_hash(opener, server, group, version) for server in servers or [""] * TRIES]
 
 
 async def seen_hash(opener: Opener, server: str, group: str, version: str) -> Seen:

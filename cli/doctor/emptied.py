@@ -9,6 +9,7 @@ from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource, of_kind
+from dynamo_webhooks.kube.storage_versions import definition
 from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ async def emptied(cluster: Cluster, sight: Sight) -> list[Finding]:
 
 def stored(sight: Sight, kind: Kind) -> Resource:
     """A kind in the version in which its objects are stored."""
-    versions = ((sight.crds[kind.plural] or {}).get("spec") or {}).get("versions") or ()
-    return of_kind(kind.name, next((str(each["name"]) for each in versions if each.get("storage")), kind.storage_version))
+    return of_kind(kind.name, definition(sight.crds[kind.plural] or {}).storage or kind.storage_version)
 
 
 async def listed(cluster: Cluster, resource: Resource, labels: str, found: list[Finding]) -> list[Node]:

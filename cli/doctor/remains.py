@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.api.line import Line, of_definition
+from dynamo_webhooks.api.wording import many
 from dynamo_webhooks.cli.doctor import repairs
 from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
 from dynamo_webhooks.conversion import kinds, remainder
 from dynamo_webhooks.conversion.kind import LEFT
+from dynamo_webhooks.kube.storage_versions import definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,21 +34,21 @@ def told(objects: Sequence[Node]) -> str:
     """How many objects there are, and the first of them."""
     names = [f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in objects[:SHOWN]]
     more = ", ..." if len(objects) > SHOWN else ""
-    return f"{len(objects)} object{'s' if len(objects) != 1 else ''} ({', '.join(names)}{more})"
+    return f"{many(len(objects), 'object')} ({', '.join(names)}{more})"
 
 
 def _managed(sight: Sight, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
-    versions = {each["name"]: each for each in ((sight.crds[kind.plural] or {}).get("spec") or {}).get("versions") or ()}
-    if not versions:
+    known = definition(sight.crds[kind.plural] or {})
+    if not known.versions:
         return
     holders: dict[str, list[Node]] = {}
     for obj in objects:
         for name in {*_written_in(obj)}:
-            if not (versions.get(name) or {}).get("served"):
+            if name not in known.served:
                 holders.setdefault(name, []).append(obj)
     for name, held in sorted(holders.items()):
         repair = f"{repairs.migrate(kind, version)} --retire {name}"
-        if name in versions:
+        if name in known.versions:
             text = f"metadata.managedFields of {told(held)} name {name}, which is not served: every apply of them fails once it is removed"
             yield warning("managed-fields", kind.plural, text, repair)
         else:

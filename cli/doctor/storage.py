@@ -18,7 +18,7 @@ from dynamo_webhooks.cli.doctor.finding import Finding, info, warning
 from dynamo_webhooks.conversion import kinds
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
 from dynamo_webhooks.kube.resources import of_kind
-from dynamo_webhooks.kube.storage_versions import load_api_servers, seen_hashes, storage_hash
+from dynamo_webhooks.kube.storage_versions import definition, load_api_servers, seen_hash, seen_hashes, storage_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,11 +77,11 @@ async def versions(cluster: Cluster, sight: Sight, samples: Sequence[Sample]) ->
 
 
 def _judged(sight: Sight, of: Sample, seen: Evidence | None, why: str) -> Iterator[Finding]:
-    stored = ((sight.crds[of.kind.plural] or {}).get("status") or {}).get("storedVersions") or []
+    named = definition(sight.crds[of.kind.plural] or {}).stored
     other = of.kind.other(of.version)
     what, repair = f"CustomResourceDefinition {of.kind.crd_name}", repairs.migrate(of.kind, of.version)
-    if len(stored) > 1:
-        text = f"objects may be stored in {' and '.join(map(str, stored))}, new ones in {of.version}; {_told(of, seen, other, why)}"
+    if len(named) > 1:
+        text = f"objects may be stored in {' and '.join(named)}, new ones in {of.version}; {_told(of, seen, other, why)}"
         yield info("stored-versions", what, text, repair)
     elif seen and seen.least:
         text = f"status.storedVersions must name {other}, and doesn't: {_told(of, seen, other, why)}"
@@ -105,8 +105,7 @@ async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Findin
         addresses = await load_api_servers(cluster)
     except ForbiddenError as failed:
         return [warning("permission", "EndpointSlices of default/kubernetes", f"can't be listed: {failed.message}")]
-    asked = await asyncio.gather(*(seen_hashes(opener, [each], GROUP, BETA) for each in addresses))
-    seen = [one for each in asked for one in each if not one.wrong]
+    seen = [one for one in await asyncio.gather(*(seen_hash(opener, each, GROUP, BETA) for each in addresses)) if not one.wrong]
     # from outside of the cluster there is one address for all of them
     seen = seen or [one for one in await seen_hashes(opener, (), GROUP, BETA) if not one.wrong]
     return [each for name in kinds.KINDS for each in _of_servers(sight, BY_NAME[name], seen)]

@@ -11,6 +11,7 @@ from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.kube.errors import ConflictError, InvalidError
 from dynamo_webhooks.kube.resources import CRDS
 from dynamo_webhooks.kube.storage_versions import definition, load_definition
+from dynamo_webhooks.policies.edit import pointer
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
@@ -34,7 +35,7 @@ async def store_in(cluster: Cluster, old: Definition, version: str) -> Definitio
     back = version < old.storage
     if back:
         operations += [] if old.annotations else [_set("/metadata/annotations", {})]
-        operations.append(_annotated(ALLOW_DATA_LOSS, "true"))
+        operations.append(_set(pointer(("metadata", "annotations", ALLOW_DATA_LOSS)), "true"))
     changed = definition(await _patched(cluster, old, operations))
     return await withdrawn(cluster, changed) if back else changed
 
@@ -76,7 +77,3 @@ def _same(path: str, value: Any) -> Node:
 
 def _set(path: str, value: Any) -> Node:
     return {"op": "add", "path": path, "value": value}  # of a member that is there it replaces the value
-
-
-def _annotated(key: str, value: str) -> Node:
-    return {"op": "add", "path": f"/metadata/annotations/{key.replace('~', '~0').replace('/', '~1')}", "value": value}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WHOLE: Final = 50  # whole objects on a page: of the largest ones 75 MB
 _SAMPLES: Final = 3  # objects that are tried, of which one must be converted
 _FEW: Final = 5  # names in a sentence
-_GRAPH: Final = "DynamoGraphDeployment"
+GRAPH: Final = "DynamoGraphDeployment"
 
 
 class Plan(NamedTuple):
@@ -42,11 +42,11 @@ class Plan(NamedTuple):
 async def planned(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> Plan:
     """Looks at everything; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
     definitions, to = [], hands.options.to
-    graph = await load_definition(hands.cluster, BY_NAME[_GRAPH].crd_name)
-    line = (of_definition(graph.node) if graph else None) or USUAL
+    graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
+    line = line_of(graph)
     for name in hands.options.kinds:
         crd = BY_NAME[name].crd_name
-        found = graph if name == _GRAPH else await load_definition(hands.cluster, crd)
+        found = graph if name == GRAPH else await load_definition(hands.cluster, crd)
         if found is None:
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
@@ -74,6 +74,11 @@ async def planned(hands: Hands, outage: Outage, report: Report, on_object: Calla
         report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
         _predict(one, hands)
     return Plan(definitions, line)
+
+
+def line_of(graph: Definition | None) -> Line:
+    """The line of the definitions, which that of graphs tells."""
+    return (of_definition(graph.node) if graph else None) or USUAL
 
 
 def resource_of(found: Definition, version: str) -> Resource:

@@ -10,13 +10,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.api.line import USUAL, Line, of_definition
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.migrate.listing import Outage, pages
 from dynamo_webhooks.cli.migrate.offline import DIFFERS, REFUSED, name_of
 from dynamo_webhooks.cli.migrate.options import Stopped
-from dynamo_webhooks.cli.migrate.preflight import WHOLE, resource_of
+from dynamo_webhooks.cli.migrate.preflight import GRAPH, WHOLE, line_of, resource_of
 from dynamo_webhooks.cli.migrate.report import KindReport, Note, Report
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.kinds import kind_of
@@ -28,6 +27,7 @@ from dynamo_webhooks.kube.errors import ApiError, ConflictError, NotFoundError, 
 from dynamo_webhooks.kube.storage_versions import load_definition
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.migrate.options import Hands
     from dynamo_webhooks.cli.migrate.progress import Progress
     from dynamo_webhooks.kube.protocol import Node
@@ -37,7 +37,6 @@ REWRITTEN: Final = "rewritten"
 _ATTEMPTS: Final = 5  # at an object that others write meanwhile
 _FEW: Final = 5
 _LONGEST: Final = 300
-_GRAPH: Final = "DynamoGraphDeployment"
 
 
 class NotTheSameError(Exception):
@@ -116,8 +115,7 @@ class Refresh:
         return self.report
 
     async def _kinds(self) -> None:
-        graph = await load_definition(self._hands.cluster, BY_NAME[_GRAPH].crd_name)
-        line = (of_definition(graph.node) if graph else None) or USUAL
+        line = line_of(await load_definition(self._hands.cluster, BY_NAME[GRAPH].crd_name))
         for name in self._hands.options.kinds:
             found = await load_definition(self._hands.cluster, BY_NAME[name].crd_name)
             if found is None or not found.storage:

@@ -6,7 +6,6 @@ import base64
 import contextlib
 import http.client
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import GROUP
@@ -49,6 +48,5 @@ def _ranges(port: int, begin: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _port(plane: ControlPlane) -> int:
-    words = Path(f"/proc/{plane.server.pid}/cmdline").read_bytes().split(b"\0")
-    [flag] = [word.decode() for word in words if word.startswith(b"--etcd-servers=")]
+    [flag] = [word for word in plane.server.command() if word.startswith("--etcd-servers=")]
     return int(flag.rpartition(":")[2])

@@ -10,22 +10,22 @@ from itertools import count, cycle, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, BY_NAME
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.conversion import KINDS, Converter
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.objects import graph, make, path_of, request
 from tests.cluster.processes import Process, wait_until
+from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
-MERGE: Final = "application/merge-patch+json"
-JSON_PATCH: Final = "application/json-patch+json"
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLURALS: Final = tuple(BY_NAME[kind].plural for kind in KINDS)
 
@@ -65,21 +65,14 @@ class Site:
     def store_in(self, version: str, *, say: Sequence[str] = ()) -> None:
         """Flips all definitions as somebody else would, has their status `say` something, and waits until the API server does so."""
         for plural in PLURALS:
-            patch = [
-                {"op": "add", "path": f"/spec/versions/{index}/storage", "value": name == version}
-                for index, name in enumerate((ALPHA, BETA))
-            ]
-            self._patch(f"{CRDS}/{plural}.nvidia.com", patch)
+            self._patch(f"{CRDS}/{plural}.nvidia.com", _flip(version))
             if say:
                 self._patch(f"{CRDS}/{plural}.nvidia.com/status", [{"op": "add", "path": "/status/storedVersions", "value": [*say]}])
         wait_until(lambda: self._stores(version), f"{version} being stored", self.plane.server)
 
     def may_store(self, version: str) -> bool:
         """Whether the API server would let an ordinary patch move the storage of the first kind; asked as a dry run."""
-        patch = [
-            {"op": "add", "path": f"/spec/versions/{index}/storage", "value": name == version} for index, name in enumerate((ALPHA, BETA))
-        ]
-        return self.plane.request("PATCH", f"{CRDS}/{PLURALS[0]}.nvidia.com?dryRun=All", patch, kind=JSON_PATCH).status == 200
+        return self.plane.request("PATCH", f"{CRDS}/{PLURALS[0]}.nvidia.com?dryRun=All", _flip(version), kind=JSON_PATCH).status == 200
 
     def empty(self) -> None:
         """Deletes all objects, and stores in v1alpha1 alone again."""
@@ -95,10 +88,13 @@ class Site:
 
     def _stores(self, version: str) -> bool:
         """Whether a new object of each kind is stored so: asks discovery, as nothing else tells."""
-        from dynamo_webhooks.kube.storage_versions import storage_hash
-
         listed = {each["name"]: each for each in self.plane.request("GET", f"/apis/nvidia.com/{version}").body["resources"]}
         return all(listed[BY_NAME[kind].plural]["storageVersionHash"] == storage_hash("nvidia.com", version, kind) for kind in KINDS)
+
+
+def _flip(version: str) -> list[Node]:
+    """A JSON patch of a definition, by which new writes are stored in a version."""
+    return [{"op": "add", "path": f"/spec/versions/{index}/storage", "value": name == version} for index, name in enumerate((ALPHA, BETA))]
 
 
 def report_of(process: Process) -> Node:
@@ -209,11 +205,8 @@ class Writers:
             self._sent("DELETE", path_of(obj, named=True))
 
     def _sent(self, method: str, path: str, body: Node | None = None) -> bool:
-        reply = self._plane.request(method, path, body, kind=MERGE if method == "PATCH" else "application/json")
+        reply = self._plane.request(method, path, body, kind=MERGE_PATCH if method == "PATCH" else "application/json")
         self.done += 1
         if reply.status >= 300:
             self.refused.append(f"{method} {path}: {reply.status} {reply.body.get('message')}")
         return reply.status < 300
-
-
-ADAPTERS: Final = BY_ALIAS["DGDSA"].plural

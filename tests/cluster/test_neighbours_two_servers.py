@@ -6,9 +6,9 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -25,6 +25,7 @@ from tests.cluster.conversion import Converter
 from tests.cluster.harness import ControlPlane, beside, control_plane
 from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until
+from tests.cluster.provisioning import own_address
 from tests.cluster.relay import Relay, relayed
 
 if TYPE_CHECKING:
@@ -70,13 +71,6 @@ class Site(NamedTuple):
         return next(each["name"] for each in found["spec"]["versions"] if each["storage"]), found["status"]["storedVersions"]
 
 
-def _own_address() -> str:
-    """An address of this machine that EndpointSlices may hold, which no loopback address is. Sends nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))
-        return str(probe.getsockname()[0])
-
-
 @pytest.fixture(scope="module")
 def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("two-servers")
@@ -104,7 +98,7 @@ def _slice(name: str, port: int) -> Node:
         "metadata": {"name": name, "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}},
         "addressType": "IPv4",
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-        "endpoints": [{"addresses": [_own_address()], "conditions": {"ready": True}}],
+        "endpoints": [{"addresses": [own_address()], "conditions": {"ready": True}}],
     }
 
 
@@ -149,7 +143,7 @@ async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], 
 
 def test_nothing_is_moved_before_every_api_server_stores_the_version(site: Site, namespace: str) -> None:
     """The other one hangs, without the definition; it may write as before when it goes on, and it does not leave the list of servers."""
-    stop = lambda: os.kill(site.other.server.pid, signal.SIGSTOP)  # noqa: E731
+    stop = partial(os.kill, site.other.server.pid, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as threads:
         try:
             running = threads.submit(asyncio.run, _migrated(site, "v1beta1", settle=0, before=stop))

@@ -92,7 +92,7 @@ class Store(MemoryCluster):
         found = [{key: value for key, value in item.items() if not brief or key == "metadata"} for item in items[begin:end]]
         return Page(found, str(end) if end < len(items) else "")
 
-    async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:  # noqa: ARG002
+    async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:  # noqa: ARG002 - one manager
         await self._ask("touch", resource, namespace, name)
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[str, str, str]
 CONVERTED = tuple(kind.name for kind in KINDS if len(kind.versions) > 1)
 DGD = "DynamoGraphDeployment"
+REFUSAL = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
 
 
 class Store(MemoryCluster):

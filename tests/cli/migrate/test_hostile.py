@@ -17,11 +17,10 @@ from dynamo_webhooks.cli.migrate.progress import Progress
 from dynamo_webhooks.cli.migrate.report import Report
 from dynamo_webhooks.cli.migrate.run import Run
 from dynamo_webhooks.cli.migrate.servers import agreed
-from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import definition, storage_hash
-from tests.cli.migrate.store import DGD, Store, hands, ran
+from tests.cli.migrate.store import DGD, REFUSAL, Store, hands, ran
 from tests.kube.memory import MemoryCluster
 
 if TYPE_CHECKING:
@@ -30,13 +29,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 SPEC: Final[dict[str, Any]] = {"services": {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}}}
-REFUSAL: Final = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = Backoff.next
-    monkeypatch.setattr(Backoff, "next", lambda backoff: min(count(backoff), 0.0))
 
 
 async def _filled(many: int) -> Store:

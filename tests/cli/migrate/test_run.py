@@ -18,26 +18,13 @@ from dynamo_webhooks.cli.migrate.progress import Progress
 from dynamo_webhooks.cli.migrate.report import as_text
 from dynamo_webhooks.cli.migrate.run import Run
 from dynamo_webhooks.cli.schema.outputs import load
-from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CRDS, of_kind
-from tests.cli.migrate.store import CONVERTED, DGD, Store, hands, ran
+from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, Store, hands, ran
 
 IMAGE: dict[str, Any] = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
 SPEC: dict[str, Any] = {"services": {"w": {"componentType": "worker", **IMAGE}}}
-REFUSAL = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
 AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/convert": dial tcp: connection refused'
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing waits longer than it takes to let others run."""
-    count = Backoff.next
-
-    def at_once(backoff: Backoff) -> float:
-        return min(count(backoff), 0.0)
-
-    monkeypatch.setattr(Backoff, "next", at_once)
 
 
 async def _filled(store: Store, many: int = 5) -> Store:

@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs migrate-full lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs migrate-full lint types contracts format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,14 +29,14 @@ serve: $(READY) ## a server with its own certificates and no cluster; asks it on
 demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
-test: lint ## lint, types, and all tests but those of `make neighbours`; they look at contracts and generated files, too
+test: lint ## lint, types, and all tests but those of `make neighbours` and `make browser`; they look at contracts and generated files, too
 	$(MAKE) --no-print-directory -j2 types beside
 
 beside: $(READY)
 	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours and not browser'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
-	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone and not browser' $(TESTS)
+	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone and not neighbours and not browser' $(TESTS)
 	$(PYTEST) -m 'alone and not cluster and not golden' $(TESTS) || [ $$? -eq 5 ]  # 5: TESTS has none of these
 
 golden: $(READY) ## the recorded answers of the Go operator, in tests/golden/recorded
@@ -104,7 +104,6 @@ migrate-full: $(READY) ## ten thousand objects moved there and back, beside writ
 assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
 	$(BIN)/python -m tests.cluster.assets.build $(SETS)
 
-.PHONY: release
 release: $(READY) ## what a release holds, of the tagged commit, in dist
 	$(BIN)/python -m tools.release
 

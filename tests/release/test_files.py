@@ -14,6 +14,7 @@ from typing import Any, Final
 import jsonschema_rs
 import pytest
 import yaml
+from packaging.utils import canonicalize_name
 
 from tests.manifests.environment import ROOT, copy_packages
 from tools.release import bill, distributions, krew, provenance
@@ -74,7 +75,7 @@ def test_the_bill_of_materials_meets_the_schema_and_the_schema_finds_mistakes(ma
 
 
 def test_the_bill_of_materials_has_every_distribution_and_what_it_needs(materials: dict[str, Any]) -> None:
-    installed = {bill.plain_name(each.name): each.version for each in metadata.distributions()}
+    installed = {canonicalize_name(each.name): each.version for each in metadata.distributions()}
     listed = {each["name"]: each["version"] for each in [materials["metadata"]["component"], *materials["components"]]}
     del listed["python"]
     assert listed == installed

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-import re
 import uuid
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,8 @@ _SPACE: Final = uuid.UUID("6f1c6a1e-6f0c-5f0e-9d0a-0d9b1c9f7a11")  # any fixed o
 
 def bill(packages: Path, source: Source) -> dict[str, Any]:
     """The document for the distributions in a folder of packages."""
-    found = {plain_name(each.metadata["Name"]): each for each in metadata.distributions(path=[str(packages)])}
+    installed = metadata.distributions(path=[str(packages)])
+    found: dict[str, metadata.Distribution] = {canonicalize_name(each.metadata["Name"]): each for each in installed}
     refs = {name: _purl(name, each.version) for name, each in sorted(found.items())}
     interpreter = f"pkg:generic/python@{platform.python_version()}"
     needs = {name: [refs[other] for other in _needed(each, name) if other in refs] for name, each in sorted(found.items())}
@@ -49,18 +50,13 @@ def timestamp(epoch: int) -> str:
     return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def plain_name(name: str) -> str:
-    """The name of a distribution as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _purl(name: str, version: str) -> str:
     return f"pkg:pypi/{name}@{version}"
 
 
 def _component(distribution: metadata.Distribution, ref: str) -> dict[str, Any]:
     about = distribution.metadata
-    name = plain_name(about["Name"])
+    name = canonicalize_name(about["Name"])
     found = {"type": "library", "bom-ref": ref, "name": name, "version": distribution.version, "purl": ref, "licenses": _licences(about)}
     return {key: value for key, value in found.items() if value}
 
@@ -77,5 +73,9 @@ def _licences(about: metadata.PackageMetadata) -> list[dict[str, Any]]:
 def _needed(distribution: metadata.Distribution, name: str) -> list[str]:
     extras = EXTRAS if name == NAME else ("",)
     wanted = [Requirement(text) for text in distribution.requires or []]
-    met = {plain_name(each.name) for each in wanted if not each.marker or any(each.marker.evaluate({"extra": extra}) for extra in extras)}
+    met: set[str] = {
+        canonicalize_name(each.name)
+        for each in wanted
+        if not each.marker or any(each.marker.evaluate({"extra": extra}) for extra in extras)
+    }
     return sorted(met - {name})

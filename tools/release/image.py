@@ -17,7 +17,7 @@ from tools.release.archives import plain, write_tar
 from tools.release.bill import timestamp
 from tools.release.distributions import run
 from tools.release.source import ROOT
-from tools.release.wheels import SERVER_LOCK, download
+from tools.release.wheels import PROCESSORS, SERVER_LOCK, download
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 HOME: Final = "/opt/dynamo-webhooks"  # in the image
 _CONTAINERFILE: Final = "manifests/Containerfile"
 _COLLECT: Final = ROOT / "manifests" / "image" / "collect.py"
-_PROCESSORS: Final = {"x86_64": "amd64", "aarch64": "arm64"}  # as Go names them
 _TYPES: Final = "application/vnd.oci.image"
 
 
@@ -139,4 +138,4 @@ def _encoded(value: Mapping[str, Any]) -> bytes:
 
 
 def _processor() -> str:
-    return _PROCESSORS.get(platform.machine(), platform.machine())
+    return PROCESSORS.get(platform.machine(), platform.machine())

@@ -8,6 +8,7 @@ from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from tools.release.archives import write_tar
 from tools.release.provenance import sha256
 from tools.release.source import ROOT
+from tools.release.wheels import PROCESSORS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from tools.release.source import Source
 
 PLUGIN: Final = "dynamo"
-PROCESSORS: Final = ("amd64", "arm64")  # as Go names those that the pyz holds modules for
 _DESCRIPTION: Final = """\
 Checks, converts, explains and draws NVIDIA Dynamo's custom resources as the API server and the webhooks would, offline.
 Without --cluster, commands make no network connection.
@@ -40,7 +40,7 @@ def _manifest(archive: Path, program: str, source: Source) -> dict[str, Any]:
         "files": [{"from": program, "to": "."}, {"from": "LICENSE", "to": "."}],
         "bin": program,
     }
-    choices = [{"matchLabels": {"os": "linux", "arch": processor}} for processor in PROCESSORS]
+    choices = [{"matchLabels": {"os": "linux", "arch": processor}} for processor in PROCESSORS.values()]
     return {
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
         "kind": "Plugin",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-PROCESSORS: Final = ("x86_64", "aarch64")
+PROCESSORS: Final = {"x86_64": "amd64", "aarch64": "arm64"}  # as Linux and as Go name them
 FILES_LOCK: Final = ROOT / "requirements-files.lock"  # what commands on files need
 SERVER_LOCK: Final = ROOT / "requirements-server.lock"
 _LINUX: Final = ("manylinux2014", "manylinux_2_17", "manylinux_2_28")  # on glibc; pip takes the first that there is

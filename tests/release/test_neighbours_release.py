@@ -28,8 +28,8 @@ from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.manifests.environment import ROOT
 from tests.release.layout import read
 from tests.release.test_source import git
+from tools.release.archives import read_zip
 from tools.release.image import HOME
-from tools.release.pyz import application
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +119,8 @@ def test_the_pyz_runs_on_every_interpreter_that_is_here_and_holds_modules_for_th
         assert (done.returncode, json.loads(done.stdout)["version"]) == (0, "0.1.0"), done.stderr
         tried += 1
     assert tried
-    held = {name for name in application(packed) if name.endswith(".so")}
+    application = io.BytesIO(read_zip(packed)["application.zip"])
+    held = {name for name in read_zip(application) if name.endswith(".so")}
     for module in ("orjson/orjson", "pydantic_core/_pydantic_core", "yaml/_yaml"):
         for version in ("311", "312", "313", "314"):
             for processor in ("x86_64", "aarch64"):

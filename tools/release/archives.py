@@ -7,7 +7,9 @@ import io
 import tarfile
 import time
 import zipfile
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
+
+from tools.release.source import ReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +34,7 @@ def write_zip(target: Path, entries: Mapping[str, bytes], epoch: int, *, head: b
                 archive.writestr(about, entries[name], compresslevel=_LEVEL)
 
 
-def read_zip(source: Path) -> dict[str, bytes]:
+def read_zip(source: Path | IO[bytes]) -> dict[str, bytes]:
     """All files of a zip archive by name."""
     with zipfile.ZipFile(source) as archive:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
@@ -52,7 +54,7 @@ def write_tar(target: Path, entries: Mapping[str, tuple[bytes, int]], epoch: int
 
 
 def read_tar(source: Path) -> dict[str, tuple[bytes, int]]:
-    """All regular files of a tar archive with their modes, which are either 0755 or 0644."""
+    """All regular files of a tar archive with their modes, which are either 0755 or 0644. Raises: ReleaseError."""
     with tarfile.open(source) as archive:
         files = [about for about in archive if about.isfile()]
         return {about.name: (_content(archive, about), 0o755 if about.mode & 0o111 else 0o644) for about in files}
@@ -68,5 +70,6 @@ def plain(about: tarfile.TarInfo, epoch: int) -> tarfile.TarInfo:
 
 def _content(archive: tarfile.TarFile, about: tarfile.TarInfo) -> bytes:
     opened = archive.extractfile(about)
-    assert opened, about.name  # noqa: S101 - a regular file has a content
+    if opened is None:
+        raise ReleaseError(f"{about.name} must be a regular file, got an entry without content; build the archive again")
     return opened.read()

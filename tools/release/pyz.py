@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,11 +42,3 @@ def merged(wheels: Iterable[Path]) -> dict[str, bytes]:
             if files.setdefault(name, content) != content:
                 raise ReleaseError(f"{wheel.name} must hold the same {name} as the wheels before it, got another; compare their versions")
     return files
-
-
-def application(pyz: Path) -> dict[str, bytes]:
-    """The files that a pyz unpacks, those for all interpreters."""
-    with zipfile.ZipFile(pyz) as outer:
-        inner = io.BytesIO(outer.read("application.zip"))
-    with zipfile.ZipFile(inner) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}

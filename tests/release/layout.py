@@ -23,8 +23,12 @@ class Image(NamedTuple):
 
 def read(file: Path) -> Image:
     """The image in an archive of a layout, whose blobs are all what they are said to be, and all wanted."""
+    files: dict[str, bytes] = {}
     with tarfile.open(file) as archive:
-        files = {about.name: archive.extractfile(about).read() for about in archive}  # type: ignore[union-attr]
+        for about in archive:
+            opened = archive.extractfile(about)
+            assert opened, about.name
+            files[about.name] = opened.read()
     assert json.loads(files.pop("oci-layout")) == {"imageLayoutVersion": "1.0.0"}
     index = json.loads(files.pop("index.json"))
     [described] = index["manifests"]

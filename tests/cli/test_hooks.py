@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ import yaml
 
 from dynamo_webhooks.cli.schema.outputs import load
 from tests.cli.objects import BAD, BAD_RULE, GOOD
-from tests.manifests.environment import copy_packages
+from tests.manifests.environment import copy_sources
 
 ROOT: Final = Path(__file__).parents[2]
 HOOKS: Final[dict[str, dict[str, Any]]] = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -134,9 +133,7 @@ class Runner:
 
     def __init__(self, home: Path) -> None:
         self.home, self.action = home, home / "action"
-        copy_packages(self.action)
-        for name in ("pyproject.toml", "README.md", "LICENSE", "requirements-files.lock", "action.yml"):
-            shutil.copy2(ROOT / name, self.action)
+        copy_sources(self.action, "requirements-files.lock", "action.yml")
 
     def step(self, number: int, folder: Path, inputs: dict[str, str], **environment: str) -> tuple[int, str, dict[str, str]]:
         step = ACTION["runs"]["steps"][number]

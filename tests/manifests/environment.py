@@ -21,13 +21,18 @@ def copy_packages(place: Path) -> None:
         shutil.copytree(ROOT / folder, place / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
 
 
+def copy_sources(place: Path, *more: str) -> None:
+    """Copies what a wheel is built of, and more files beside it, with the modes that the umask gives."""
+    copy_packages(place)
+    for name in ("pyproject.toml", "README.md", "LICENSE", *more):
+        shutil.copyfile(ROOT / name, place / name)
+
+
 def build_wheel(home: Path) -> Path:
     """Builds the wheel from a copy of the sources, so that the checkout stays as it is."""
     source = home / "source"
-    copy_packages(source)
+    copy_sources(source)
     shutil.copytree(ROOT / "tools", source / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy2(ROOT / name, source)
     command = [
         sys.executable,
         "-m",
@@ -68,12 +73,16 @@ def install(wheel: Path, place: Path) -> Path:
     assert done.returncode == 0, done.stderr
     [packages] = place.glob("lib/python3*/site-packages")
     [own] = packages.glob("dynamo_webhooks-*.dist-info")
-    for name in _needed(metadata.Distribution.at(own)):
-        _copy(metadata.distribution(name), packages)
+    for name in needed(metadata.Distribution.at(own)):
+        for file in files(name):
+            target = packages / Path(*file.parts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(str(file.locate()), target)
     return python
 
 
-def _needed(distribution: metadata.Distribution) -> set[str]:
+def needed(distribution: metadata.Distribution) -> set[str]:
+    """What is installed here of the distributions that one needs without an extra, and of those that they need."""
     names: set[str] = set()
     waiting = [distribution]
     while waiting:
@@ -90,10 +99,6 @@ def _needed(distribution: metadata.Distribution) -> set[str]:
     return names
 
 
-def _copy(distribution: metadata.Distribution, packages: Path) -> None:
-    for file in distribution.files or []:
-        if ".." in file.parts or "__pycache__" in file.parts:
-            continue
-        place = packages / Path(*file.parts)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(str(file.locate()), place)
+def files(name: str) -> list[metadata.PackagePath]:
+    """The files of an installed distribution that lie among the packages, without compiled modules."""
+    return [file for file in metadata.files(name) or [] if ".." not in file.parts and "__pycache__" not in file.parts]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.manifests.conftest import wheel
+from tests.manifests.environment import files, needed
 from tools.release import pyz
 from tools.release.archives import write_zip
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["wheel"]
-NEEDED = ("annotated-types", "orjson", "pydantic", "pydantic-core", "PyYAML", "typing-extensions", "typing-inspection")
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +25,9 @@ def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The wheel, and what it needs as wheels again, made of what is installed here."""
     folder = tmp_path_factory.mktemp("wheels")
     found = [wheel]
-    for name in NEEDED:
-        files = [file for file in metadata.files(name) or [] if ".." not in file.parts and "__pycache__" not in file.parts]
+    for name in sorted(needed(metadata.distribution("dynamo-webhooks"))):
         found.append(folder / f"{name}.whl")
-        write_zip(found[-1], {str(file): file.read_binary() for file in files}, 0)
+        write_zip(found[-1], {str(file): file.read_binary() for file in files(name)}, 0)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sysconfig
 import tarfile
 from importlib import metadata, resources
@@ -16,7 +15,7 @@ import pytest
 import yaml
 from packaging.utils import canonicalize_name
 
-from tests.manifests.environment import ROOT, copy_packages
+from tests.manifests.environment import ROOT, copy_sources
 from tools.release import bill, distributions, krew, provenance
 from tools.release.archives import read_zip, write_tar
 from tools.release.source import Source
@@ -24,19 +23,13 @@ from tools.release.source import Source
 SOURCE: Final = Source("0.1.0", "f" * 40, 1_790_000_000, "The first.\n", "me/mine")
 
 
-def _copied(place: Path) -> Path:
-    copy_packages(place)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copyfile(ROOT / name, place / name)
-    return place
-
-
 def test_wheel_and_sources_have_the_same_bytes_whatever_the_modes_and_times_of_files(tmp_path: Path) -> None:
     made = []
     for name, umask in (("one", 0o077), ("another", 0o022)):
         before = os.umask(umask)
         try:
-            source = _copied(tmp_path / name)
+            source = tmp_path / name
+            copy_sources(source)
             (source / "README.md").chmod(0o666 & ~umask)
             os.utime(source / "LICENSE", (umask, umask))
             (tmp_path / f"{name}-made").mkdir()

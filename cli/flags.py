@@ -1,10 +1,11 @@
-"""Flags that several commands declare, each in the same words. Reading their values is the commands' business."""
+"""Flags that several commands declare and refuse, each in the same words. Reading their values is the commands' business."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.cli.exits import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -44,6 +45,23 @@ def kubeconfig(parser: argparse.ArgumentParser, *, absent: str | None = "") -> N
     """Declares `--kubeconfig`; `absent` is its value when it isn't given, for commands that ask whether it was."""
     text = "kubeconfig file (default: KUBECONFIG, or the pod's service account)"
     parser.add_argument("--kubeconfig", metavar="FILE", default=absent, help=text)
+
+
+def cluster(parser: argparse._ActionsContainer, text: str) -> None:
+    """Declares `--cluster`, and which cluster and objects it means."""
+    parser.add_argument("--cluster", action="store_true", help=text)
+    parser.add_argument(
+        "-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace, also of objects that name none"
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
+    parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
+
+
+def need_cluster(arguments: argparse.Namespace, aim: str) -> None:
+    """Raises: UsageError for flags that say which cluster without `--cluster`; `aim` is what that is for."""
+    word = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
+    if word and not arguments.cluster:
+        raise UsageError(f"--{word} is for --cluster: add it to {aim}")
 
 
 def side_listeners(parser: argparse.ArgumentParser) -> None:

@@ -61,7 +61,7 @@ def _found(source: Source, question: Question) -> _Found:
     if old is not None and not any(one.identity in old for one in every):
         raise UsageError(f"{question.case.old} holds no object that this case changes")
     for one in every:
-        before = old.of(one) if old is not None and one.identity in old else None
+        before = old.of(one, settings.line) if old is not None and one.identity in old else None
         if isinstance(before, InputError):
             raise before
         outcome = check_object(one, CREATE if before is None else UPDATE, before, settings)

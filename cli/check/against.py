@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.api.kinds import GROUP
-from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
 from dynamo_webhooks.cli.check.old import Past, as_stored, moved, place
 from dynamo_webhooks.cli.check.sources import documents, is_text
@@ -21,6 +20,7 @@ from dynamo_webhooks.cli.revision import FLAG, Tree, Trees
 from dynamo_webhooks.cli.yaml.load import InputError, Source, read
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.yaml.fill import Fill
 
 
@@ -47,7 +47,7 @@ class Against:
         for tree, name in self._places.values():
             self._repositories.setdefault(tree, _Repository(tree, fill)).expect(name)
 
-    def past(self, new: Found, line: Line = USUAL) -> Past:
+    def past(self, new: Found, line: Line) -> Past:
         """The object as it was in the revision. One that can't be told is said to be so, and is no error: the new one is judged alone."""
         tree, name = self._places[new.document.source.name]
         repository = self._repositories[tree]

@@ -61,16 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--fix", action="store_true", help="write remedies that need no judgement into the files, then check these")
     inputs.add_argument("--diff", action="store_true", help="with --fix: print what it would write, and write nothing")
     inputs.add_argument("--watch", action="store_true", help="go on, and check files again when they change, until Ctrl-C")
-    inputs.add_argument(
-        "--cluster",
-        action="store_true",
-        help="judge files as updates of a cluster's objects; without files, check its objects; also reads unknown facts",
-    )
-    inputs.add_argument(
-        "-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace, also of objects that name none"
-    )
-    inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
-    inputs.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
+    flags.cluster(inputs, "judge files as updates of a cluster's objects; without files, check its objects; also reads unknown facts")
     inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
     inputs.add_argument("--against", metavar="GIT-REF", help="take stored objects from this Git revision")
 
@@ -159,9 +150,7 @@ def _agree(arguments: argparse.Namespace) -> None:
         raise UsageError("--against and --cluster both tell the stored objects: use one of them")
     if arguments.cluster and _names_files(arguments) and (arguments.old or arguments.op != "auto"):
         raise UsageError(f"--cluster tells which files are updates: leave out {'--old' if arguments.old else f'--op {arguments.op}'}")
-    word = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
-    if word and not arguments.cluster:
-        raise UsageError(f"--{word} is for --cluster: add it to check what a cluster holds")
+    flags.need_cluster(arguments, "check what a cluster holds")
     for flag, folders in (("-k", arguments.kustomize), ("--helm", arguments.helm)):
         if against and folders:
             raise UsageError(f"--against compares files, and what {flag} renders is none: use --old")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.applied import applied
 from dynamo_webhooks.cli.check.cluster import source
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
@@ -13,6 +12,7 @@ from dynamo_webhooks.cli.check.old import Past, as_stored
 from dynamo_webhooks.cli.yaml.load import InputError, read
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.check.cluster import Sight
     from dynamo_webhooks.kube.protocol import Node
 
@@ -29,7 +29,7 @@ class Live:
         self._unlisted = {one.name: str(one) for one in sight.items if isinstance(one, InputError)}
         self._items = {_identity(one): one for one in sight.items if not isinstance(one, InputError)}
 
-    def past(self, new: Found, line: Line = USUAL) -> Past | InputError:
+    def past(self, new: Found, line: Line) -> Past | InputError:
         """The stored object, and what it would be with the file applied. One that can't be told is said to be so, and is no error."""
         kind = new.identity.kind
         why = self._unreachable or (self._unlisted.get(f"cluster:{BY_NAME[kind].plural}", "") if kind in BY_NAME else "")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.kinds import api_version
-from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
 from dynamo_webhooks.cli.check.sources import documents, find
 from dynamo_webhooks.cli.exits import UsageError
@@ -15,6 +14,7 @@ from dynamo_webhooks.cli.yaml.load import InputError
 from dynamo_webhooks.policies.review import Fields
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.yaml.fill import Fill
 
 
@@ -34,7 +34,7 @@ class Past(NamedTuple):
 class Olds(Protocol):
     """Where a run finds the stored objects."""
 
-    def past(self, new: Found, line: Line = USUAL) -> Past | InputError:
+    def past(self, new: Found, line: Line) -> Past | InputError:
         """What was stored of an object before, or why the object can't be judged at all."""
 
 
@@ -55,14 +55,14 @@ class Old:
         """Whether there is an old object of that identity, in whichever version."""
         return identity in self._found
 
-    def past(self, new: Found, line: Line = USUAL) -> Past | InputError:
+    def past(self, new: Found, line: Line) -> Past | InputError:
         """The old object of the same identity."""
         if new.identity not in self and not self._required:
             return Past()
         found = self.of(new, line)
         return found if isinstance(found, InputError) else Past(found, moved=moved(self._found[new.identity], new.version))
 
-    def of(self, new: Found, line: Line = USUAL) -> Fields | InputError:
+    def of(self, new: Found, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
         old = self._found.get(new.identity)
         if old is None:
@@ -84,7 +84,7 @@ def place(found: Found) -> str:
     return f"{found.document.source.name}:{found.document.position(()).line}"
 
 
-def as_stored(old: Found, version: str, line: Line = USUAL) -> Fields | InputError:
+def as_stored(old: Found, version: str, line: Line) -> Fields | InputError:
     """An old object as the server would hand it to the webhooks beside a new one of a version, or why it can't be; never changes `old`."""
     from copy import deepcopy
 

@@ -6,13 +6,13 @@ import copy
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.admission.pipeline import prepared
-from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import unknown
 from dynamo_webhooks.cli.legacy.recognise import recognised
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.check.objects import Found
     from dynamo_webhooks.policies.review import Fields
 
@@ -23,7 +23,7 @@ class NotStoredError(Exception):
     """An object that no server would hold; the text is a sentence that names the field."""
 
 
-def stored(found: Found, line: Line = USUAL) -> Fields:
+def stored(found: Found, line: Line) -> Fields:
     """A copy of the object as a line has it, without the status, which is written through the subresource alone.
 
     Raises: NotStoredError for an unknown kind or version, an older form of the API, or a value of a wrong type.

@@ -24,14 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sides = "file, folder, - for standard input, or REVISION:PATH of Git, such as main:deploy"
     parser.add_argument("old", metavar="OLD", nargs="?", help=f"old objects: {sides}")
     parser.add_argument("new", metavar="NEW", nargs="?", help="new objects: the same")
-    parser.add_argument(
-        "--cluster", action="store_true", help="compare one PATH with a cluster: its objects now, and with the files applied to them"
-    )
-    parser.add_argument(
-        "-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace, also of objects that name none"
-    )
-    parser.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
-    parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
+    flags.cluster(parser, "compare one PATH with a cluster: its objects now, and with the files applied to them")
     parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to compare in (default: the new object's)")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     parser.add_argument("--spelling", action="store_true", help="also show equal values that are written differently, such as 1000m and 1")
@@ -92,9 +85,7 @@ def _agree(arguments: argparse.Namespace) -> None:
     """Refuses sides that are none, and flags that don't go together."""
     from dynamo_webhooks.cli.exits import UsageError
 
-    named = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
-    if named and not arguments.cluster:
-        raise UsageError(f"--{named} is for --cluster: add it to compare with a cluster")
+    flags.need_cluster(arguments, "compare with a cluster")
     if arguments.cluster and (arguments.new or not arguments.old):
         raise UsageError("--cluster is the old side: name one file, folder or REVISION:PATH, the new objects")
     if not arguments.cluster and (not arguments.old or not arguments.new):

@@ -83,19 +83,19 @@ def default_text(name: str, text: str, asked: Asked) -> Outcome:
 
 def default_object(found: Found, asked: Asked) -> Changed:
     """What the defaults change in one object, which stays as it is."""
+    settings = Settings(asked.facts, asked.profile)
     try:
-        obj = stored(found)
+        obj = stored(found, settings.line)
     except NotStoredError as error:
         return _failed(found, str(error))
     old = None
     if asked.old is not None and (asked.operation == "update" or found.identity in asked.old):
-        before = asked.old.of(found)
+        before = asked.old.of(found, settings.line)
         if isinstance(before, InputError):
             return _failed(found, before.text)
         old = before
     operation = UPDATE if old is not None else CREATE
     try:
-        settings = Settings(asked.facts, asked.profile)
         done = Admission(found.identity.kind, found.version, operation, obj, old, user="", settings=settings).defaults()
     except ConversionError as error:
         return _failed(found, shortened(f"{render(error.path)}: {error.reason}", LONGEST))

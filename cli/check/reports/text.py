@@ -22,7 +22,7 @@ _DIM: Final = "2"
 _WIDTH: Final = 100  # characters of remedy and hint up to which they share a line
 _TAB: Final = 4
 COLUMNS: Final = 120  # of source that are shown of a long line
-LEAD: Final = 40  # of them before the finding
+_LEAD: Final = 40  # of them before the finding
 
 
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
@@ -127,17 +127,20 @@ def frame(lines: list[str], position: Position) -> list[str]:
     index = position.line - 1
     if not 0 <= index < len(lines):
         return []
-    line = lines[index]
-    start = min(position.column - 1, len(line))
-    end = max(min(position.end_column - 1, len(line)), start)
-    cut = max(0, start - LEAD) if len(line) > COLUMNS else 0
-    before = shown(line[cut:start])
-    marked = shown(line[start : min(end, cut + COLUMNS)])
-    rest = shown(line[max(end, start) : max(cut + COLUMNS, start)])
+    before, marked, rest = around(lines[index], position)
     out = [f"{number:>7} | {_clipped(lines[number - 1])}" for number in (index,) if number and lines[number - 1].strip()]
     out.append(f"{index + 1:>7} | {before}{marked}{rest}".rstrip())
     out.append(f"{'':>7} | {' ' * _width(before)}{'^' * max(_width(marked), 1)}")
     return out
+
+
+def around(line: str, position: Position) -> tuple[str, str, str]:
+    """A line as a terminal prints it: what stands before the finding, what it marks, and what follows; a long line is cut around the mark."""
+    start = min(position.column - 1, len(line))
+    end = max(min(position.end_column - 1, len(line)), start)
+    cut = max(0, start - _LEAD) if len(line) > COLUMNS else 0
+    last = cut + COLUMNS
+    return shown(line[cut:start]), shown(line[start : min(end, last)]), shown(line[end:last])
 
 
 def _clipped(line: str) -> str:

@@ -20,7 +20,7 @@ from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
 from dynamo_webhooks.cli.check.reports.paths import relative, top
 from dynamo_webhooks.cli.check.reports.style import SCRIPT, STYLE
-from dynamo_webhooks.cli.check.reports.text import COLUMNS, LEAD, shown, summary
+from dynamo_webhooks.cli.check.reports.text import COLUMNS, around, shown, summary
 from dynamo_webhooks.cli.check.result import Result, by_rule
 from dynamo_webhooks.cli.escaping import unicode_text
 
@@ -163,17 +163,14 @@ def _finding(one: Reported) -> str:
 
 def _frame(one: Reported) -> Iterator[str]:
     """The line of a finding with what it marks, and lines around it; long lines are cut around the mark."""
-    lines, (line, column, end) = one.source.lines, one.position
+    lines, line = one.source.lines, one.position.line
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         text = lines[number - 1]
         if number != line:
             yield f"<div><i>{number}</i>{escape(shown(text[:COLUMNS]))}</div>"
             continue
-        first = min(column - 1, len(text))
-        last = max(min(end - 1, len(text)), first)
-        cut = max(0, first - LEAD) if len(text) > COLUMNS else 0
-        before, marked, rest = text[cut:first], text[first : min(last, cut + COLUMNS)], text[last : max(cut + COLUMNS, last)]
-        words = f"{escape(shown(before))}<mark>{escape(shown(marked)) or ' '}</mark>{escape(shown(rest))}"
+        before, marked, rest = map(escape, around(text, one.position))
+        words = f"{before}<mark>{marked or ' '}</mark>{rest}"
         yield f'<div class="hit"><i>{number}</i>{words}</div>'
 
 

@@ -25,8 +25,10 @@ _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 
 
-def certainly_fit(components: Mapping[str, Fields | None]) -> bool:
-    """Whether all of a graph's services fit at a glance, as nearly all do; False says nothing."""
+def certainly_fit(components: Mapping[str, Fields | None], forced: frozenset[str]) -> bool:
+    """Whether all of a graph's services fit at a glance, as nearly all do; False says nothing. `forced` as in `budget`."""
+    if any(len(name) > ALWAYS_FITS for name in forced):
+        return False
     for name, component in components.items():
         length = len(name)
         if length > SINGLE_FITS or not name.isascii():
@@ -42,13 +44,18 @@ def byte_length(name: str) -> int:
     return len(name.replace("\u0130", "i").lower().encode("utf-8", "surrogatepass"))
 
 
-def budget(name: str, component: Fields) -> int:
-    """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has several cliques."""
+def budget(name: str, component: Fields, *, forced: bool = False) -> int:
+    """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has a scaling group.
+
+    `forced` is one on a single node that asks for such a group.
+    """
     own = byte_length(name)
     if interpod_gms(component):
         rank = max(node_count(component) - 1, 0)
         return own + own + _ROLE + _DASH + len(str(rank))
-    return own + own + _ROLE if multinode(component) else own
+    if multinode(component):
+        return own + own + _ROLE
+    return own + own if forced else own
 
 
 def set_length(graph: str, widest: int) -> int:

@@ -18,12 +18,13 @@ def grove_name_length(at: At) -> Hits:
     """Graph and service together have names too long for Grove.
 
     Why
-        Grove makes one name of the graph, the service and, where a service spans several pods, its role: 45 bytes is all there is room for.
+        Grove makes one name of the graph, the service and, where a replica spans several pods, its role: 45 bytes is all there is room for.
+        A service with a scaling group (`forceScalingGroup` asks for one) is named twice.
         A graph's name is shortened to as little as 8 bytes to make room, a service's name never is.
 
     Fix
-        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 16 on
-        several nodes, and 15 with an inter-pod GPU memory service.
+        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 18 with
+        `forceScalingGroup`, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
     Bad
         ```yaml
@@ -43,9 +44,9 @@ def grove_name_length(at: At) -> Hits:
             prefill-worker-a: {componentType: worker, multinode: {nodeCount: 2}}
         ```
     """
-    if certainly_fit(at.value["services"]):
+    if certainly_fit(at.value["services"], at.review.forced):
         return
-    budgets = {name: budget(name, service) for name, service in services(at.review).items()}
+    budgets = {name: budget(name, service, forced=name in at.review.forced) for name, service in services(at.review).items()}
     graph, widest = at.review.metadata.get("name") or "", max(budgets.values(), default=0)
     prefix = set_length(graph, widest)
     too_long = {name: prefix + wanted for name, wanted in budgets.items() if prefix + wanted > NAME_LIMIT}

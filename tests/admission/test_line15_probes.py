@@ -121,5 +121,15 @@ def test_an_update_is_answered_as_by_line_1_5(probe: dict[str, Any]) -> None:
     assert _refused(_write(obj, UPDATE, stored.object)) == probe.get("rules", [])
 
 
+@pytest.mark.parametrize(("letters", "refused"), [(18, []), (19, ["grove-name-length"])])
+def test_a_forced_scaling_group_needs_room_for_the_name_twice(letters: int, refused: list[str]) -> None:
+    """Change X9: such a component's pods are named like those of several nodes, without a role."""
+    component = {"name": "w" * letters, **_beta({"experimental": {"grove": {"forceScalingGroup": True}}})}
+    obj = _graph({"beta": {}}, "beta", "graph")
+    obj["metadata"]["name"] = "a-long-graph"
+    obj["spec"]["components"].append(component)
+    assert _refused(_write(obj, CREATE)) == refused
+
+
 def test_all_probes_are_here() -> None:
     assert (len(PROBES["create"]), len(PROBES["update"])) == (104, 33)

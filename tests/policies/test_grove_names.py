@@ -32,9 +32,11 @@ def longest_child(graph: str, name: str, component: dict[str, Any]) -> int:
     return max(len(graph + child) for child in children)
 
 
-def findings(graph: str, services: dict[str, Any]) -> list[Finding]:
+def findings(graph: str, services: dict[str, Any], forced: frozenset[str] = frozenset()) -> list[Finding]:
     obj = {"metadata": {"name": graph}, "spec": {"services": services, "backendFramework": "vllm"}}
-    found = evaluate(Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=Facts(grove=True)))
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=Facts(grove=True))
+    review.forced = forced
+    found = evaluate(review)
     return [finding for finding in found if finding.rule.name == "grove-name-length"]
 
 
@@ -50,6 +52,16 @@ def test_the_verdict_is_that_of_the_names_spelt_out(component: dict[str, Any]) -
 def test_a_single_node_service_may_have_what_the_graph_leaves(graph: str, longest: int) -> None:
     assert findings(graph, {"s" * longest: {}}) == []
     assert len(findings(graph, {"s" * (longest + 1): {}})) == 1
+
+
+@pytest.mark.parametrize("graph_length", [1, 8, 30])
+def test_a_scaling_group_that_was_asked_for_counts_the_name_twice(graph_length: int) -> None:
+    graph = "g" * graph_length
+    for name_length in range(1, 46):
+        name = "s" * name_length
+        fits = min(graph_length, SHORTEST_SET) + 2 * name_length <= NAME_LIMIT
+        assert (findings(graph, {name: {}}, frozenset({name})) == []) is fits, name_length
+    assert findings(graph, {"s" * 23: {}}, frozenset({"another"})) == []
 
 
 def test_one_long_service_does_not_blame_the_others() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.schema import MARKS, Node, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ _SIZES: Final = ("minProperties", "maxProperties", "minItems", "maxItems")
 # keywords of the schema phase that a plain node may have; one with any other is asked of structure.py
 _PLAIN: Final = frozenset({"type", "properties", "additionalProperties", "items", "required", *_SIZES})
 # keywords that are no business of the schema phase
-_FOREIGN: Final = frozenset({"$ref", "default", "description", "nullable", "title"})
+_FOREIGN: Final = frozenset({"$ref", "default", "description", "nullable", "title", *MARKS})
 
 
 class Acceptance:

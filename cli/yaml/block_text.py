@@ -2,7 +2,8 @@
 
 Whatever is more than that, or may be a mistake, is left to yaml_text.py: flow style, block scalars, anchors, tags, quotes with escapes,
 texts of several lines, keys that stand twice, other than ASCII. Where things stand is left to it, too, when somebody asks: nearly nobody
-does of an object without findings. What is read here means the same there; a test compares both. Costs a few steps a line.
+does of an object without findings. What is read here means the same there; a test compares both. Costs a few steps a line, and fewer for one that
+was met before, as most lines of many manifests were.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.cli.yaml.scalars import ScalarError, is_word, plain
 
-_OTHER: Final = re.compile(r"[^\n\x20-\x7e]")
 # quantifiers take all or nothing, so that no line costs more than a few looks at each character
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_./-]*+"
 _WORD: Final = r"(?:[A-Za-z0-9_./@%+=,$()~*<>;^-]++|:(?=[^ \n]))"
 _PLAIN: Final = rf"(?:[A-Za-z0-9_./+~$(]|-(?=[^ \n])){_WORD}*+(?: ++{_WORD}++)*+"
 _SCALAR: Final = rf"({_PLAIN}|'[^'\n]*'|\"[^\"\\\n]*\"|\{{\}}|\[\])"
-_END: Final = r"(?:\n|\Z)"
-_LINE: Final = re.compile(rf"( *+)((?:- ++)*+)(?:({_KEY}):(?: +{_SCALAR})?|{_SCALAR})? *(?: #[^\n]*)?{_END}| *+#[^\n]*+{_END}")
-_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/$(")  # with which no number begins
+_LINE: Final = re.compile(rf"( *+)((?:- ++)*+)(?:({_KEY}):(?: +{_SCALAR})?|{_SCALAR})? *(?: #.*)?| *+#.*+")
 _DASH: Final = re.compile("- +")
 _LONGEST: Final = 1_000  # characters of a line; a key must end within so many
 _DEEPEST: Final = 60  # levels
+_MOST: Final = 4_096  # lines that are remembered: of the longest about 5 MB
+_NOTHING: Final = object()  # the value of a key that stands alone on its line
 
 
 class Read(NamedTuple):
@@ -37,10 +37,22 @@ class Read(NamedTuple):
     name: tuple[int, int, int] | None
 
 
+class _Line(NamedTuple):
+    """What a line says; of no use are those that are empty or hold a comment alone: they are an empty tuple."""
+
+    column: int
+    dashes: tuple[int, ...]  # their widths, with the blanks behind them
+    word: str | None  # the key
+    value: Any  # of the key, or the item itself; `dict` or `list` for an empty one
+    start: int  # of the value in the line
+    end: int
+
+
+_known: dict[str, _Line | tuple[()]] = {}  # lines that were met before
+
+
 def read(text: str) -> Read | None:
     """The one document of a chunk; None where it is not written in this style alone."""
-    if _OTHER.search(text) or "\n..." in text or max(map(len, text.split("\n"))) > _LONGEST:
-        return None
     try:
         return _read(text)
     except ScalarError:
@@ -55,21 +67,16 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
     key: str | None = None
     at = -1  # where that begins
     first, lines, name = -1, 0, None
-    begin, size = (4, len(text)) if text.startswith("---\n") else (0, len(text))
-    offset = 1 if begin else 0
-    match = _LINE.scanner(text, begin).match  # type: ignore[attr-defined]  # of every pattern, and in no stub
-    while begin < size:
-        found = match()
-        if found is None:
+    rows = text.split("\n")
+    begin = int(rows[0] == "---")
+    for line in range(begin, len(rows)):
+        row = rows[line]
+        parsed = _known.get(row)
+        if parsed is None and (parsed := _parsed(row)) is None:
             return None
-        begin, line = found.end(), offset
-        offset += 1
-        indent, dashes, word, value, item = found.groups()
-        if indent is None or (word is None and not dashes):
-            if indent is None or item is None:  # a comment, or nothing
-                continue
-            return None
-        column = len(indent)
+        if not parsed:
+            continue
+        column, dashes, word, value, start, end = parsed
         if first < 0:
             if column or dashes:
                 return None
@@ -77,7 +84,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
         if holder is not None and (column < at or (column == at and not dashes)):
             holder = None
         if dashes:
-            for dash in _DASH.findall(dashes):
+            for dash in dashes:
                 if holder is not None:
                     made: Any = []
                     if key is None:
@@ -95,7 +102,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                     if indents[-1] != column or type(stack[-1]) is not list:
                         return None
                 holder, key, at = stack[-1], None, column
-                column += len(dash)
+                column += dash
         if word is not None:
             if holder is not None:
                 made = {}
@@ -115,28 +122,56 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                 if indents[-1] != column:
                     return None
             top = stack[-1]
-            if word in top or is_word(word):
+            if word in top:
                 return None
-            if value is None:
+            if value is _NOTHING:
                 top[word] = None
                 holder, key, at = top, word, column
             else:
-                top[word] = value if value[0] in _LETTERS and not is_word(value) else _scalar(value)
+                top[word] = value() if type(value) is type else value
                 if word == "name" and len(stack) == 2 and root.get("metadata") is top:
-                    start, end = found.span(4)
-                    name = (line, start - found.start(), end - found.start())
+                    name = (line, start, end)
             lines += 1
         else:
-            if holder is None or item is None:
+            if holder is None:
                 return None
-            holder.append(item if item[0] in _LETTERS and not is_word(item) else _scalar(item))
+            holder.append(value() if type(value) is type else value)
             holder = None
     return Read(root, first, name) if lines > 1 else None
 
 
+def _parsed(row: str) -> _Line | tuple[()] | None:
+    """What a line says; None where it is not of this style.
+
+    Raises: ScalarError for a number that no object can hold.
+    """
+    if len(row) > _LONGEST or not row.isascii() or not row.isprintable():
+        return None
+    found = _LINE.fullmatch(row)
+    if found is None:
+        return None
+    indent, dashes, word, value, item = found.groups()
+    parsed: _Line | tuple[()] = ()
+    if word is not None and not is_word(word):
+        start, end = found.span(4)
+        parsed = _Line(len(indent), _widths(dashes), word, _NOTHING if value is None else _scalar(value), start, end)
+    elif word is None and item is not None and dashes:
+        parsed = _Line(len(indent), _widths(dashes), None, _scalar(item), 0, 0)
+    elif word is not None or item is not None or dashes:
+        return None
+    if len(_known) >= _MOST:
+        _known.clear()
+    _known[row] = parsed
+    return parsed
+
+
+def _widths(dashes: str) -> tuple[int, ...]:
+    return tuple(map(len, _DASH.findall(dashes)))
+
+
 def _scalar(text: str) -> Any:
-    """A scalar of one line, or an empty map or list."""
+    """A scalar of one line; the type of an empty map or list, of which each place gets its own."""
     begin = text[0]
     if begin in "'\"":
         return text[1:-1]
-    return {} if begin == "{" else [] if begin == "[" else plain(text)
+    return dict if begin == "{" else list if begin == "[" else plain(text)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.kinds import pairs
-from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.schema import MARKS, Node, load_schema, resolve
 from dynamo_webhooks.api.walk import structure
 from dynamo_webhooks.api.walk.accept import Acceptance
 
@@ -50,15 +51,26 @@ def _nodes(node: Node, depth: int = 0) -> list[Node]:
     return found
 
 
+@pytest.mark.parametrize("line", Line)
 @pytest.mark.parametrize(("kind", "version"), pairs())
-def test_both_say_the_same_of_any_value_under_any_node(kind: str, version: str) -> None:
-    quick, asked, distinct = _quick(), 0, {id(node): node for node in _nodes(load_schema(kind, version))}
+def test_both_say_the_same_of_any_value_under_any_node(kind: str, version: str, line: Line) -> None:
+    quick, asked, distinct = _quick(), 0, {id(node): node for node in _nodes(load_schema(kind, version, line))}
     for node in distinct.values():
         for value in VALUES:
             slow = next(structure._check((), copy.deepcopy(value), resolve(node)), None)
             assert quick.of(value, node) is (slow is None), (node, value)
             asked += 1
     assert asked >= len(VALUES)
+
+
+@pytest.mark.parametrize("mark", sorted(MARKS))
+def test_a_mark_of_a_line_makes_no_node_slow(mark: str) -> None:
+    def slow(value: Any, node: Node) -> bool:
+        raise AssertionError(f"{node} was asked of {value}")
+
+    marked: Node = {mark: {"type": "integer"}}
+    node = {"type": "object", "properties": {"a": {"type": "string", **marked}}, "additionalProperties": {"type": "integer"}, **marked}
+    assert Acceptance(slow).of({"a": "x", "b": 1}, node)
 
 
 @pytest.mark.parametrize(

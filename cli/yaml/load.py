@@ -155,13 +155,13 @@ def _feed(chunk: str, builder: Builder, offset: int) -> None:
 
 def chunks(text: str) -> Iterator[tuple[str, int]]:
     """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable; each with its line, from 0."""
-    starts = [0, *(match.start() for match in _MARKER.finditer(text) if match.start()), len(text)]
+    marked = _MARKER.finditer(text) if "\n---" in text else ()
+    starts = [0, *(match.start() for match in marked if match.start()), len(text)]
     begin = 0
     line = 0
     for end in starts[1:]:
         chunk = text[begin:end]
-        head = _HEAD.match(chunk)
-        if head and head.end() == len(chunk) and "%" in chunk and end < len(text):
+        if end < len(text) and "%" in chunk and _HEAD.fullmatch(chunk):
             continue  # directives belong to the document behind the marker
         if chunk.strip():
             yield chunk, line

@@ -4,6 +4,8 @@
 measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that
 of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
 
+`--lines` measures the same requests by both lines of the operator alone, `--kubeconform` `check` beside kubeconform.
+
 `--migrate N` measures the storage migration of so many objects alone.
 
 `--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
@@ -27,6 +29,8 @@ from tests.bench.beside import HOSTILE, beside
 from tests.bench.checking import BESIDE, beside_kubeconform, checks
 from tests.bench.growth import SECTION, growth
 from tests.bench.lasting import memory, starts
+from tests.bench.lines import SECTION as LINES
+from tests.bench.lines import lines
 from tests.bench.load import Measured, apart, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
 from tests.bench.speed import Pair, bulk, linear, peak, single, whole
@@ -62,6 +66,7 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
     with Measured(ours(certificates, facts), authority) as our:
         peak(table, our, 5_600, "", "300 MB")
         whole(table, our)
+    lines(table, settings, certificates, folder)
     hostile(table, settings, folder)
     starts(table, certificates, facts, settings)
     growth(table, settings)
@@ -115,6 +120,8 @@ def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path]
         from tests.bench.migrating import migrated
 
         return MIGRATION, lambda folder: migrated(table, folder, given.migrate)
+    if given.lines:
+        return LINES, lambda folder: lines(table, settings, prepared(folder)[0], folder)
     if given.hostile:
         return HOSTILE, lambda folder: hostile(table, settings, folder)
     if given.kubeconform:
@@ -130,6 +137,7 @@ def main() -> None:
     parser.add_argument("--cluster", action="store_true", help="also the API server's cache fill")
     parser.add_argument("--growth", action="store_true", help="only how costs grow with sizes, by shape and route")
     parser.add_argument("--kubeconform", action="store_true", help="only `check` beside kubeconform")
+    parser.add_argument("--lines", action="store_true", help="only requests by line 1.5 beside those by line 1.2")
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")

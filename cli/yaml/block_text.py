@@ -2,8 +2,8 @@
 
 Whatever is more than that, or may be a mistake, is left to yaml_text.py: flow style, block scalars, anchors, tags, quotes with escapes,
 texts of several lines, keys that stand twice, other than ASCII. Where things stand is left to it, too, when somebody asks: nearly nobody
-does of an object without findings. What is read here means the same there; a test compares both. Costs a few steps a line, and fewer for one that
-was met before, as most lines of many manifests were.
+does of an object without findings. What is read here means the same there; a test compares both. Costs a few steps a line, and fewer for
+one that was met before, as most lines of many manifests were.
 """
 
 from __future__ import annotations

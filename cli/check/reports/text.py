@@ -135,7 +135,7 @@ def frame(lines: list[str], position: Position) -> list[str]:
 
 
 def around(line: str, position: Position) -> tuple[str, str, str]:
-    """A line as a terminal prints it: what stands before the finding, what it marks, and what follows; a long line is cut around the mark."""
+    """A line as a terminal prints it: what is before the finding, what it marks, and what follows; a long line is cut around the mark."""
     start = min(position.column - 1, len(line))
     end = max(min(position.end_column - 1, len(line)), start)
     cut = max(0, start - _LEAD) if len(line) > COLUMNS else 0

@@ -146,8 +146,9 @@ class Cache:
         return mine[1]
 
     def owned(self, owner: Node) -> list[Node]:
-        """What an object controls, in a stable order."""
-        found = (self.get(key) for key in sorted(self._owned.get(str(owner["metadata"].get("uid")), ())))
+        """What an object controls, in a stable order; what names it as its owner from another namespace is not its."""
+        keys, where = self._owned.get(str(owner["metadata"].get("uid")), ()), key_of(owner).namespace
+        found = (self.get(key) for key in sorted(keys) if key.namespace == where)
         return [one for one in found if one is not None]
 
     def account(self, namespace: str) -> str:

@@ -72,7 +72,7 @@ def _counted(obj: Node | None) -> object:
     if obj is None:
         return None
     status = {name: value for name, value in (obj.get("status") or {}).items() if isinstance(value, int)}
-    return obj["metadata"].get("uid"), obj["metadata"].get("deletionTimestamp"), obj["spec"].get("replicas"), status
+    return obj["metadata"].get("uid"), obj["metadata"].get("deletionTimestamp"), (obj.get("spec") or {}).get("replicas"), status
 
 
 def _owners(old: Node | None, new: Node | None, namespace: str) -> list[Key]:

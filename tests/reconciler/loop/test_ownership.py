@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 
@@ -145,3 +147,32 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
         await site.later(60)
         told = {(name, message.split()[1]) for name, reason, message in await site.events() if reason == "DriftRepaired"}
         assert told == {("g-frontend", "g-frontend")}
+
+
+async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is_not_the_graphs() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        found = await site.graph()
+        owner = {"apiVersion": found["apiVersion"], "kind": found["kind"], "name": "g", "uid": found["metadata"]["uid"], "controller": True}
+        theirs: Any = {"apiVersion": found["apiVersion"], "kind": "DynamoComponentDeployment", "spec": {"name": "decode", "replicas": 5}}
+        theirs["metadata"] = {"name": "theirs", "labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": [owner]}
+        await site.user.create(COMPONENTS, theirs, "elsewhere")
+        await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {"example.com/touched": "yes"}}}, NAMESPACE)
+        for _ in range(8):
+            await site.timing.advance(0.25)
+        status = (await site.graph())["status"]
+        assert (status["state"], "rollingUpdate" in status) == ("successful", False)
+        assert (await site.all(COMPONENTS))["theirs"]["spec"]["replicas"] == 5
+
+
+async def test_a_child_that_says_it_is_of_a_kind_without_a_spec_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with running() as site:
+        await site.rest()
+        owner = {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "name": "x", "uid": "u", "controller": True}
+        account: Any = {"apiVersion": "v1", "kind": "ServiceAccount"}
+        account["metadata"] = {"name": "theirs", "labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [owner]}
+        await site.user.create(SERVICE_ACCOUNTS, account, NAMESPACE)
+        for _ in range(4):
+            await site.timing.advance(0.25)
+        assert "failed" not in caplog.text

@@ -30,6 +30,8 @@ from dynamo_webhooks.reconciler.render.service import is_model_service
 from dynamo_webhooks.reconciler.render.workload import labelled_graph
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.observed import Observed
@@ -90,7 +92,7 @@ async def _pass(work: Work, obj: Node, plan: _Plan) -> PassResult:
         except ApiError as error:
             problems.append(of_error(error, "what is not asked for any more"))
     await work.told_repairs(obj)
-    if any(problem.passing for problem in problems):
+    if any(problem.passing for problem in problems) and not work.lasts(key_of(obj)):
         return PassResult(tuple(problems))
     if problems or workload is None:
         return await _failed(work, obj, problems, SLOWLY)
@@ -134,13 +136,16 @@ async def _chosen(work: Work, obj: Node, settings: Settings, observed: Observed)
     return choice, {COLD: digest(cold["spec"]["template"])} if cold is not None else {}
 
 
-def _workers(work: Work, workload: Node) -> list[Node | None]:
-    """The StatefulSet of each replica of a LeaderWorkerSet; none for other kinds, and where they can't be read."""
+def _workers(work: Work, workload: Node) -> Iterator[Node | None]:
+    """The StatefulSet of each replica of a LeaderWorkerSet, None where it isn't there: who reads them stops at the first, of any number.
+
+    None at all for other kinds, and where they can't be read.
+    """
     if workload["kind"] != LWS or not work.cache.knows(STATEFUL_SET):
-        return []
+        return
     key, replicas = key_of(workload), workload["spec"].get("replicas")
-    names = [f"{key.name}-{number}" for number in range(1 if replicas is None else replicas)]
-    return [work.cache.get(Key(STATEFUL_SET, key.namespace, name)) for name in names]
+    for number in range(1 if replicas is None else replicas):
+        yield work.cache.get(Key(STATEFUL_SET, key.namespace, f"{key.name}-{number}"))
 
 
 async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> PassResult:

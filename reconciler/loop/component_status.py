@@ -8,7 +8,7 @@ from dynamo_webhooks.reconciler.loop.problems import joined
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from dynamo_webhooks.kube.protocol import Node
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RECONCILING: Final = "Reconciling"
 
 
-def is_ready(workload: Node, workers: Sequence[Node | None] = ()) -> bool:
+def is_ready(workload: Node, workers: Iterable[Node | None] = ()) -> bool:
     """Whether a Deployment or LeaderWorkerSet is up to date and available.
 
     `workers` are the StatefulSets of a LeaderWorkerSet, which counts their pods as soon as they are made.
@@ -42,7 +42,7 @@ def status_of(
     generation: int,
     workload: Node,
     moment: datetime,
-    workers: Sequence[Node | None] = (),
+    workers: Iterable[Node | None] = (),
     waits: Standing | None = None,
 ) -> Node:
     """The status after a successful pass. `waits` is said where there are no pods until a checkpoint is ready."""

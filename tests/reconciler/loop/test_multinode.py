@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import tracemalloc
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.resources import SECRETS
@@ -108,6 +109,23 @@ async def test_a_replica_is_ready_when_its_workers_are() -> None:
         await _all_ready(site, workers=workers)
         await site.later(2)
         assert (await site.condition())["status"] == status
+    await site.stop()
+
+
+async def test_a_component_of_as_many_replicas_as_a_number_holds_costs_no_more_than_another() -> None:
+    site = Site()
+    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
+    site.start()
+    made = _graph()
+    made["spec"]["components"][1]["replicas"] = 2_000_000
+    tracemalloc.start()
+    try:
+        await site.make(made)
+        await site.rest()
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert (await site.condition())["status"] == "False"
     await site.stop()
 
 

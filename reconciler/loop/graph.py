@@ -97,7 +97,7 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
             seen = await chosen_on_grove(work, graph, seen, settings._replace(service_account=""), observed)
             observed = observed._replace(restores=seen.restores, waits=seen.waits)
     except RenderError as error:
-        return await _refuse(work, obj, str(error))
+        return (await _refuse(work, obj, str(error)))._replace(after=SLOWLY)  # a claim that it lacks may be made
     return await _pass(work, graph, _Plan(way, settings, roll, observed, seen))
 
 
@@ -158,7 +158,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
         after = await _finish(work, obj, plan, names, problems)
     await work.told_repairs(obj)
-    if any(problem.passing for problem in problems):
+    if any(problem.passing for problem in problems) and not work.lasts(key_of(obj)):
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
@@ -237,8 +237,8 @@ async def _note_digest(work: Work, graph: Graph, observed: Observed) -> None:
 async def _refuse(work: Work, obj: Node, message: str) -> PassResult:
     """Says why nothing is done. What runs already is left as it is."""
     status = refused(obj.get("status") or {}, obj["metadata"].get("generation"), message, work.now())
-    await work.patch_status(obj, status)
-    await work.say(obj, "Warning", "ValidationFailed", message)
+    if await work.patch_status(obj, status):
+        await work.say(obj, "Warning", "ValidationFailed", message)
     return PassResult((Problem(message, "validation"),))
 
 

@@ -108,6 +108,10 @@ class Queue:
         self.add(key, pause, Cause.BEGUN if failures.errors <= URGENT else Cause.LOOK)
         return pause
 
+    def lasts(self, key: Key) -> bool:
+        """Whether a key has failed more than `URGENT` times in a row, which takes some seconds."""
+        return key in self._failures and self._failures[key].errors > URGENT
+
     async def close(self) -> None:
         """Cancel delayed keys."""
         tasks = [later.task for later in self._later.values()]

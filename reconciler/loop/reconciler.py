@@ -182,6 +182,7 @@ class Reconciler:
             self.models,
             lacking=lambda name: self.detector.denied.get(name, ""),
             requests=self._requests(),
+            lasts=self.queue.lasts,
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         if self.models is not None:

@@ -69,6 +69,7 @@ class Work:
     keyed: set[str] = field(default_factory=set)  # uids of graphs whose Secret was made, though it may not be read
     lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
     requests: Requests | None = None  # None where DynamoGraphDeploymentRequests are not reconciled
+    lasts: Callable[[Key], bool] = lambda _: False  # whether retries of an object's passes have failed, too, so that it must be told of
 
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False

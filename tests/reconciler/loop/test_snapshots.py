@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from dynamo_webhooks.kube.errors import NotServedError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource
+from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
@@ -197,6 +197,21 @@ async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert TARGET not in clique["labels"]
+
+
+async def test_on_grove_a_claim_that_is_made_later_is_noticed() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    async with scene(warm(checkpointRef="ck"), RESTORING, made, grove=True) as site:
+        await site.user.delete(CLAIMS, "snaps", NAMESPACE)
+        await site.edit("g", 0, replicas=2)
+        await site.later(5)
+        assert "PVC demo/snaps does not exist" in (await site.condition())["message"]
+        events, writes = await site.events(), len(site.cluster.writes)
+        await site.later(700)
+        assert (await site.events(), [one for one in site.cluster.writes[writes:] if one[1] != "leases"]) == (events, [])
+        await site.put(claim())
+        await site.later(65)
+        assert (await site.condition())["reason"] == "some_resources_are_not_ready"
 
 
 async def test_restored_workers_stay_while_another_version_is_made() -> None:

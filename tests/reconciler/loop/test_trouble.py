@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError, of_status
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
@@ -254,3 +254,31 @@ async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_wh
         await site.user.replace(GRAPHS, obj)
         await site.rest()
         assert (await site.condition())["status"] == "True"
+
+
+@pytest.mark.parametrize("code", [500, 413])
+@pytest.mark.parametrize(("plural", "state"), [("services", "pending"), ("dynamocomponentdeployments", "failed")])
+async def test_a_call_that_fails_again_and_again_is_told_of(plural: str, state: str, code: int) -> None:
+    words = 'failed calling webhook "policy.example.com"'
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+
+        def broken(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
+            mine = verb == "apply" and resource is not None and resource.plural == plural and name == "g-frontend"
+            return of_status(code, "", words) if mine else None
+
+        mend = site.cluster.fail(broken)
+        spec = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "img:2"}]}}
+        await site.edit("g", 0, replicas=3, podTemplate=spec)
+        await site.timing.advance(1)
+        assert words not in (await site.condition())["message"]  # a few attempts are no news
+        await site.later(30)
+        assert (await site.graph())["status"]["state"] == state
+        assert words in (await site.condition())["message"]
+        before = len(site.cluster.writes)
+        await site.later(300)
+        assert {verb for verb, kind, _ in site.cluster.writes[before:] if kind != "leases"} == {"apply"}  # told of once
+        mend()
+        await site.later(130)
+        assert (await site.graph())["status"]["state"] == "successful"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+import orjson
+
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP, api_version
 from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource, of_kind
@@ -96,8 +97,9 @@ def _components(obj: Mapping[str, Any]) -> set[str]:
     spec = obj.get("spec")
     if not isinstance(spec, dict):
         return set()
-    listed = [each.get("name", "") for each in spec.get("components") or () if isinstance(each, dict)]
-    return {*(spec.get("services") or {}), *listed}
+    services, components = spec.get("services"), spec.get("components")
+    listed = [each.get("name", "") for each in components if isinstance(each, dict)] if isinstance(components, list) else []
+    return {*(services if isinstance(services, dict) else ()), *(name for name in listed if isinstance(name, str))}
 
 
 def _left(children: list[_Child]) -> str:
@@ -111,7 +113,7 @@ def _left(children: list[_Child]) -> str:
 def _sources(graph: Node) -> str:
     """From where it can be restored, the nearest first."""
     fields = graph["metadata"].get("managedFields") or ()
-    managers = dict.fromkeys(str(each["manager"]) for each in fields if not each.get("subresource"))
+    managers = dict.fromkeys(str(each["manager"]) for each in fields if each.get("manager") and not each.get("subresource"))
     told = f" (written by {', '.join(managers)})" if managers else ""
     return f"; apply it again from where it came{told}, or restore it from a backup of etcd"
 
@@ -120,12 +122,22 @@ def _repair(graph: Node, component: str = "") -> str:
     """Applies what was applied last, where the graph remembers that, and it has what is missing."""
     metadata = graph["metadata"]
     try:
-        applied = json.loads((metadata.get("annotations") or {}).get(_APPLIED) or "null")
+        applied = orjson.loads((metadata.get("annotations") or {}).get(_APPLIED) or "null")
     except ValueError:
         return ""
-    named = _components(applied) if isinstance(applied, dict) else set()
+    named = _components(applied) if _is_same(applied, metadata) else set()
     if not named or (component and component not in named):
         return ""
-    version = str(applied.get("apiVersion", "")).rpartition("/")[2]
+    version = applied["apiVersion"].rpartition("/")[2]
     where = f"-n {metadata.get('namespace', '')} {_GRAPH.plural}.{version}.{GROUP}/{metadata['name']}"
     return f"kubectl apply view-last-applied {where} | kubectl apply -f -"
+
+
+def _is_same(applied: object, metadata: Node) -> bool:
+    """Whether an annotation, which its author may have written by hand, holds the same graph and nothing that kubectl would apply else."""
+    if not isinstance(applied, dict) or "items" in applied:  # whatever has items is a list of objects to kubectl
+        return False
+    kinds = [(api_version(each.name), _GRAPH.name) for each in _GRAPH.versions]
+    said = applied.get("metadata", {})
+    there = isinstance(said, dict) and all(said.get(key, metadata.get(key)) == metadata.get(key) for key in ("name", "namespace"))
+    return there and (applied.get("apiVersion"), applied.get("kind")) in kinds

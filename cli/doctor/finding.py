@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.api.wording import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -51,11 +53,12 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """For people."""
+    """For people. What does not print is escaped: names and messages of others must neither control a terminal nor look like a repair."""
     lines: list[str] = []
     for each in findings:
-        lines += [f"{each.level} {each.check}: {each.object}", f"  {each.text}"]
-        lines += [f"  repair: {each.repair}"] if each.repair else []
+        first, *more = map(printable, each.text.splitlines() or [""])
+        lines += [printable(f"{each.level} {each.check}: {each.object}"), f"  {first}", *(f"    {line.strip()}" for line in more)]
+        lines += [printable(f"  repair: {each.repair}")] if each.repair else []
     counts = {level: sum(each.level is level for each in findings) for level in Level}
     told = ", ".join(f"{count} {level}{'s' if count != 1 and level is not Level.INFO else ''}" for level, count in counts.items() if count)
     return "\n".join([*lines, told or "all is well", ""])

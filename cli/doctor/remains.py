@@ -47,7 +47,8 @@ def _managed(sight: Sight, kind: Kind, version: str, objects: Sequence[Node]) ->
             if name not in known.served:
                 holders.setdefault(name, []).append(obj)
     for name, held in sorted(holders.items()):
-        repair = f"{repairs.migrate(kind, version)} --retire {name}"
+        ours = name != version and name in [each.name for each in kind.versions]
+        repair = f"{repairs.migrate(kind, version)} --retire {name}" if ours else ""
         if name in known.versions:
             text = f"metadata.managedFields of {told(held)} name {name}, which is not served: every apply of them fails once it is removed"
             yield warning("managed-fields", kind.plural, text, repair)

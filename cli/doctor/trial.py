@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
@@ -25,7 +26,7 @@ _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"com
 
 
 class _Cause(NamedTuple):
-    words: tuple[str, ...]  # any of these in the API server's message
+    words: tuple[str, ...]  # patterns, any of them in the API server's message
     means: str
     repair: str  # `{namespace}` is filled in
 
@@ -49,7 +50,7 @@ CAUSES: Final = (
         "no server is ready",
         repairs.status("{namespace}", "server"),
     ),
-    _Cause(("service", "not found"), "the Service is not there", repairs.MANIFESTS),
+    _Cause(('service "[^"]*" not found',), "the Service is not there", repairs.MANIFESTS),
     _Cause(
         ("deadline exceeded", "i/o timeout", "no route to host"),
         "a firewall, a mesh or an overload is between the API server and port 9443",
@@ -95,7 +96,7 @@ def _failure(failed: ApiError, namespace: str, version: str) -> Finding:
     if isinstance(failed, ForbiddenError) and DENIED not in failed.message:
         text = f"can't be tried: {failed.message}"
         return warning("request", f"{KIND} {api_version(version)}", text)
-    cause = next((each for each in CAUSES if any(word in failed.message for word in each.words)), None)
+    cause = next((each for each in CAUSES if any(re.search(word, failed.message) for word in each.words)), None)
     text = f"a dry-run create failed: {failed.message}"
     if cause is None:
         return error_of(version, text, "")

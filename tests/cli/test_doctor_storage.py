@@ -184,6 +184,16 @@ def test_managed_fields_of_versions_that_are_gone(*, alpha: bool | None, level: 
         assert each.repair == f"{MIGRATE} --retire v1alpha1"
 
 
+@pytest.mark.parametrize("version", ["v9", "v1;date", "v1beta1"])
+def test_a_version_that_migrate_does_not_know_is_no_repair(version: str) -> None:
+    """Nor one that objects are stored in, though it is not served."""
+    definition = _definition(["v1beta1"])
+    definition["spec"]["versions"][0]["served"] = False
+    objects: list[Node] = [{"metadata": {"name": "g", "namespace": "n", **_written_in(version)}}]
+    [found] = remains.judged(_sight(definition), KIND, "v1beta1", objects)
+    assert (found.check, found.repair) == ("managed-fields", "")
+
+
 REQUEST: Final = BY_NAME["DynamoGraphDeploymentRequest"]
 LEGACY: Final = {"nvidia.com/dgdr-config-map-ref": '{"name":"x"}'}
 KEPT: Final = {"nvidia.com/dgdr-spec": '{"spec":{},"kept":[[["spec","x"],1]]}'}

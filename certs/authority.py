@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from dynamo_webhooks.certs.certificate import read_certificate
+from dynamo_webhooks.certs.certificate import UNREADABLE, read_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +128,7 @@ def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.Aut
     """The issuer's own key id; an adopted authority may have none, then what its id would be."""
     try:
         identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    except x509.ExtensionNotFound:
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
 

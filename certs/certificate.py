@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 
+# what the library raises for what it can't read or doesn't know: curves and versions, extensions that are there twice, names of odd types
+UNREADABLE: Final = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
 _BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -61,7 +70,7 @@ class Certificate:
         """DNS names and IP addresses, as text."""
         try:
             names = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        except (x509.ExtensionNotFound, ValueError):
+        except (x509.ExtensionNotFound, *UNREADABLE):
             return frozenset()
         return frozenset(
             {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
@@ -72,7 +81,7 @@ class Certificate:
         """Whether it may sign others, by its basic constraints."""
         try:
             return self.parsed.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-        except (x509.ExtensionNotFound, ValueError):
+        except (x509.ExtensionNotFound, *UNREADABLE):
             return False
 
     @property
@@ -119,7 +128,7 @@ def read_key(pem: bytes) -> Key | None:
     """A private key in PKCS#1, SEC1 or PKCS#8; None when it is none of these or encrypted."""
     try:
         return Key(pem, public_der(load_pem_private_key(pem, password=None).public_key()))
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except UNREADABLE:
         return None
 
 
@@ -151,7 +160,7 @@ def _read(block: bytes) -> Certificate | None:
             warnings.simplefilter("ignore")
             parsed = x509.load_pem_x509_certificate(block)
         parsed.public_key()
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except UNREADABLE:
         return None
     der = parsed.public_bytes(Encoding.DER)
     return Certificate(der, hashlib.sha256(der).hexdigest(), parsed)
@@ -166,6 +175,6 @@ def _public(der: bytes) -> bytes:
 def _issued(issuer: bytes, leaf: bytes) -> bool:
     try:
         parse(leaf).verify_directly_issued_by(parse(issuer))
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+    except (InvalidSignature, *UNREADABLE):
         return False
     return True

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
 from dynamo_webhooks.certs.authority import SELF_SIGNED, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,13 +50,16 @@ def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
     """
     try:
         leaf = x509.load_pem_x509_certificate(certificate)
-    except ValueError:
+        public = _public(leaf.public_key())
+    except UnsupportedAlgorithm as error:
+        raise PairError(f"{CERTIFICATE} must hold a certificate with a key of a common kind, and doesn't: {error}") from None
+    except UNREADABLE:
         raise PairError(f"{CERTIFICATE} must hold a PEM certificate") from None
     try:
         secret = serialization.load_pem_private_key(key, password=None)
-    except (ValueError, TypeError):
+    except UNREADABLE:
         raise PairError(f"{KEY} must hold a PEM private key that is not encrypted") from None
-    if _public(secret.public_key()) != _public(leaf.public_key()):
+    if _public(secret.public_key()) != public:
         raise PairError(f"{KEY} must be the key of {CERTIFICATE}, and is another one")
     if now >= leaf.not_valid_after_utc:
         raise PairError(f"{CERTIFICATE} has expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
@@ -67,7 +71,7 @@ def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
 def _issuer_key(leaf: x509.Certificate) -> str:
     try:
         found = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return ""
     return (found or b"").hex()
 
@@ -133,14 +137,14 @@ def _check(directory: Path, names: Iterable[str], now: datetime) -> None:
     if (directory / AUTHORITY).exists() and names:
         try:
             leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(read_file(directory / AUTHORITY)))
-        except (ValueError, TypeError, InvalidSignature):
+        except (InvalidSignature, *UNREADABLE):
             raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}") from None
 
 
 def _names_of(leaf: x509.Certificate) -> set[str]:
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return set()
     return {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
 
@@ -149,7 +153,7 @@ def _is_ours(path: Path) -> bool:
     """Whether the authority beside a pair is one that this module made."""
     try:
         subject = x509.load_pem_x509_certificate(read_file(path)).subject
-    except (PairError, ValueError):
+    except (PairError, *UNREADABLE):
         return False
     return any(part.value == SELF_SIGNED for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from cryptography import x509
 
+from dynamo_webhooks.certs.certificate import UNREADABLE
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
 from dynamo_webhooks.certs.trust import blind, orphaned, ours, seen, served
@@ -138,7 +139,7 @@ def _weak(authority: Certificate) -> bool:
     """The profile of the Go operator's authorities: always serial 0 and the same name, and no key id by which to tell them apart."""
     try:
         authority.parsed.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return True
     return authority.parsed.serial_number <= 0 or not authority.is_authority
 

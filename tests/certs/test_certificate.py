@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import ssl
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -12,6 +15,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import kind_of, read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.delivery import Content, Source, accept
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError, store
 from tests.certs.world import certificate, verifies
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
@@ -108,3 +114,44 @@ def test_kinds_of_keys() -> None:
     """As the configuration says them, and something for all others."""
     kinds = [kind_of(key) for key in (ECDSA, RSA, ec.generate_private_key(ec.SECP384R1()), ed25519.Ed25519PrivateKey.generate())]
     assert kinds == ["ecdsa-p256", "rsa-2048", "ecdsa-secp384r1", "other"]
+
+
+CURVE, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030106")  # prime256v1, and one that nobody supports
+VERSION_3, VERSION_4 = bytes.fromhex("a003020102"), bytes.fromhex("a003020103")
+KEY_ID, NAMES = bytes.fromhex("0603551d0e"), bytes.fromhex("0603551d11")  # the types of two extensions
+ODD = {
+    "a curve": (CURVE, OTHER_CURVE),
+    "a version": (VERSION_3, VERSION_4),
+    "an extension twice": (KEY_ID, NAMES),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), ODD.values(), ids=ODD.keys())
+def test_a_certificate_that_the_library_does_not_know_is_refused_like_any_other(before: bytes, after: bytes, tmp_path: Path) -> None:
+    """It used to end the server at its start, and the watch of a running one: these errors are no ValueErrors."""
+    authority = make_authority(NOW)
+    good = issue_leaf(authority, ["a.b.svc"], NOW)
+    der = ssl.PEM_cert_to_DER_cert(good.certificate.decode())
+    assert before in der
+    odd = ssl.DER_cert_to_PEM_cert(der.replace(before, after)).encode()
+    for bundle in (authority.certificate, odd):
+        with pytest.raises(PairError, match=r"^tls\.crt must"):
+            accept(Content(odd, good.key, bundle), Source.API, "a.b.svc", NOW)
+    for one in read_certificates(odd):
+        assert (one.names, one.is_authority, one.issued(one)) == (frozenset(), False, False)
+    context = ReloadingContext(tmp_path, clock=lambda: NOW)
+    store(tmp_path / KEY, good.key, 0o600)
+    store(tmp_path / CERTIFICATE, odd, 0o644)
+    assert context.refresh() is Change.REFUSED
+    store(tmp_path / CERTIFICATE, good.certificate, 0o644)
+    assert context.refresh() is Change.LOADED
+
+
+def test_a_key_on_a_curve_that_nobody_supports_is_refused(tmp_path: Path) -> None:
+    good = issue_leaf(make_authority(NOW), ["a.b.svc"], NOW)
+    body = base64.b64decode(b"".join(good.key.splitlines()[1:-1])).replace(CURVE, OTHER_CURVE)
+    store(tmp_path / KEY, b"-----BEGIN PRIVATE KEY-----\n" + base64.encodebytes(body) + b"-----END PRIVATE KEY-----\n", 0o600)
+    store(tmp_path / CERTIFICATE, good.certificate, 0o644)
+    context = ReloadingContext(tmp_path, clock=lambda: NOW)
+    assert context.refresh() is Change.REFUSED
+    assert "tls.key must hold a PEM private key" in context.reason

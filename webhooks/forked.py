@@ -21,12 +21,15 @@ def fork(child: Callable[[], NoReturn]) -> int:
     """Returns the id of a process that runs `child`, which must begin with `settle`.
 
     A signal in between would be caught by the child's copy of this loop, and wake this loop instead.
+    Raises: OSError when there is no room for another process.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    pid = os.fork()
-    if pid == 0:
-        child()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            child()
+    finally:  # never reached in the child
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     return pid
 
 

@@ -53,8 +53,8 @@ class LevelFile:
         content = self._content()
         if content in (b"", self._seen):
             return
-        self._seen = content
         level = await self._ask()
+        self._seen = content  # now: where no process could be started for it, it is read again
         if level:
             self._taken(level)
             _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)
@@ -72,13 +72,17 @@ class LevelFile:
         ours.setblocking(False)
         with theirs:
             # a channel and not the loop's own subprocesses: those may need threads, and a supervisor forks
-            process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command; starting takes no longer than a fork
-                self._source.command,
-                stdin=subprocess.DEVNULL,
-                stdout=theirs.fileno(),
-                stderr=subprocess.DEVNULL,
-                env=child_process.environment(),
-            )
+            try:
+                process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command; starting takes no longer than a fork
+                    self._source.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=theirs.fileno(),
+                    stderr=subprocess.DEVNULL,
+                    env=child_process.environment(),
+                )
+            except OSError:
+                ours.close()
+                raise
         reader, writer = await asyncio.open_connection(sock=ours, limit=2**24)
         try:
             said = await reader.read()

@@ -198,10 +198,16 @@ class Supervisor:
         os._exit(AT_ONCE)
 
     async def _start(self, place: int) -> None:
+        """Raises: OSError when there is no room for another process."""
         ours, theirs = socket.socketpair()
         for channel in (ours, theirs):
             channel.setblocking(False)
-        pid = fork(lambda: become(self._plan, self._sockets[place], theirs, self._pair))
+        try:
+            pid = fork(lambda: become(self._plan, self._sockets[place], theirs, self._pair))
+        except OSError:
+            ours.close()
+            theirs.close()
+            raise
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)
         worker = self._workers[place] = Worker(place, pid, writer)
@@ -230,8 +236,18 @@ class Supervisor:
         self._gone.count("workers_replaced")
         _LOG.error("worker %d (process %d) ended unexpectedly with %d and is replaced", worker.place, worker.pid, code)
         await asyncio.sleep(max(0.0, worker.started + RESTART_SECONDS - time.monotonic()))
-        if not self._ending:
-            await self._start(worker.place)
+        await self._replace(worker.place)
+
+    async def _replace(self, place: int) -> None:
+        """Starts a worker again, as soon as there is room for a process."""
+        while not self._ending:
+            try:
+                await self._start(place)
+            except OSError as error:
+                _LOG.error("worker %d can't be started, and is tried again: %s", place, error.strerror)
+                await asyncio.sleep(RESTART_SECONDS)
+            else:
+                return
 
     async def _ask_all(self) -> None:
         await asyncio.gather(*(self._ask(worker) for worker in list(self._workers.values())))

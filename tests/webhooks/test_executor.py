@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from dynamo_webhooks.conversion import objects
 from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import job
 from dynamo_webhooks.webhooks.executor.executor import ENDED
+from dynamo_webhooks.webhooks.executor.forker import NO_ROOM
 from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told, written
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
@@ -184,6 +186,27 @@ async def test_a_crash_costs_its_own_request(tmp_path: Path, monkeypatch: pytest
     slowly(monkeypatch, crashing)
     found, _ = await ask(tmp_path, GRAPHS, padded(review(graph())))
     assert (found.status, found.json["reason"]) == (503, "ServiceUnavailable")
+
+
+async def test_where_no_process_can_be_started_a_request_is_refused_and_the_next_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short of processes for a moment, a node must not lose its servers: the forking process used to end, and its worker with it."""
+    here, real, tries = os.getpid(), os.fork, [1]
+
+    def crowded() -> int:
+        if os.getpid() != here and tries:
+            tries.clear()
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return real()
+
+    monkeypatch.setattr(os, "fork", crowded)
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        found = await client.post(GRAPHS, padded(review(graph())))
+        assert (found.status, found.json["message"]) == (503, f"{NO_ROOM}: Resource temporarily unavailable")
+        assert (await client.post(GRAPHS, padded(review(graph())))).json["response"]["allowed"] is True
+        assert server.server.reasons() == []
 
 
 def _open_files() -> int:

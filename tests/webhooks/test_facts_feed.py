@@ -68,6 +68,21 @@ class Fed:
         return self.feed.gauges()[name]
 
 
+async def test_where_no_process_can_be_started_it_is_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A server that gave up would follow no certificate and no fact any more, and never say so."""
+    program = tmp_path / "program"
+    fed = Fed(tmp_path, [[report({"grove": True})]])
+    fed.feed = Feed({"turns": str(tmp_path), "lines": [[report({"grove": True})]]}, fed.taken.append, command=(str(program),))
+    async with fed.running():
+        await fed.until(lambda: fed.gauge("cluster_watch_restarts") >= 2)
+        assert "can't be started: No such file or directory" in caplog.text
+        written = tmp_path / "written"
+        written.write_text(f"#!{sys.executable}\n{PROGRAM}")
+        written.chmod(0o700)
+        written.rename(program)
+        await fed.until(lambda: bool(fed.taken))
+
+
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ended is started again without a pause."""

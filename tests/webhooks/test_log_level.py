@@ -63,6 +63,18 @@ async def test_a_file_that_cant_be_used_changes_nothing_and_is_told_of(
     assert "can't be used" in caplog.text
 
 
+async def test_a_change_waits_for_room_for_a_process(tmp_path: Path) -> None:
+    file, program, taken = tmp_path / "config.yaml", tmp_path / "program", list[str]()
+    file.write_bytes(b"before")
+    level = LevelFile(LevelSource(file, (str(program),)), taken.append)
+    file.write_bytes(b"after")
+    with pytest.raises(OSError, match="No such file"):
+        await level.look()
+    level._source = LevelSource(file, printing(LEVEL))
+    await level.look()
+    assert taken == ["debug"]
+
+
 def test_every_level_of_the_configuration_is_one() -> None:
     before = logging.getLogger().level
     try:

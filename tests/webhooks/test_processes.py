@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import http.client
 import json
 import os
@@ -14,14 +16,18 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from dynamo_webhooks.certs.files import store_self_signed
+from dynamo_webhooks.webhooks import forked, supervisor
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.process import Plan, SideListeners
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
+from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_convert_bulk import OBJECTS, numbered
 
@@ -346,6 +352,40 @@ def test_a_port_in_use_stops_the_start(tmp_path: Path, workers: str, reuse: bool
 
 def test_without_a_cluster_it_says_so(tmp_path: Path) -> None:
     """Facts are not watched yet, and nobody shall believe that they are."""
-    code, said = serve("--cert-dir", str(tmp_path), "--listen", "bad host:1", "--probe-listen", "127.0.0.1:0")
+    code, said = serve("--cert-dir", str(tmp_path), "--listen", "bad host:1", *LOOPBACK[2:6])
     assert code == 2
     assert "facts come from the file alone" in said
+
+
+def test_a_fork_that_fails_leaves_signals_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocked for ever, SIGTERM would not end the process any more."""
+    monkeypatch.setattr(os, "fork", _no_room)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with pytest.raises(BlockingIOError):
+        forked.fork(lambda: os._exit(0))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
+def _no_room() -> NoReturn:
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+
+async def test_a_worker_is_replaced_as_soon_as_there_is_room_for_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The pod used to stay unready until somebody deleted it."""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        one = supervisor.Supervisor(Plan(SETTINGS, tmp_path, Limits(), 0.0), [sock], SideListeners(sock, sock))
+
+        def started() -> int:
+            one._ending = not forks
+            return os.posix_spawn(sys.executable, [sys.executable, "-c", ""], os.environ)
+
+        forks = [started, _no_room, _no_room, started]
+        monkeypatch.setattr(supervisor, "fork", lambda _: forks.pop(0)())
+        monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.0)
+        await one._start(0)
+        while one._watches:
+            await asyncio.wait(one._watches)
+    assert forks == []
+    assert caplog.text.count("worker 0 can't be started, and is tried again: Resource temporarily unavailable") == 2

@@ -124,7 +124,10 @@ class Feed:
         pause = AGAIN_SECONDS
         while not self._stopping:
             began = self._clock()
-            await self._once()
+            try:
+                await self._once()
+            except OSError as error:  # no room for another process, or for its channel
+                _LOG.error("the process that watches the cluster can't be started: %s", error.strerror)
             if self._stopping:
                 return
             self._restarts += 1
@@ -154,9 +157,13 @@ class Feed:
         with theirs:
             # its own session: a signal to our group must not end it early
             end = theirs.fileno()
-            self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
-                self._command, stdin=end, stdout=end, start_new_session=True, env=child_process.environment()
-            )
+            try:
+                self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
+                    self._command, stdin=end, stdout=end, start_new_session=True, env=child_process.environment()
+                )
+            except OSError:
+                ours.close()
+                raise
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         self._writer = writer
         try:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from dynamo_webhooks.webhooks.executor.job import Kept, Order, bound, perform, written
+from dynamo_webhooks.webhooks.envelope import rejection
+from dynamo_webhooks.webhooks.executor.job import JobResult, Kept, Order, bound, perform, written
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.forked import fork, settle
 from dynamo_webhooks.webhooks.logs import JsonHandler
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome
 NICENESS: Final = 5  # short requests and everything else go first
+NO_ROOM: Final = "no process can be started for a long request now, try again"
 FIRST_TO_GO: Final = "1000"  # when memory runs out
 
 
@@ -66,12 +68,26 @@ def _take_orders(channel: socket.socket) -> None:
         frame, files, _, _ = socket.recv_fds(channel, FRAME, FILES)
         if len(frame) < FRAME or len(files) < FILES:  # the worker has ended
             return
-        if os.fork() == 0:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            pid = -1
+            _refuse(files, error.strerror or "")
+        if pid == 0:
             channel.close()
             _answer(frame, files)
         for descriptor in files:
             os.close(descriptor)
         _reap()
+
+
+def _refuse(files: list[int], why: str) -> None:
+    """Answers a request without a process, where none could be started for it."""
+    _, out, _, pipe = files
+    refused = rejection(503, f"{NO_ROOM}: {why}")
+    with contextlib.suppress(OSError):  # the worker has ended
+        os.write(out, refused.body)
+        os.write(pipe, written(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
 
 
 def _reap() -> None:

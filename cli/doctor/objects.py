@@ -12,6 +12,7 @@ from dynamo_webhooks.certs.inject import PATH
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.doctor import repairs
 from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
+from dynamo_webhooks.kube.storage_versions import definition
 from dynamo_webhooks.webhooks.routes import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -44,17 +45,15 @@ def lines(sight: Sight) -> Iterator[Finding]:
 
 
 def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:
-    spec, status = crd.get("spec") or {}, crd.get("status") or {}
-    conditions = {each["type"]: each for each in status.get("conditions") or ()}
+    spec, status, known = crd.get("spec") or {}, crd.get("status") or {}, definition(crd)
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
     if (conditions.get("Established") or {}).get("status") != "True":
         said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
         yield error("kinds", _named(kind), f"must be established, and is not: {said}", repairs.KINDS)
-    versions = {each["name"]: each for each in spec.get("versions") or ()}
-    missing = [version.name for version in kind.versions if not (versions.get(version.name) or {}).get("served")]
+    missing = [version.name for version in kind.versions if version.name not in known.served]
     if missing:
         yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repairs.KINDS)
-    stored = status.get("storedVersions") or []
-    lost = [version for version in stored if version not in versions]
+    lost = [version for version in known.stored if version not in known.versions]
     if lost:
         yield error("stored-versions", _named(kind), f"objects may be stored in {', '.join(lost)}, which is no version of it any more")
     yield from _conversion(kind, spec.get("conversion") or {})
@@ -64,7 +63,7 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
     """The parts of our stanza; whose it is, and whom it trusts, is looked at elsewhere."""
     webhook = conversion.get("webhook") or {}
     service = (webhook.get("clientConfig") or {}).get("service")
-    if len(kind.versions) < 2 or service is None:
+    if len(kind.versions) < 2 or not isinstance(service, dict):
         return
     if service.get("path") != PATH:
         change: dict[str, object] = {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/path", "value": PATH}

@@ -50,6 +50,9 @@ async def planned(hands: Hands, outage: Outage, report: Report, on_object: Calla
         if found is None:
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
+        if found.kind != name:
+            report.blocked.append(not_ours(found, name))
+            continue
         definitions.append(found)
         report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
@@ -74,6 +77,11 @@ async def planned(hands: Hands, outage: Outage, report: Report, on_object: Calla
         report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
         _predict(one, hands)
     return Plan(definitions, line)
+
+
+def not_ours(found: Definition, kind: str) -> str:
+    """Why a definition under the name of a kind's is left alone."""
+    return f"{found.name}: spec.names.kind must be {kind}, and is {found.kind or 'nothing'}: it is somebody else's definition"
 
 
 def line_of(graph: Definition | None) -> Line:

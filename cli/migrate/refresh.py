@@ -15,7 +15,7 @@ from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.migrate.listing import Outage, pages
 from dynamo_webhooks.cli.migrate.offline import DIFFERS, REFUSED, name_of
 from dynamo_webhooks.cli.migrate.options import Stopped
-from dynamo_webhooks.cli.migrate.preflight import GRAPH, WHOLE, line_of, resource_of
+from dynamo_webhooks.cli.migrate.preflight import GRAPH, WHOLE, line_of, not_ours, resource_of
 from dynamo_webhooks.cli.migrate.report import KindReport, Note, Report
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.kinds import kind_of
@@ -118,6 +118,9 @@ class Refresh:
         line = line_of(await load_definition(self._hands.cluster, BY_NAME[GRAPH].crd_name))
         for name in self._hands.options.kinds:
             found = await load_definition(self._hands.cluster, BY_NAME[name].crd_name)
+            if found is not None and found.kind != name:
+                self.report.blocked.append(not_ours(found, name))
+                continue
             if found is None or not found.storage:
                 self.report.blocked.append(f"{BY_NAME[name].crd_name}: the CustomResourceDefinition is not there")
                 continue

@@ -199,6 +199,14 @@ def _kinds(crd: Node) -> list[Finding]:
         (_crd(conditions=[]), "error", "kinds", "must be established"),
         (_crd(spec={"versions": [{"name": "v1alpha1", "served": True}]}), "error", "kinds", "must serve v1beta1"),
         (_crd(storedVersions=["v1"]), "error", "stored-versions", "is no version of it any more"),
+        (_crd(conditions=[None, {}, {"type": []}]), "error", "kinds", "must be established"),
+        (
+            _crd(spec={"versions": [None, {}, {"name": []}], "conversion": {"webhook": {"clientConfig": {"service": []}}}}),
+            "error",
+            "kinds",
+            "must serve",
+        ),
+        (_crd(storedVersions=[None, [], "v1"]), "error", "stored-versions", "stored in v1, which"),
         (_crd(spec={"conversion": {"webhook": {"clientConfig": {"service": {}}}}}), "error", "conversion", "must hold v1"),
     ],
 )

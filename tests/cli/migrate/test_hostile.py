@@ -14,6 +14,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.migrate.options import Hands, Options
 from dynamo_webhooks.cli.migrate.progress import Progress
+from dynamo_webhooks.cli.migrate.refresh import Refresh
 from dynamo_webhooks.cli.migrate.report import Report
 from dynamo_webhooks.cli.migrate.run import Run
 from dynamo_webhooks.cli.migrate.servers import agreed
@@ -79,6 +80,19 @@ async def test_a_definition_that_changes_otherwise_meanwhile_is_no_reason_to_beg
     assert report.proven
     assert not any("begun anew" in line for line in said)
     assert store.crd()["status"]["storedVersions"] == [BETA]
+
+
+@pytest.mark.parametrize("names", [None, {}, {"kind": "Foo", "plural": "dynamographdeployments"}])
+async def test_a_definition_of_another_kind_is_somebody_elses(names: Any) -> None:
+    store = await _filled(1)
+    store.crd()["spec"]["names"] = names
+    seen = "Foo" if names else "nothing"
+    reason = (
+        f"dynamographdeployments.nvidia.com: spec.names.kind must be DynamoGraphDeployment, and is {seen}: it is somebody else's definition"
+    )
+    report = await ran(store)
+    assert (report.blocked, store.touched, store.storage_of(DGD)) == ([reason], [], ALPHA)
+    assert (await Refresh(hands(store, to=""), Progress(lambda _: None)).run()).blocked == [reason]
 
 
 async def test_a_list_that_the_converter_refuses_is_an_error_and_no_outage() -> None:

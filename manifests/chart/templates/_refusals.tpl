@@ -64,6 +64,27 @@
 {{- if hasKey (dig "server" "webhook" dict .Values.config) "secretName" -}}
 {{- $wrong = append $wrong "config.server.webhook.secretName: must not be set, because mounts and permissions name it too; set webhook.certificateSecret.name" -}}
 {{- end -}}
+{{- range list
+  (list "server.webhook.serviceName" "the Service is called by the release; set fullnameOverride")
+  (list "server.webhook.certProvisionMode" "permissions follow it too; set webhook.certManager.enabled or webhook.certificateSecret.external")
+  (list "server.webhook.certDir" "the Secret is mounted elsewhere; remove the value")
+  (list "certificates.caSecretName" "permissions name it too; set webhook.certificateSecret.name")
+  (list "certificates.trustConfigMapName" "permissions name it too; set webhook.certificateSecret.name")
+  (list "certificates.leaseName" "permissions name it too; set webhook.certificateSecret.name")
+  (list "certificates.validatingConfiguration" "permissions name it too; set fullnameOverride")
+  (list "certificates.mutatingConfiguration" "permissions name it too; set fullnameOverride")
+  (list "leaderElection.id" "permissions name it too; set controllerManager.leaderElection.id")
+  (list "leaderElection.namespace" "permissions follow it too; set controllerManager.leaderElection.namespace")
+  (list "namespace.restricted" "permissions and webhooks follow it too; set namespaceRestriction.enabled and targetNamespace")
+-}}
+{{- $found := $.Values.config -}}
+{{- range splitList "." (index . 0) -}}
+{{- $found = ternary (get (ternary $found dict (kindIs "map" $found)) .) "" (kindIs "map" $found) -}}
+{{- end -}}
+{{- if $found -}}
+{{- $wrong = append $wrong (printf "config.%s: must not be set, because %s" (index . 0) (index . 1)) -}}
+{{- end -}}
+{{- end -}}
 {{- $secure := .Values.metricsService.secure -}}
 {{- if ne (dig "server" "metrics" "secure" $secure .Values.config | toString) (toString $secure) -}}
 {{- $wrong = append $wrong "config.server.metrics.secure: must not differ from metricsService.secure, which permissions and the monitor follow; set that one" -}}

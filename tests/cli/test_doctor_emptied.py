@@ -58,15 +58,10 @@ async def test_what_kubectl_applied_last_is_applied_again_in_its_own_version() -
     assert found.repair == words
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{",
-        "[]",
-        "[" * 100_000,
-        *(json.dumps({**WHOLE, "spec": spec}) for spec in ({}, [], {"components": 5}, {"services": 5}, {"components": [{"name": [1]}]})),
-    ],
-)
+SPECS: tuple[Any, ...] = ({}, [], {"components": 5}, {"services": 5}, {"components": [{"name": [1]}]})
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, *(json.dumps({**WHOLE, "spec": spec}) for spec in SPECS)])
 async def test_an_annotation_that_holds_no_graph_is_no_repair(text: str) -> None:
     [found] = await _found({}, {APPLIED: text})
     assert found.repair == ""

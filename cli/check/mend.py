@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.cli.check.edits import RENAME, edited
@@ -59,7 +60,7 @@ def mended(findings: Iterable[Reported]) -> tuple[list[Mended], int]:
             code = REFUSED
             continue
         if text != source.text:
-            done.append(Mended(source, text, sum(len(dict.fromkeys(some)) for some in edits.values())))
+            done.append(Mended(source, text, sum(len(_certain(some)) for some in edits.values())))
     return done, code
 
 
@@ -93,9 +94,11 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     Raises: NotWrittenError where a part of it can't be read or written.
     """
     documents = _objects(source)
-    renames = [(documents[number].position(edit.path), edit) for number, some in edits.items() for edit in some if edit.what == RENAME]
+    edits = {number: _certain(some) for number, some in edits.items()}
+    # an alias or merge key has the names of one map in several places of an object
+    renames = {documents[number].position(edit.path): edit for number, some in edits.items() for edit in some if edit.what == RENAME}
     text = source.text
-    for (line, column, end), edit in sorted(dict.fromkeys(renames), reverse=True):  # from the end, so that places before stay
+    for (line, column, end), edit in sorted(renames.items(), reverse=True):  # from the end, so that places before stay
         first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
         old, quote = str(edit.path[-1]), text[first] if text[first : first + 1] in ('"', "'") else ""
         if text[first:last] != f"{quote}{old}{quote}":
@@ -106,6 +109,13 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
     wanted = [edited(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
     return with_objects(named.name, named.text, wanted).text if any(rest.values()) else named.text
+
+
+def _certain(edits: list[Edit]) -> list[Edit]:
+    """The edits, each once, without renames that would give two fields of a map one name: only a person knows which of them is meant."""
+    once = list(dict.fromkeys(edits))
+    same = Counter((edit.path[:-1], edit.value) for edit in once if edit.what == RENAME)
+    return [edit for edit in once if edit.what != RENAME or same[edit.path[:-1], edit.value] == 1]
 
 
 def _objects(source: Source) -> list[Document]:

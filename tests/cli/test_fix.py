@@ -208,6 +208,35 @@ def test_names_are_found_behind_whatever_ends_a_line(command: Command, files: Fi
         assert file.read() == text.replace("Framwork", "Framework").replace('"typ"', '"type"')
 
 
+SHARED = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  services:
+    a: &shared
+      componentType: worker
+      replica: 3  # each
+    b:
+      <<: *shared
+    c: *shared
+"""
+
+
+def test_a_name_that_several_places_share_is_written_once(command: Command, files: Files) -> None:
+    folder = files(chat=SHARED)
+    command("check", ".", "--fix")
+    assert (folder / "chat.yaml").read_text() == SHARED.replace("replica:", "replicas:")
+
+
+def test_two_fields_that_would_get_one_name_stay_and_the_rest_is_mended(command: Command, files: Files) -> None:
+    text = SHARED.replace("replica: 3  # each", "replica: 3\n      replcas: 2").replace("worker", "Worker").partition("    b:")[0]
+    folder = files(chat=text)
+    ran = command("check", ".", "--fix")
+    assert "chat.yaml: 1 fixed\n" in ran.err
+    assert (folder / "chat.yaml").read_text() == text.replace("Worker", "worker")
+
+
 def test_items_of_a_list_are_removed_from_the_end() -> None:
     data = {"a": ["x", "x", "y", "x"]}
     assert edited(data, [Edit(REMOVE, ("a", 1)), Edit(REMOVE, ("a", 3)), Edit(REMOVE, ("a", 1))]) == {"a": ["x", "y"]}

@@ -39,6 +39,10 @@ def refuse(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--fix changes files, and {flag} checks what is none; fix the sources")
     if arguments.fix and (arguments.set or arguments.env_file):
         raise UsageError("--fix would write the values of --set and --env-file into the files; leave them out")
+    asked = arguments.output and "outputs" not in arguments.laid
+    for flag, given in (("-o", asked), ("--answer", arguments.answer), ("--update-baseline", arguments.update_baseline)):
+        if arguments.diff and given:
+            raise UsageError(f"--diff prints what --fix would write, and no report: leave out {flag}")
     if arguments.fix and "-" in arguments.paths:
         raise UsageError("--fix changes files, and - is none")
 
@@ -78,14 +82,9 @@ def write(done: list[Mended]) -> int:
 
 def diff(done: list[Mended]) -> str:
     """What would be written, as one diff that `git apply` takes."""
-    import difflib
+    from dynamo_webhooks.cli.default.reports import diff as of_file
 
-    lines: list[str] = []
-    for one in done:
-        before, after = one.source.text.splitlines(keepends=True), one.text.splitlines(keepends=True)
-        told = difflib.unified_diff(before, after, f"a/{one.source.name}", f"b/{one.source.name}")
-        lines += [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in told]
-    return "".join(lines)
+    return "".join(of_file(one.source.name, one.source.text, one.text) for one in done)
 
 
 def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:

@@ -116,22 +116,26 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
         except UsageError as failure:
             say(f"dynamo-webhooks check: -o {one.form}: {failure}")
             code = worst((code, USAGE))
-    for error in (*result.unreadable, *(() if arguments.quiet else result.passed)):
-        say(str(error))
-    for sentence in result.unreachable:
-        say(sentence)
-    if code == NOTHING_FOUND:
-        say("no object of our kinds was found; --allow-empty makes that fine")
-        return code
-    if code == BUG:
-        say(f"a rule of ours raised; to replay it: {_replay()}")
-    if not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):
+    excuse(result, code, quiet=arguments.quiet)
+    if code != NOTHING_FOUND and not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):
         from dynamo_webhooks.cli.check.reports.text import summary, table
 
         if arguments.summary and result.findings:
             say(table(result))
         say(summary(result))
     return code
+
+
+def excuse(result: Result, code: int, *, quiet: bool) -> None:
+    """Says to stderr what could not be looked at, and why."""
+    for error in (*result.unreadable, *(() if quiet else result.passed)):
+        say(str(error))
+    for sentence in result.unreachable:
+        say(sentence)
+    if code == NOTHING_FOUND:
+        say("no object of our kinds was found; --allow-empty makes that fine")
+    if code == BUG:
+        say(f"a rule of ours raised; to replay it: {_replay()}")
 
 
 def _put(arguments: argparse.Namespace, one: Wish, result: Result, code: int) -> None:

@@ -115,7 +115,7 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
     from dynamo_webhooks.cli.check.run import Run
-    from dynamo_webhooks.cli.exits import OK, REFUSED, worst
+    from dynamo_webhooks.cli.exits import OK, worst
     from dynamo_webhooks.cli.facts.load import asked_facts
 
     known = _known(arguments)
@@ -150,10 +150,7 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
 
         mends, fixed = mended(result.findings)
         if arguments.diff:
-            from dynamo_webhooks.cli.output import write as put
-
-            put(diff(mends))
-            return REFUSED if mends else fixed
+            return _differing(arguments, result, diff(mends), fixed)
         fixed = worst((fixed, write(mends)))
         result = checked() if mends else result
     result = result._replace(line=judged_by(arguments, facts, settings.facts))
@@ -177,6 +174,19 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
         exit_zero=arguments.exit_zero,
     )
     return deliver(arguments, asked, result, worst((fixed, code)))
+
+
+def _differing(arguments: argparse.Namespace, result: Result, text: str, fixed: int) -> int:
+    """Prints what `--fix` would write, says what could not be looked at, and returns the exit code: 1 where something would change."""
+    from dynamo_webhooks.cli.check.outputs import excuse
+    from dynamo_webhooks.cli.check.result import exit_code
+    from dynamo_webhooks.cli.exits import OK, REFUSED, worst
+    from dynamo_webhooks.cli.output import write
+
+    write(text)
+    code = exit_code(result, "never", require_facts=False, allow_empty=arguments.allow_empty, exit_zero=True)
+    excuse(result, code, quiet=arguments.quiet)
+    return worst((fixed, code, REFUSED if text else OK))
 
 
 def _show(arguments: argparse.Namespace) -> int:

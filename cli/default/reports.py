@@ -54,11 +54,12 @@ def objects(outcomes: Iterable[Outcome]) -> str:
 
 
 def diff(name: str, before: str, after: str) -> str:
-    """The unified diff of one file; empty where nothing changes."""
+    """The unified diff of one file, as `git apply` takes it; empty where nothing changes."""
+    import posixpath
     from difflib import unified_diff
 
-    shown = name.lstrip("/") if name.isprintable() else json.dumps(name)
-    made = unified_diff(_lines(before), _lines(after), f"a/{shown}", f"b/{shown}")
+    sides = (f"{side}/{posixpath.normpath(name).lstrip('/')}" for side in "ab")
+    made = unified_diff(_lines(before), _lines(after), *(side if side.isprintable() else json.dumps(side) for side in sides))
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
 
 

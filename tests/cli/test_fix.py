@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -182,6 +183,9 @@ spec:
         (("--fix", "--set", "A=b"), "--fix would write the values of --set and --env-file into the files; leave them out"),
         (("--fix", "-k", "x"), "--fix changes files, and -k checks what is none; fix the sources"),
         (("--fix", "--cluster"), "--fix changes files, and --cluster checks what is none; fix the sources"),
+        (("--fix", "--diff", "-o", "json"), "--diff prints what --fix would write, and no report: leave out -o"),
+        (("--fix", "--diff", "--answer"), "--diff prints what --fix would write, and no report: leave out --answer"),
+        (("--fix", "--diff", "--baseline", "b", "--update-baseline"), "and no report: leave out --update-baseline"),
     ],
 )
 def test_what_is_no_file_is_refused(command: Command, files: Files, words: tuple[str, ...], said: str) -> None:
@@ -197,6 +201,33 @@ def test_a_file_that_can_not_be_read_as_a_whole_is_left_as_it_is(command: Comman
     assert ran.code == 4
     assert "chat.yaml is left as it is: a part of it can't be read" in ran.err
     assert "backendFramwork" in (folder / "chat.yaml").read_text()
+
+
+def test_a_diff_tells_what_could_not_be_looked_at(command: Command, files: Files) -> None:
+    files(broken="a: [\n", clean=GOOD, other="a: 1\n", chat=MANIFEST)
+    ran = command("check", "broken.yaml", "clean.yaml", "gone.yaml", "--fix", "--diff")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.splitlines() == ["broken.yaml:2:1: a value must stand here", "gone.yaml: does not exist"]
+    assert (command("check", "chat.yaml", "gone.yaml", "--fix", "--diff").code) == 4
+    ran = command("check", "other.yaml", "--fix", "--diff")
+    assert (ran.code, ran.err) == (3, "no object of our kinds was found; --allow-empty makes that fine\n")
+    assert command("check", "other.yaml", "--fix", "--diff", "--allow-empty").code == 0
+    assert command("check", "clean.yaml", "--fix", "--diff").code == 0
+
+
+@pytest.mark.parametrize("name", ["chat.yaml", "./chat.yaml", "of us/chät.yaml", "two\nlines.yaml"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_git_applies_a_diff(command: Command, files: Files, name: str, end: str) -> None:
+    folder = files()
+    (folder / name).parent.mkdir(exist_ok=True)
+    before = MANIFEST.replace("\n", end).encode()
+    (folder / name).write_bytes(before)
+    patch = command("check", name, "--fix", "--diff").out
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), check=True)
+    told = (folder / name).read_bytes()
+    (folder / name).write_bytes(before)
+    command("check", name, "--fix")
+    assert (folder / name).read_bytes() == told
 
 
 def test_names_are_found_behind_whatever_ends_a_line(command: Command, files: Files) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -30,31 +31,47 @@ def comments(source: Source, word: str) -> list[Comment]:
     A comment on a line of its own speaks of the next line that isn't one, so that several may stand above each other.
     """
     lines = source.lines
-    spans = _texts(source.text, {number for number, line in enumerate(lines) if word in line})
-    found = []
-    for number, taken in sorted(spans.items()):
+    spans = _texts(source.text, [number for number, line in enumerate(lines) if word in line])
+    found: list[Comment] = []
+    below: dict[int, int] = {}
+    for number, taken in sorted(spans.items(), reverse=True):
         start = _start(lines[number], taken)
         if start < 0 or word not in lines[number][start:]:
             continue
-        below = number
+        of = number
         if not lines[number][:start].strip():
-            below = next((at for at in range(number + 1, len(lines)) if not lines[at].lstrip().startswith("#")), number)
-        found.append(Comment(number + 1, start + 1, lines[number][start:], below + 1))
-    return found
+            of = below[number] = _below(lines, number, below)
+        found.append(Comment(number + 1, start + 1, lines[number][start:], of + 1))
+    return found[::-1]
+
+
+def _below(lines: list[str], number: int, known: dict[int, int]) -> int:
+    """The next line that is no comment, or the line itself where there is none; `known` holds those of comments below, so that many
+    comments above each other take one look at each."""
+    at = number + 1
+    while at < len(lines) and lines[at].lstrip().startswith("#"):
+        ahead = known.get(at)
+        at = at + 1 if ahead is None else len(lines) if ahead == at else ahead
+    return at if at < len(lines) else number
 
 
 def _start(line: str, taken: list[tuple[int, int]]) -> int:
-    """Where the comment of a line begins, -1 where it has none; `taken` are the columns that belong to texts."""
-    return next((at for at, character in enumerate(line) if character == "#" and not any(low <= at < high for low, high in taken)), -1)
+    """Where the comment of a line begins, -1 where it has none; `taken` are the columns that belong to texts, from left to right."""
+    at = line.find("#")
+    for low, high in taken:
+        if 0 <= at < low:
+            return at
+        at = line.find("#", high) if at < high else at
+    return at
 
 
-def _texts(text: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
+def _texts(text: str, wanted: list[int]) -> dict[int, list[tuple[int, int]]]:
     """The columns of each wanted line that belong to texts, numbers, keys; lines of documents that can't be read are left out."""
     spans: dict[int, list[tuple[int, int]]] = {}
     for part, offset in chunks(text):
         lines = Source("", part).lines
         end = offset + len(lines) - (not lines[-1])  # what follows the last line's end begins the next part
-        here = {number - offset for number in wanted if offset <= number < end}
+        here = {number - offset for number in wanted[bisect_left(wanted, offset) : bisect_left(wanted, end)]}
         if here:
             spans |= {number + offset: taken for number, taken in _spans(part, here).items()}
     return spans

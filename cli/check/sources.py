@@ -80,9 +80,11 @@ def documents(
 
 def _read(source: Source) -> Iterator[Document | InputError]:
     """The documents of a text; what can't be read of a template is one error, however many there are."""
-    told = False
+    told = asked = False
+    template: re.Match[str] | None = None
     for one in read(source):
-        template = re.search(_TEMPLATE, source.text) if isinstance(one, InputError) else None
+        if isinstance(one, InputError) and not asked:  # once, because a file may hold thousands of broken documents
+            template, asked = re.search(_TEMPLATE, source.text), True
         if not isinstance(one, InputError):
             yield one
         elif template is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from dynamo_webhooks.cli.check.comments import Comment, comments
+from dynamo_webhooks.cli.check.comments import Comment, _start, comments
 from dynamo_webhooks.cli.yaml.load import Source
 
 WORD = "dynamo-webhooks:"
@@ -30,3 +33,31 @@ ONE = f"# {WORD} 1"
 )
 def test_comments_are_found_where_no_text_is(text: str, wanted: list[tuple[int, int, int]]) -> None:
     assert comments(Source("a.yaml", text), WORD) == [Comment(line, column, ONE, of) for line, column, of in wanted]
+
+
+class Looked(list[Any]):
+    """A list that counts how often somebody looks at a line of it, or goes through it."""
+
+    looks = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def test_many_comments_above_each_other_take_a_few_looks_each() -> None:
+    source = Source("a.yaml", f"{ONE}\n# another\n" * 300 + "a: b\n")
+    lines = source.__dict__["lines"] = Looked(source.lines)
+    assert {comment.of for comment in comments(source, WORD)} == {601}
+    assert lines.looks < 300 * 20
+
+
+def test_many_texts_on_one_line_are_gone_through_once() -> None:
+    line = "[{}] # x".format(", ".join(['"#"'] * 300))
+    taken = Looked((at, at + 3) for at in range(1, len(line) - 4, 5))
+    assert _start(line, taken) == len(line) - 3
+    assert taken.looks == 1

@@ -6,13 +6,15 @@ import errno
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dynamo_webhooks.cli.check import sources
 from dynamo_webhooks.cli.check.sources import documents, find, listed
 from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.yaml.load import Document, InputError
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source
 
 
 @pytest.fixture
@@ -192,3 +194,11 @@ def test_a_suffix_may_be_in_capitals(tree: Path) -> None:
     (tree / "sub" / "B.YAML").write_text("")
     (tree / "sub" / "C.Json").write_text("")
     assert find(["sub"]) == ["sub/B.YAML", "sub/C.Json", "sub/z.yaml", "sub/deep/a.yaml"]
+
+
+def test_a_file_of_broken_documents_is_searched_for_templates_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(sources, "re", SimpleNamespace(search=lambda *words: asked.append(words[0])))
+    found = list(documents(Source("a.yaml", "---\na: [\n" * 50), ""))
+    assert len(found) == 50
+    assert asked == [sources._TEMPLATE]

@@ -58,8 +58,10 @@ def diff(name: str, before: str, after: str) -> str:
     import posixpath
     from difflib import unified_diff
 
-    sides = (f"{side}/{posixpath.normpath(name).lstrip('/')}" for side in "ab")
-    made = unified_diff(_lines(before), _lines(after), *(side if side.isprintable() else json.dumps(side) for side in sides))
+    old, new = (f"{side}/{posixpath.normpath(name).lstrip('/')}" for side in "ab")
+    if not name.isprintable():
+        old, new = json.dumps(old), json.dumps(new)
+    made = unified_diff(_lines(before), _lines(after), old, new)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
 
 

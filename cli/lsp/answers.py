@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.record import Reported
 
 MOST: Final = 2_000_000  # characters of a text that is looked at
+OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
 _HERE: Final = "dynamo-webhooks-cursor"
 _ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
 
@@ -116,7 +117,7 @@ def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[A
     # two rules may have one remedy
     whole = list({one.edit: one for one in reversed(seen(name, text, asked).findings) if one.edit is not None}.values())[::-1]
     here = [one for one in whole if first <= one.position.line <= last]
-    found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here]
+    found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here[:OFFERED]]
     found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []
     return [one for one in found if one is not None] + _converted(name, text, asked)
 
@@ -127,9 +128,10 @@ def _edited(source: Source, title: str, findings: Iterable[Reported]) -> Action 
         if one.edit is not None:
             edits.setdefault(one.edit.number, []).append(one.edit)
     try:
-        return Action(title, with_edits(source, edits))
+        text = with_edits(source, edits)
     except NotWrittenError:
         return None
+    return Action(title, text) if text != source.text else None
 
 
 def _converted(name: str, text: str, asked: Asked) -> list[Action]:

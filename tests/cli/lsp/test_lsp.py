@@ -18,7 +18,7 @@ from pygls.lsp.client import LanguageClient
 from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.choice import Choice
 from dynamo_webhooks.cli.check.pipeline import Settings
-from dynamo_webhooks.cli.lsp.answers import Asked, actions, meaning, offers, seen
+from dynamo_webhooks.cli.lsp.answers import OFFERED, Asked, actions, meaning, offers, seen
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.policies.facts import Facts
 
@@ -187,3 +187,18 @@ def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     assert isinstance(meaning("a", text, line, column), str)
     assert isinstance(offers("a", text, ASKED, line, column), list)
     assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))
+
+
+def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
+    text = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  services:\n" + "".join(
+        f"    s{number}: {{componentType: Worker}}\n" for number in range(3 * OFFERED)
+    )
+    found = actions("a", text, ASKED, 1, 10_000)
+    assert [one.title for one in found][OFFERED:] == [f"Fix all {3 * OFFERED} in this file", "Convert this file to v1beta1"]
+    assert found[OFFERED].text == text.replace("Worker", "worker")
+
+
+def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
+    text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
+    assert len([one for one in seen("a", text, ASKED).findings if one.edit is not None]) == 2
+    assert [one.title.split()[0] for one in actions("a", text, ASKED, 1, 99)] == ["Remove", "Remove"]

@@ -23,8 +23,8 @@ def grove_name_length(at: At) -> Hits:
         A graph's name is shortened to as little as 8 bytes to make room, a service's name never is.
 
     Fix
-        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 18 with
-        `forceScalingGroup`, 16 on several nodes, and 15 with an inter-pod GPU memory service.
+        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 18 there
+        with a scaling group of its own, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
     Bad
         ```yaml

@@ -10,6 +10,7 @@ from dynamo_webhooks.api.scalars import scalar_form
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.policies.review import Fields
 
 _JOB: Final = ("overrides", "profilingJob")
@@ -25,18 +26,18 @@ _PLAIN: Final = frozenset(
 )
 
 
-def same_meaning(one: Fields, other: Fields) -> bool:
-    """Whether two specs ask for the same: an empty block is an absent one, and the order of keys means nothing."""
-    return _same(one, other, by_meaning=True)
+def same_meaning(one: Fields, other: Fields, line: Line) -> bool:
+    """Whether two specs ask a line's operator for the same: an empty block is an absent one, and the order of keys means nothing."""
+    return _same(one, other, line, by_meaning=True)
 
 
-def same_text(one: Fields, other: Fields) -> bool:
+def same_text(one: Fields, other: Fields, line: Line) -> bool:
     """Whether two specs are written alike by a typed writer: an empty block is kept, and free-form parts go out as they came in."""
-    return _same(one, other, by_meaning=False)
+    return _same(one, other, line, by_meaning=False)
 
 
-def _same(one: Fields, other: Fields, *, by_meaning: bool) -> bool:
-    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1")["properties"]["spec"]
+def _same(one: Fields, other: Fields, line: Line, *, by_meaning: bool) -> bool:
+    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
     return bool(_block(one, node, (), by_meaning=by_meaning) == _block(other, node, (), by_meaning=by_meaning))
 
 

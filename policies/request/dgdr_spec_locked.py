@@ -54,7 +54,7 @@ def dgdr_spec_locked(at: At) -> Hits:
     before, now = at.old.get("spec") or {}, at.get("spec") or {}
     if on_1_5(at.review) and before.get("autoApply") is False:
         before, now = (_without(spec, phase) for spec in (before, now))
-    if not same_meaning(before, now):
+    if not same_meaning(before, now, at.review.line):
         yield _finding(at, phase)
 
 
@@ -68,7 +68,7 @@ def _without(spec: Fields, phase: str) -> Fields:
 def dgdr_spec_locked_in_1_2(at: At) -> Hits:
     """Specs are compared as they would be written."""
     phase = _phase(at)
-    if phase in _LOCKED and not same_text(at.old.get("spec") or {}, at.get("spec") or {}):
+    if phase in _LOCKED and not same_text(at.old.get("spec") or {}, at.get("spec") or {}, at.review.line):
         yield _finding(at, phase)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.request._sameness import same_meaning, same_text
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -77,19 +78,28 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("line", Line)
 @pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
-def test_the_same_for_both(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert same_meaning(one, other)
-    assert same_text(one, other)
+def test_the_same_for_both(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
+    assert same_meaning(one, other, line)
+    assert same_text(one, other, line)
 
 
+@pytest.mark.parametrize("line", Line)
 @pytest.mark.parametrize(("one", "other"), SAME_IN_MEANING.values(), ids=SAME_IN_MEANING)
-def test_the_same_in_meaning_only(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert same_meaning(one, other)
-    assert not same_text(one, other)
+def test_the_same_in_meaning_only(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
+    assert same_meaning(one, other, line)
+    assert not same_text(one, other, line)
 
 
+@pytest.mark.parametrize("line", Line)
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
-def test_different_for_both(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert not same_meaning(one, other)
-    assert not same_text(one, other)
+def test_different_for_both(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
+    assert not same_meaning(one, other, line)
+    assert not same_text(one, other, line)
+
+
+def test_what_line_1_5_adds_is_different_there_alone() -> None:
+    one, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
+    assert same_meaning(one, other, Line.V1_2)
+    assert not same_meaning(one, other, Line.V1_5)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_webhooks.api.paths import Path
+from dynamo_webhooks.api.wording import article
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.order import Stage
@@ -46,6 +47,19 @@ def provider_override_value(at: At) -> Hits:
                 target: PodCliqueTemplateSpec
                 value: {}  # expect
         ```
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value:
+                  topologyConstraint:
+                    packDomain: [rack]  # expect
+        ```
 
     Good
         ```yaml
@@ -71,7 +85,7 @@ def _beside(at: At, override: Override) -> Iterator[Finding]:
     path: Path = (*override.path, "value")
     for step in topology_steps(override):
         if not isinstance(value, dict):
-            yield at.invalid(path, None, "must be an object")
+            yield _no_object(at, path, value)
             return
         for name in value:
             if name != step:
@@ -81,4 +95,10 @@ def _beside(at: At, override: Override) -> Iterator[Finding]:
             yield at.required(path, "must be set, because nothing else can be overridden, got nothing")
             return
     if not isinstance(value, dict):
-        yield at.invalid(path, None, "must be an object")
+        yield _no_object(at, path, value)
+    elif not isinstance(domain := value.get("packDomain"), (str, type(None))):
+        yield at.invalid((*path, "packDomain"), None, f"must be the name of a topology domain, got {article(domain)}")
+
+
+def _no_object(at: At, path: Path, value: object) -> Finding:
+    return at.invalid(path, None, f"must be an object, got {article(value)}")

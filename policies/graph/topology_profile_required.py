@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
+from dynamo_webhooks.policies.topology import kind_of
 
 
 @rule("DYN145", where=TOPOLOGY, stage=Stage.TOPOLOGY)
@@ -30,4 +31,4 @@ def topology_profile_required(at: At) -> Hits:
         ```
     """
     if not at.value.get("topologyProfile"):
-        yield at.required("topologyProfile", "must name a ClusterTopology, got nothing")
+        yield at.required("topologyProfile", f"must name a {kind_of(at.review)}, got nothing")

@@ -1,6 +1,6 @@
-"""The rules of line 1.5 that read v1beta1, for the one field that v1alpha1 has no form for; all others read the version of registration.
+"""The rules of line 1.5 that read v1beta1, for the fields that v1alpha1 has no form for; all others read the version of registration.
 
-Cost: a v1beta1 object is read as it is. A v1alpha1 object is converted only if a conversion left such a field in its annotations.
+Cost: a v1beta1 object is read as it is. A v1alpha1 object is converted only if a conversion may have left such a field in its annotations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.review import Fields
 
 KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
-_FIELD: Final = "forceScalingGroup"
+_FIELDS: Final = ("forceScalingGroup", "frontendSidecar")
+_ESCAPE: Final = "\\u"  # of JSON: any letter may be written so
 
 
 class BetaRules:
@@ -68,12 +69,13 @@ class BetaRules:
 
 
 def _remembers(kind: str, obj: Fields | None) -> bool:
-    """Whether a conversion left such a field in the object's annotations; a packed text may hold one."""
+    """Whether a conversion may have left such a field in the object's annotations: packed and escaped texts may hold one."""
     if obj is None:
         return False
+    from dynamo_webhooks.conversion.bounds import PACKED
     from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
     from dynamo_webhooks.conversion.remainder import keys
 
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     texts = [annotations.get(key) for key in keys(CONVERTED[kind])]
-    return any(isinstance(text, str) and (_FIELD in text or not text.startswith("{")) for text in texts)
+    return any(isinstance(text, str) and any(mark in text for mark in (*_FIELDS, _ESCAPE, PACKED)) for text in texts)

@@ -19,7 +19,7 @@ from dynamo_webhooks.policies.finding import Finding, Level
 from dynamo_webhooks.policies.raised import log
 from dynamo_webhooks.policies.ratchet import new_ones
 from dynamo_webhooks.policies.review import CURRENT, UPDATE, V1_2, Fields, Review
-from dynamo_webhooks.policies.rule import DCD, Rule
+from dynamo_webhooks.policies.rule import DCD, DCD_V1BETA1, Rule
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
@@ -53,7 +53,7 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
         return []
     found: Iterator[Finding] = _collect(review, _plan(review.profile, review.line, review.kind, review.operation, False))
     if review.profile == CURRENT:
-        if review.kind == DCD and owning_graph(review) is not None:
+        if review.kind in (DCD, DCD_V1BETA1) and owning_graph(review) is not None:
             found = _of_a_graph(review, found)
         if review.operation == UPDATE and review.old is not None:
             found = new_ones(found, _stored(review, review.old), review.object, review.old)

@@ -15,7 +15,8 @@ def provider_override_immutable(at: At) -> Hits:
     """An override changes its API version or its target after creation.
 
     Why
-        Both say which of Grove's objects is meant. The value may change, and an override may be removed.
+        Both say which of Grove's objects is meant. The value may change, and an override may be removed. A target that was empty gets
+        the default with the next update.
 
     Fix
         Put the old API version and target back, or remove the override and add another in a second step.
@@ -49,6 +50,18 @@ def provider_override_immutable(at: At) -> Hits:
             target: PodCliqueSet
             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
         ```
+        ```yaml
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+        ```
     """
     if at.old is None:
         return
@@ -56,5 +69,5 @@ def provider_override_immutable(at: At) -> Hits:
     for path, block, _ in overrides(at.value, at.review.forced):
         for field in _FIELDS if path in before else ():
             now, was = block.get(field) or "", before[path].get(field) or ""
-            if now != was:
+            if was and now != was:
                 yield at.immutable((*path, field), f'must stay "{said(was)}" after creation, got "{said(now)}"', value=now)

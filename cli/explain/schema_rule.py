@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from dynamo_webhooks.cli.check.record import CEL_RULE
 
@@ -34,10 +35,11 @@ def in_message(text: str) -> dict[str, Any] | None:
 
 @cache
 def _sentences() -> dict[str, list[str]]:
-    """Every sentence with the places where it stands, as `Kind/version path`."""
+    """Every sentence of any line with the places where it stands, as `Kind/version path`."""
     found: dict[str, list[str]] = {}
     for kind, version in pairs():
-        for path, sentence in _walk(load_schema(kind, version), ()):
+        said = {(path, sentence): None for line in Line for path, sentence in _walk(load_schema(kind, version, line), ())}
+        for path, sentence in said:
             found.setdefault(sentence, []).append(f"{kind}/{version} `{'.'.join(path) or '.'}`")
     return found
 

@@ -36,9 +36,9 @@ class BetaRules:
         if kind not in KINDS:
             return
         if version == BETA:
-            self.review = asked
+            self.review = _arranged(asked)
         elif version == ALPHA and any(_remembers(kind, obj) for obj in (asked.object, asked.old)):
-            self.review = self._converted(kind, asked)
+            self.review = _arranged(self._converted(kind, asked))
 
     def _converted(self, kind: str, asked: Review) -> Review:
         from dynamo_webhooks.admission.version_view import VersionView
@@ -66,6 +66,19 @@ class BetaRules:
         if self._view is not None:
             more = self._view.findings(more, self.review.object, self._written, named)
         return sorted((*found, *more), key=place)
+
+
+def _arranged(review: Review) -> Review:
+    """The review with the stored components in the order of the new ones: what an update is forgiven is told by its place."""
+    old = review.old or {}
+    stored = (old.get("spec") or {}).get("components") or ()
+    names = [each.get("name") if each else None for each in review.spec.get("components") or ()]
+    if not stored or names == [each.get("name") if each else None for each in stored]:
+        return review
+    by_name = {each.get("name"): each for each in stored if each}
+    components = [*(by_name.pop(name, None) for name in names), *by_name.values()]
+    old = {**old, "spec": {**old["spec"], "components": components}}
+    return Review(review.kind, review.operation, review.object, old, user=review.user, facts=review.facts, profile=review.profile)
 
 
 def _remembers(kind: str, obj: Fields | None) -> bool:

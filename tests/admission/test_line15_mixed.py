@@ -121,6 +121,17 @@ def test_a_sidecar_that_is_no_container_is_refused_in_either_version() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_what_a_stored_graph_had_wrong_is_forgiven_in_any_order_of_its_components(version: str) -> None:
+    stored = _written(_graph({}, frontendSidecar="missing")).object
+    stored["spec"]["components"].append({"name": "other", "type": "worker", "podTemplate": {"spec": {"containers": [MAIN]}}})
+    turned = copy.deepcopy(stored)
+    turned["spec"]["components"].reverse()
+    assert _refused(_as(version, turned), _as(version, stored)) == []
+    turned["spec"]["components"][0]["frontendSidecar"] = "missing"
+    assert _refused(_as(version, turned), _as(version, stored)) == ["frontend-sidecar-unknown"]
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
 def test_an_override_that_was_stored_without_target_gets_it_with_any_update(version: str) -> None:
     """So it is stored by a server of line 1.2 beside definitions of line 1.5; a graph must not be stuck with it when it is adopted."""
     override = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}

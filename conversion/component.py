@@ -56,7 +56,7 @@ class Roles:
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
             whole = remembered if "componentType" in remembered else {**said, **remembered}
-            if _type_of(whole, context.line) == live:
+            if _type_of(whole, context.line) == live or (live is None and _left_out(remembered)):
                 said = whole
             elif context.line >= Line.V1_5 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
                 said = beside  # a sub-role stays beside another type, as the Go operator has it
@@ -79,6 +79,11 @@ def _type_of(left: Fields, line: Line) -> Any:
     kind, sub = left.get("componentType"), left.get("subComponentType")
     said = sub if kind == "worker" and sub in _PHASES else kind
     return said if _known(said, line) else None
+
+
+def _left_out(pair: Fields) -> bool:
+    """Whether line 1.2 leaves the type out in v1beta1; line 1.5, which writes it, saves no such pair."""
+    return tuple(pair) == ("componentType",) and not _known(pair["componentType"], Line.V1_2)
 
 
 def _known(said: Any, line: Line) -> bool:

@@ -202,6 +202,19 @@ def test_any_component_type_is_copied_since_line_1_5() -> None:
         assert _to_alpha(line, beta) == service
 
 
+def test_line_1_5_reads_the_component_type_that_line_1_2_left_out() -> None:
+    """Objects in v1beta1 may have been written by a server of line 1.2 beside definitions of line 1.5."""
+    service = {"componentType": "default"}
+    beta = _to_beta(Line.V1_2, service)
+    assert "type" not in beta["spec"]["components"][0]
+    assert _to_alpha(Line.V1_5, beta) == service
+    beta["spec"]["components"][0]["type"] = "worker"
+    assert _to_alpha(Line.V1_5, beta) == {"componentType": "worker"}
+    beta = _to_beta(Line.V1_5, {**service, "subComponentType": "other"})
+    del beta["spec"]["components"][0]["type"]
+    assert "componentType" not in _to_alpha(Line.V1_5, beta), "v1beta1 took the type away"
+
+
 def test_resources_of_a_request_are_those_of_the_profiler_since_line_1_5() -> None:
     few, many = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}
     for containers, old, new in (

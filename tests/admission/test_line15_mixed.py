@@ -1,4 +1,4 @@
-"""Writes on line 1.5 that the recorded ones lack: what only v1beta1 says, components of graphs, locks, and objects stored without defaults."""
+"""Writes on line 1.5 that the recorded ones lack: what only v1beta1 says, components of graphs, locks, objects stored without defaults."""
 
 from __future__ import annotations
 

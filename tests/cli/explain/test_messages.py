@@ -139,7 +139,9 @@ def test_a_rule_of_the_schema_tells_its_places() -> None:
     assert in_message("nothing of the kind") is None
 
 
-@pytest.mark.parametrize("words", ["job must only be given when mode is Auto", "exactly one of labelKey and clusterTopologyName must be given"])
+@pytest.mark.parametrize(
+    "words", ["job must only be given when mode is Auto", "exactly one of labelKey and clusterTopologyName must be given"]
+)
 def test_the_sentence_of_a_definition_is_known_whatever_line_has_it(words: str) -> None:
     page = in_message(f"spec: Invalid value: {words}")
     assert page is not None

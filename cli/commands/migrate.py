@@ -81,6 +81,10 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--to: must be given; v1beta1 is the version that stays, v1alpha1 the way back")
     if args.retire and args.retire == args.to:
         raise UsageError(f"--retire {args.retire}: must be another version than --to")
+    if args.from_file and (args.verify or args.retire):
+        raise UsageError(f"{'--verify' if args.verify else '--retire'}: needs a cluster, and --from-file judges a listing without one")
+    if args.line and not args.from_file:
+        raise UsageError("--line: is for --from-file alone: the definitions in the cluster tell their line")
     if args.verify and args.dry_run:
         raise UsageError("--verify: writes objects that are stored in another version, which --dry-run forbids")
     for flag, value in (("--rate", args.rate), ("--settle", args.settle), ("--patience", args.patience)):

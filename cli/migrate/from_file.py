@@ -38,4 +38,7 @@ def judged(file: str, options: Options, line: Line | None) -> Report:
             many = one.notes.counts[TOO_BIG]
             report.blocked.append(f"{one.kind}: {many} objects would lose data in {options.to}: make them smaller first")
     report.kinds = [one for one in kinds.values() if one.objects]
+    if not report.kinds:
+        where = f" of namespace {options.namespace}" if options.namespace else ""
+        report.warnings.append(f"--from-file {file}: must list objects{where} that are {' or '.join(kinds)}, and holds none")
     return report

@@ -202,7 +202,8 @@ def _verdict(report: Report) -> str:
     if report.blocked:
         return "nothing was changed"
     if report.dry_run:
-        return "nothing was changed; run without --dry-run to do it"
+        listed = not any(kind.storage_before for kind in report.kinds)  # in a file
+        return "nothing was changed" if listed else "nothing was changed; run without --dry-run to do it"
     if report.rewrite and not (report.stopped or report.failed):
         return f"done after {report.seconds:.0f} s"
     where = f" of namespace {report.namespace}" if report.namespace else ""

@@ -169,7 +169,13 @@ def test_a_listing_in_a_file_is_judged(command: Command, files: Files) -> None:
     ran = command(*words, "-o", "json")
     [one] = ran.json["kinds"]
     assert (ran.code, one["objects"], [note["object"] for note in one["notes"]]) == (0, 2, ["n/bare"])
-    assert "n/bare: spec.components[0]" in command(*words).out
+    text = command(*words).out
+    assert "n/bare: spec.components[0]" in text
+    assert text.endswith("\nnothing was changed\n"), "without a cluster there is nothing to be run"
+    assert "holds none" not in text
+    assert (
+        "must list objects of namespace m that are DynamoGraphDeployment, and holds none" in command(*words, "-n", "m", "--kind", "dgd").out
+    )
     assert command("migrate", "--to", BETA, "--from-file", "nowhere.yaml").code == 2
 
 
@@ -180,6 +186,9 @@ def test_a_listing_in_a_file_is_judged(command: Command, files: Files) -> None:
         (("--to", "v1beta1", "--rewrite"), "--rewrite: is alone"),
         (("--to", "v1beta1", "--retire", "v1beta1"), "--retire v1beta1: must be another version"),
         (("--to", "v1beta1", "--verify", "--dry-run"), "--verify: writes objects"),
+        (("--to", "v1beta1", "--from-file", "x", "--verify"), "--verify: needs a cluster"),
+        (("--to", "v1beta1", "--from-file", "x", "--retire", "v1alpha1"), "--retire: needs a cluster"),
+        (("--to", "v1beta1", "--line", "1.2"), "--line: is for --from-file alone"),
         (("--to", "v1beta1", "--kind", "dm"), "--kind DynamoModel: has one version"),
         (("--to", "v1beta1", "--kind", "graf"), "--kind graf: no such kind"),
         (("--to", "v1beta1", "--rate", "0"), "--rate: must be more than 0"),

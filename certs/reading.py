@@ -107,9 +107,10 @@ def _key_of(certificate: Certificate | None, pem: bytes) -> Key | None:
 def _hint(notes: Mapping[str, str]) -> Hint:
     phase = Phase(notes[names.PHASE]) if notes.get(names.PHASE) in set(Phase) else None
     since = None
-    with contextlib.suppress(ValueError):
-        since = datetime.fromisoformat(notes.get(names.SINCE, ""))
-    return Hint(phase, since.astimezone(UTC) if since and since.tzinfo else None)
+    with contextlib.suppress(ValueError, OverflowError):  # the latter before the first year there is
+        said = datetime.fromisoformat(notes.get(names.SINCE, ""))
+        since = said.astimezone(UTC) if said.tzinfo else None
+    return Hint(phase, since)
 
 
 def _decoded(secret: Node) -> dict[str, bytes]:

@@ -51,9 +51,9 @@ class MetricsAccess:
     async def _judge(self, header: str) -> Refusal | None:
         scheme, _, token = header.strip().partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or not token:
+        if scheme.lower() != "bearer" or not token or not token.isascii():  # as no token is
             return UNKNOWN
-        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        digest = hashlib.sha256(token.encode()).digest()
         allowed, age = self._remembered(digest)
         if allowed is None or age >= (ALLOW_SECONDS if allowed else DENY_SECONDS):
             answer = await self._ask(token)

@@ -76,6 +76,13 @@ def test_whatever_stands_there_is_a_fact(data: dict[str, Any], notes: dict[str, 
     assert isinstance(read_trust(obj).usable, frozenset)
 
 
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_is_out_of_range_is_none(since: str) -> None:
+    """An annotation that somebody wrote by hand would stop all certificate work."""
+    notes = {names.PHASE: "SETTLE", names.SINCE: since}
+    assert read_trust({"metadata": {"annotations": notes}}).hint == Hint(Phase.SETTLE, None)
+
+
 CRD = TargetKind.CRD
 WEBHOOK = TargetKind.VALIDATING
 

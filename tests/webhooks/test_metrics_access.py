@@ -59,7 +59,7 @@ class Door:
         self.refused += 1
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", GOOD])
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", GOOD, "Bearer \udcff", "Bearer é"])
 async def test_without_a_bearer_token_nobody_is_asked(header: str) -> None:
     door = Door()
     assert await door.gate.refusal(header) == UNKNOWN

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"  # a default that every new graph gets
 DENIED: Final = "denied the request"
 KIND: Final = "DynamoGraphDeployment"  # stored in one version and served in two, defaulted and judged in both
+_IMAGE: Final = {"name": "main", "image": "example.com/dynamo-webhooks-doctor:1.5.0"}  # with a version, which line 1.5 asks for
 _GOOD: Final[dict[str, dict[str, Any]]] = {
-    ALPHA: {"services": {"worker": {"componentType": "worker"}}},
-    BETA: {"components": [{"name": "worker", "type": "worker"}]},
+    ALPHA: {"services": {"worker": {"componentType": "worker", "extraPodSpec": {"mainContainer": _IMAGE}}}},
+    BETA: {"components": [{"name": "worker", "type": "worker", "podTemplate": {"spec": {"containers": [_IMAGE]}}}]},
 }
 # what the schema accepts and a rule that needs no facts refuses
 _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"components": []}}

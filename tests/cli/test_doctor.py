@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
@@ -19,6 +20,7 @@ from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance
 from dynamo_webhooks.cli.commands import certs
 from dynamo_webhooks.cli.commands.doctor import examine, judge
+from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.doctor import about, certificates, objects, running
 from dynamo_webhooks.cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
 from dynamo_webhooks.cli.doctor.issuing import REQUESTS, issuing
@@ -26,8 +28,11 @@ from dynamo_webhooks.cli.doctor.removal import removal
 from dynamo_webhooks.cli.doctor.sight import Sight
 from dynamo_webhooks.cli.doctor.trial import CAUSES, requests
 from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, Resource
+from dynamo_webhooks.policies import finding
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.policies.review import CREATE
 from tests.certs.states import NOW, leaf, state
 from tests.kube.memory import MemoryCluster
 
@@ -357,6 +362,30 @@ async def test_other_things_that_are_missing_or_refused_are_no_missing_service(m
 async def test_other_failures_and_missing_permissions_are_told_as_they_are() -> None:
     assert {(each.level, each.repair) for each in await requests(_failing("etcd is full"), NAMESPACE, ())} == {(Level.ERROR, "")}
     assert {each.level for each in await requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
+
+
+class _Judged(MemoryCluster):
+    """Asks our webhooks as an API server does: the defaults, then the schema and the rules."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__()
+        self._settings = Settings(facts_from({**DEFAULT_FACTS, **facts}))
+
+    async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
+        one = Admission(resource.kind, resource.version, CREATE, obj, user="", settings=self._settings)
+        one.shape()
+        one.mutate()
+        wrong: list[object] = [*one.conform()] or [each for each in one.judge() if each.level is finding.Level.ERROR]
+        if wrong:
+            raise InvalidError(422, "Invalid", f"admission webhook denied the request: {wrong}")
+        return await super().create(resource, one.object, namespace, dry_run=dry_run)
+
+
+@pytest.mark.parametrize("grove", [True, False])
+@pytest.mark.parametrize("version", ["1.2.0", "1.5.0"])
+async def test_webhooks_of_either_line_pass_the_trial(version: str, *, grove: bool) -> None:
+    """Line 1.5 refuses graphs without images: a healthy installation was told to be broken."""
+    assert await requests(_Judged({"operatorVersion": version, "operatorLine": version[:3], "grove": grove}), NAMESPACE, ()) == []
 
 
 async def test_in_a_namespace_of_somebody_else_nobody_is_expected_to_answer() -> None:

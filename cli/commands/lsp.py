@@ -23,9 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
+    import os
+    import signal
+
     from dynamo_webhooks.cli.check.choice import choose
     from dynamo_webhooks.cli.check.pipeline import Settings
-    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.exits import INTERRUPTED, OK
     from dynamo_webhooks.cli.facts.load import asked_facts
     from dynamo_webhooks.cli.lsp.answers import Asked
     from dynamo_webhooks.cli.lsp.server import server
@@ -35,5 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     read_lazily()
     lay(arguments, ("profile", "line", "facts"), ())
     profile = arguments.profile or "current"
-    server(Asked(Settings(asked_facts(arguments), profile), choose([], [], profile))).start_io()
+    made = server(Asked(Settings(asked_facts(arguments), profile), choose([], [], profile)))
+    # nothing is open that could be lost, and pygls would wait for a thread that reads standard input
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    try:
+        made.start_io()
+    finally:
+        signal.signal(signal.SIGINT, before)
     return OK

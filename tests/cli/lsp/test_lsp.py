@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,6 +21,7 @@ from pygls.lsp.client import LanguageClient
 from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.choice import Choice
 from dynamo_webhooks.cli.check.pipeline import Settings
+from dynamo_webhooks.cli.exits import INTERRUPTED
 from dynamo_webhooks.cli.lsp.answers import OFFERED, Asked, actions, meaning, offers, seen
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.policies.facts import Facts
@@ -202,3 +206,19 @@ def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
     text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
     assert len([one for one in seen("a", text, ASKED).findings if one.edit is not None]) == 2
     assert [one.title.split()[0] for one in actions("a", text, ASKED, 1, 99)] == ["Remove", "Remove"]
+
+
+def test_an_interrupt_ends_the_server() -> None:
+    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "lsp"]
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).encode()
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(asked), asked))
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(b"Content-Length: ")  # it reads what comes next
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == INTERRUPTED
+        finally:
+            process.kill()

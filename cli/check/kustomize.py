@@ -32,7 +32,10 @@ def command(folder: str) -> tuple[str, ...]:
 def rendered(folder: str, words: Sequence[str]) -> Source | InputError:
     """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
     name = f"kustomize:{folder}"
-    found = remote.first(folder)
+    try:
+        found = remote.first(folder)
+    except InputError as error:
+        return error
     if found is not None:
         text = f"{found.field} must be a local file or folder, got {shortened(found.address, LONGEST)}; nothing is fetched, so"
         return InputError(f"{text} keep a copy beside it, or render it yourself and check the output", found.file, found.line, found.column)

@@ -1,10 +1,11 @@
 """What a kustomization would fetch: resources that are addresses instead of local files. Nothing is rendered here."""
 
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH120 - pathlib raises for a name that is too long, and drops the author's ./
+
 from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import render
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path as Field
 
 _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-# fields that name files or folders, in kustomizations and in the configurations of generators and transformers
-_LOADED: Final = frozenset(
-    {
-        *("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators"),
-        *("path", "paths", "files", "env", "envs", "patchesStrategicMerge"),
-    }
-)
+_CONFIGURED: Final = frozenset({"generators", "transformers", "validators"})
+_INCLUDED: Final = _CONFIGURED | {"resources", "bases", "components"}
+# fields that name files or folders, in kustomizations and in configurations of generators and transformers; in any case, as for kustomize
+_LOADED: Final = _INCLUDED | {"crds", "configurations", "path", "paths", "files", "env", "envs", "patchesstrategicmerge"}
 # what kustomize takes for the address of a file, or of a repository: with a scheme or a user, or at a host that it knows
 _ADDRESS: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://|git::|gh:|[\w.-]+@[\w.-]+[:/]|(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[:/]|[^\n]*(?:\.git(?:[/?]|$)|/_git/|\?ref=)",
@@ -54,54 +52,89 @@ def shown(address: str) -> str:
 
 
 def first(folder: str) -> Remote | None:
-    """The first remote resource of a kustomization and of all that it includes; None where everything is local."""
-    return next(_within(folder, set()), None)
+    """The first remote resource of a kustomization and of all that it includes; None where everything is local.
+
+    Raises: InputError for a file of it that can't be read here: kustomize might, as it takes a key that stands twice.
+    """
+    return next(_within(folder, set(), configures=False), None)
 
 
-def _within(folder: str, seen: set[str]) -> Iterator[Remote]:
-    real = os.path.realpath(folder)
+def _within(folder: str, seen: set[tuple[str, bool]], *, configures: bool) -> Iterator[Remote]:
+    """`configures`: what the folder's kustomization names are generators and transformers, whose own fields may name files."""
+    real = (os.path.realpath(folder), configures)
     if real in seen:
         return
     seen.add(real)
     for name in _FILES:
-        file = os.path.join(folder, name)  # noqa: PTH118 - pathlib would drop the author's ./
-        if Path(file).is_file():
-            yield from _file(file, seen)
+        file = os.path.join(folder, name)
+        if os.path.isfile(file):
+            yield from _file(file, seen, configures=configures)
 
 
-def _file(file: str, seen: set[str]) -> Iterator[Remote]:
-    """What a kustomization, or the configuration of a generator, names; one that can't be read is for kustomize to complain about."""
-    try:
-        text = load_text(file)
-    except InputError:
-        return
-    for document in read(Source(file, text)):
-        if isinstance(document, Document):
-            for field, value in _named(document.data, (), loaded=False):
-                yield from _resource(document, field, value, seen)
+def _file(file: str, seen: set[tuple[str, bool]], *, configures: bool) -> Iterator[Remote]:
+    """What a kustomization, or the configuration of a generator, names. Raises: InputError."""
+    for document in read(Source(file, load_text(file))):
+        if isinstance(document, InputError):
+            raise document
+        for field, value in _named(document.data, (), loaded=False):
+            yield from _resource(document, field, value, seen, configures=configures)
+        for field, value in _inline(document):
+            if _is_fetched(file, value):
+                yield _remote(document, field, value)
 
 
-def _resource(document: Document, field: Field, value: str, seen: set[str]) -> Iterator[Remote]:
-    file = document.source.name
-    beside = os.path.join(os.path.dirname(file), value)  # noqa: PTH118, PTH120 - as above
-    if is_address(value) and ("://" in value or not Path(beside).is_file()):
-        line, column, _ = document.value_position(field)
-        yield Remote(file, line, column, render(field), shown(value))
-    elif Path(beside).is_dir():
-        yield from _within(beside, seen)
-    elif field[0] in ("generators", "transformers", "validators") and Path(beside).is_file() and beside not in seen:
-        seen.add(beside)
-        yield from _file(beside, seen)
+def _resource(document: Document, field: Field, value: str, seen: set[tuple[str, bool]], *, configures: bool) -> Iterator[Remote]:
+    file, top = document.source.name, _folded(field[0])
+    beside, configured = _beside(file, value), configures or top in _CONFIGURED
+    if _is_fetched(file, value):
+        yield _remote(document, field, value)
+    elif os.path.isdir(beside):
+        yield from _within(beside, seen, configures=configured)
+    elif configured and top in _INCLUDED and os.path.isfile(beside) and (beside, True) not in seen:
+        seen.add((beside, True))
+        yield from _file(beside, seen, configures=True)
+
+
+def _inline(document: Document) -> Iterator[tuple[Field, str]]:
+    """The same of configurations of generators that a kustomization holds as texts. Raises: InputError for one that can't be read."""
+    data, file = document.data, document.source.name
+    for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
+        texts = data[name] if isinstance(data[name], list) else []
+        for index, text in enumerate(texts):
+            if not isinstance(text, str) or os.path.exists(_beside(file, text.partition("\n")[0])):
+                continue
+            for one in read(Source(file, text)):
+                if isinstance(one, InputError):
+                    line, column, _ = document.value_position((name, index))
+                    raise InputError(f"{render((name, index))}: {one.text}", file, line, column)
+                yield from (((name, index, *field), value) for field, value in _named(one.data, (), loaded=False))
+
+
+def _beside(file: str, value: str) -> str:
+    return os.path.join(os.path.dirname(file), value)
+
+
+def _is_fetched(file: str, value: str) -> bool:
+    return is_address(value) and ("://" in value or not os.path.isfile(_beside(file, value)))
+
+
+def _remote(document: Document, field: Field, value: str) -> Remote:
+    line, column, _ = document.value_position(field)
+    return Remote(document.source.name, line, column, render(field), shown(value))
 
 
 def _named(data: Any, at: Field, *, loaded: bool) -> Iterator[tuple[Field, str]]:
     """Every text below a field that names files, with its path; a generator's file may be written as KEY=FILE."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from _named(value, (*at, key), loaded=key in _LOADED)
+            yield from _named(value, (*at, key), loaded=_folded(key) in _LOADED)
     elif isinstance(data, list):
         for index, value in enumerate(data):
             yield from _named(value, (*at, index), loaded=loaded)
     elif loaded and isinstance(data, str) and "\n" not in data:
         key, equals, file = data.partition("=")
-        yield at, file if equals and at[-2:-1] == ("files",) and "/" not in key else data
+        yield at, file if equals and len(at) > 1 and _folded(at[-2]) == "files" and "/" not in key else data
+
+
+def _folded(step: str | int) -> str:
+    return str(step).casefold()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -154,6 +155,48 @@ def test_a_generator_s_own_file_is_looked_at(command: Command, files: Files, pro
     files(prod__kustomization="generators: [g.yaml]\n", prod__g=generator)
     assert command("check", "-k", "prod", "-q").err.startswith("prod/g.yaml:4:9: files[0] must be a local file or folder")
     assert not Path("called").exists()
+
+
+GENERATOR = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: c}\nfiles: ['http://localhost:1/x']\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Resources: ['http://localhost:1/x']\n", "1:13: Resources[0] must be"),  # kustomize reads names in any case
+        ("re\u017fources: ['http://localhost:1/x']\n", "1:13: re\u017fources[0] must be"),
+        ("resources: [a]\nresources: ['http://localhost:1/x']\n", '2:1: the key "resources" stands twice'),  # and takes the last
+        (f"generators:\n- |\n{indent(GENERATOR, '  ')}", "2:3: generators[0].files[0] must be"),
+        ('transformers: [\'{"path": "http://localhost:1/x"}\']\n', "1:16: transformers[0].path must be"),
+        ("generators: ['a: [']\n", "1:14: generators[0]: a value must stand here"),
+    ],
+)
+def test_kustomize_reads_nothing_that_was_not_looked_at(command: Command, files: Files, programs: Path, text: str, place: str) -> None:
+    _program(programs, "kustomize", "echo called > called")
+    files(prod__kustomization=text)
+    ran = command("check", "-k", "prod", "-q")
+    assert (ran.code, ran.err.partition(":")[2][: len(place)]) == (4, place)
+    assert not Path("called").exists()
+
+
+def test_a_name_may_be_longer_than_any_file_s(command: Command, files: Files, programs: Path) -> None:
+    _program(programs, "kustomize", PRINTING)
+    files(prod__out=GOOD, prod__kustomization=f"resources: [{'a' * 5_000}]\ngenerators: [{'b' * 5_000}]\n")
+    ran = command("check", "-k", "prod", "-q")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_generators_of_a_folder_are_looked_at(command: Command, files: Files, programs: Path) -> None:
+    _program(programs, "kustomize", PRINTING)
+    files(prod__kustomization="generators: [../made]\n", made__kustomization="resources: [g.yaml]\n", made__g=GENERATOR)
+    assert "made/g.yaml:4:9: files[0] must be a local file or folder" in command("check", "-k", "prod", "-q").err
+    # what is no generator may say what it likes, and so may the files of one
+    local = "generators: ['{\"files\": [\"data\"]}', '@g.yaml']\n"
+    files(made__kustomization=local, prod__kustomization="resources: [../made, x.yaml]\n", prod__out=GOOD, prod__x=GENERATOR)
+    Path("made", "data").write_text("a: [")
+    Path("made", "@g.yaml").write_text("files: [data]\n")
+    ran = command("check", "-k", "prod", "-q")
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_what_is_local_is_rendered(command: Command, files: Files, programs: Path) -> None:

@@ -1,6 +1,6 @@
 """What a kustomization would fetch: resources that are addresses instead of local files. Nothing is rendered here."""
 
-# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH120 - pathlib raises for a name that is too long, and drops the author's ./
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120 - pathlib raises for a name that is too long, and drops the author's ./
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def _inline(document: Document) -> Iterator[tuple[Field, str]]:
     for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
         texts = data[name] if isinstance(data[name], list) else []
         for index, text in enumerate(texts):
-            if not isinstance(text, str) or os.path.exists(_beside(file, text.partition("\n")[0])):
-                continue
-            for one in read(Source(file, text)):
+            for one in read(Source(file, text)) if isinstance(text, str) else ():
                 if isinstance(one, InputError):
+                    if not {*"\n:{"}.intersection(text):  # the odd name of a file
+                        continue
                     line, column, _ = document.value_position((name, index))
                     raise InputError(f"{render((name, index))}: {one.text}", file, line, column)
                 yield from (((name, index, *field), value) for field, value in _named(one.data, (), loaded=False))

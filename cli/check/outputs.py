@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown", "html")
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
+_TAKEN: Final = "the report would take the place of a file that this run needs; name another"
 _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
 
 
@@ -85,8 +86,16 @@ def wishes(arguments: argparse.Namespace) -> list[Wish]:
         if not os.path.isdir(os.path.dirname(place)):  # noqa: PTH112, PTH120 - as above
             raise UsageError(f"-o {one.form}={one.file}: its folder does not exist")
         if place in needed and (os.path.isfile(place) or not os.path.exists(place)):  # noqa: PTH110, PTH113 - as above
-            raise UsageError(f"-o {one.form}={one.file}: the report would take the place of a file that this run needs; name another")
+            raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
     return asked
+
+
+def spare(asked: list[Wish], result: Result) -> None:
+    """Raises: UsageError where a report would take the place of a file that objects were found in; one of an earlier run has none."""
+    places = {os.path.realpath(one.file): one for one in asked if one.file}
+    for file in {one.source.name for one in result.checked} if places else ():
+        if (one := places.get(os.path.realpath(file))) is not None:
+            raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
 
 
 def _needed(arguments: argparse.Namespace) -> set[str]:

@@ -110,7 +110,7 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
     from dynamo_webhooks.cli.check.choice import choose
     from dynamo_webhooks.cli.check.inputs import gather
     from dynamo_webhooks.cli.check.line import judged_by
-    from dynamo_webhooks.cli.check.outputs import DRAWN, deliver
+    from dynamo_webhooks.cli.check.outputs import DRAWN, deliver, spare
     from dynamo_webhooks.cli.check.pipeline import Settings
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
@@ -144,6 +144,7 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
         return running.result()
 
     result = checked()
+    spare(asked, result)
     fixed = OK
     if arguments.fix:
         from dynamo_webhooks.cli.check.mend import diff, mended, write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -78,6 +79,9 @@ def test_a_wrong_wish_is_refused_before_anything_is_read(command: Command, files
         (["a.yaml", "--old", "old.yaml"], "old.yaml"),
         (["a.yaml", "--facts", "facts.yaml"], "./facts.yaml"),
         (["--files-from", "list.yaml"], "list.yaml"),
+        (["--files-from", "list.yaml"], "a.yaml"),
+        (["."], "a.yaml"),
+        (["*.yaml", "--fix"], "./old.yaml"),
         (["a.yaml", "--baseline", "new.json", "--update-baseline"], "new.json"),
     ],
 )
@@ -89,6 +93,15 @@ def test_a_report_takes_the_place_of_nothing_that_the_run_needs(command: Command
     sentence = f"-o json={report}: the report would take the place of a file that this run needs; name another"
     assert ran == (2, "", f"dynamo-webhooks check: {sentence}\n")
     assert {file.name: file.read_text() for file in folder.iterdir()} == before
+
+
+def test_a_report_may_take_the_place_of_an_earlier_one(command: Command, files: Files) -> None:
+    folder = files(a=BAD)
+    reports = []
+    for _ in range(2):
+        assert command("check", ".", "-o", "json=report.json").code == 1
+        reports.append(json.loads((folder / "report.json").read_text())["findings"])
+    assert reports[0] == reports[1]
 
 
 def test_a_report_that_can_not_be_written_keeps_no_other_back(command: Command, files: Files) -> None:

@@ -72,7 +72,16 @@ def side_listeners(parser: argparse.ArgumentParser) -> None:
 
 def line(parser: argparse.ArgumentParser, text: str) -> None:
     """Declares `--line`."""
-    parser.add_argument("--line", type=Line, choices=tuple(Line), help=text)
+    parser.add_argument("--line", type=_line, choices=tuple(Line), help=text)
+
+
+def _line(word: str) -> Line:
+    """Reads a line. Raises: ArgumentTypeError, whose sentence names all lines."""
+    from argparse import ArgumentTypeError
+
+    if word not in tuple(Line):
+        raise ArgumentTypeError(f"must be one of {', '.join(Line)}, got {word}; 1.3 and 1.4 count as {Line.V1_2}")
+    return Line(word)
 
 
 def facts(parser: argparse.ArgumentParser) -> None:

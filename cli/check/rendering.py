@@ -44,7 +44,10 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
 
 def _said(stderr: bytes) -> str:
     """The complaint: the last line that the program wrote; those before may be warnings."""
-    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    said = stderr.decode("utf-8", "replace")
+    if block := re.search(r" err=<\n(.*)\n >\s*\Z", said, re.DOTALL):  # kubectl writes several lines so
+        return shortened(" ".join(block[1].split()), LONGEST)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     if not lines:
         return "no reason given"
     logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log

@@ -67,7 +67,7 @@ def _names() -> list[str]:
 
 def _text(word: str, version: str | None, line: Line) -> str:
     """The schema that a word names, as text. Raises: UsageError."""
-    from dynamo_webhooks.api.kinds import BY_NAME
+    from dynamo_webhooks.api.kinds import BY_NAME, GROUP
     from dynamo_webhooks.cli.exits import UsageError
     from dynamo_webhooks.cli.kinds import find_kind
     from dynamo_webhooks.cli.nearest import hint
@@ -75,13 +75,18 @@ def _text(word: str, version: str | None, line: Line) -> str:
     from dynamo_webhooks.cli.schema.outputs import load, names
 
     known = _names()
-    named, _, ending = word.partition(".") if word in known else (word, "", "")
+    named, _, ending = word.replace("/", ".").partition(".")
     kind = find_kind(named)
     if kind is not None:
         versions = [each.name for each in BY_NAME[kind].versions]
+        ending = ending.removesuffix(GROUP).rstrip(".")
+        if version and ending and version != ending:
+            raise UsageError(f"--version {version}: {word} names another version: leave one of them out")
         wanted = version or ending or versions[-1]
         if wanted not in versions:
-            raise UsageError(f"--version {wanted}: {kind} is in {' and '.join(versions)}{hint(wanted, versions)}")
+            raise UsageError(
+                f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{hint(wanted, versions)}"
+            )
         return _printed(schema_of(kind, wanted, line))
     if version is not None:
         raise UsageError(f"--version is for kinds, {word} is none{hint(word, BY_NAME)}")

@@ -60,6 +60,10 @@ def test_kustomize_itself_comes_first_and_folders_go_with_files(command: Command
             'echo \'E1121 18:30:58.8 1 run.go:72] "command failed" err="unable to find \\"x\\""\' >&2; exit 1',
             'kustomize:prod: can\'t be rendered: unable to find "x"',
         ),
+        (
+            "printf 'E1123 run.go:72] \"failed\" err=<\\n\\ttrouble: `\\n\\ta: b\\n\\t`: must specify --enable-helm\\n >\\n' >&2; exit 1",
+            "kustomize:prod: can't be rendered: trouble: ` a: b `: must specify --enable-helm",
+        ),
         ("exit 3", "kustomize:prod: can't be rendered: no reason given"),
         ("printf '\\377'", "kustomize:prod:1:1: must be UTF-8, found the byte 0xff"),
         ("echo 'a: ['", "kustomize:prod:2:1: a value must stand here"),

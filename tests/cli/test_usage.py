@@ -33,6 +33,7 @@ def test_what_argparse_says_is_said_in_our_words(said: str, ours: str) -> None:
     [
         (["completion"], "completion: shell must be given; dynamo-webhooks completion --help says more"),
         (["completion", "basch"], "shell must be one of bash, zsh, fish, kubectl, got basch; did you mean bash?"),
+        (["check", "--line", "1.3"], "--line: must be one of 1.2, 1.5, got 1.3; 1.3 and 1.4 count as 1.2"),
         (["check", "--op"], "check: --op must be followed by a value"),
         (["rules", "-o", "yaml"], "rules: --output must be one of text, json, markdown, got yaml"),
         (["serve", "--workers", "x"], "serve: --workers must be a whole number, got x"),

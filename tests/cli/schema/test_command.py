@@ -48,6 +48,8 @@ def test_a_kind_is_the_newest_version(command: Command, word: str) -> None:
 
 def test_a_version_can_be_chosen(command: Command) -> None:
     ran = command("schema", "dgd", "--version", "v1alpha1")
+    for word in ("dgd.v1alpha1", "dynamographdeployments.v1alpha1.nvidia.com", "DynamoGraphDeployment/v1alpha1"):
+        assert command("schema", word).out == ran.out
     assert ran.json == schema_of("DynamoGraphDeployment", "v1alpha1") == command("schema", "DynamoGraphDeployment.v1alpha1").json
     assert command("schema", "all").json == mixed()
     assert command("schema", "rules").json == load("rules")
@@ -79,6 +81,8 @@ def test_all_of_them_are_written(command: Command, tmp_path: Path) -> None:
         (["dgd", "--all", "-d", "x"], "--all is every schema"),
         (["dgd", "--version", "v1beta2"], "DynamoGraphDeployment is in v1alpha1 and v1beta1; did you mean v1beta1?"),
         (["dm", "--version", "v1beta1"], "DynamoModel is in v1alpha1"),
+        (["dm.v1beta1"], "dm.v1beta1: DynamoModel is in v1alpha1"),
+        (["dgd.v1alpha1", "--version", "v1beta1"], "--version v1beta1: dgd.v1alpha1 names another version: leave one of them out"),
         (["rules", "--version", "v1beta1"], "--version is for kinds"),
         (["DynamoModell"], "did you mean DynamoModel"),
     ],

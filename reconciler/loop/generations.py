@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dynamo_webhooks.reconciler.loop.marks import WORKER_DIGEST
 from dynamo_webhooks.reconciler.render.generation import Sizes, held_back, next_sizes
 from dynamo_webhooks.reconciler.render.graph import template_annotations
-from dynamo_webhooks.reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH
+from dynamo_webhooks.reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -41,8 +41,9 @@ class Roll(NamedTuple):
 
 
 def generation_of(obj: Node) -> str:
-    """The generation of a component's object; empty for one older than generations."""
-    return str((obj["metadata"].get("labels") or {}).get(WORKER_HASH) or "")
+    """The generation of a component's object; empty for one older than generations, and of no worker, whatever its labels say."""
+    worker = (obj.get("spec") or {}).get("type") in WORKERS
+    return str((obj["metadata"].get("labels") or {}).get(WORKER_HASH) or "") if worker else ""
 
 
 def member_of(obj: Node) -> str:

@@ -155,7 +155,8 @@ async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is
         await site.rest()
         found = await site.graph()
         owner = {"apiVersion": found["apiVersion"], "kind": found["kind"], "name": "g", "uid": found["metadata"]["uid"], "controller": True}
-        theirs: Any = {"apiVersion": found["apiVersion"], "kind": "DynamoComponentDeployment", "spec": {"name": "decode", "replicas": 5}}
+        theirs: Any = {"apiVersion": found["apiVersion"], "kind": "DynamoComponentDeployment", "spec": {}}
+        theirs["spec"] = {"name": "decode", "type": "decode", "replicas": 5}
         theirs["metadata"] = {"name": "theirs", "labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": [owner]}
         await site.user.create(COMPONENTS, theirs, "elsewhere")
         await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {"example.com/touched": "yes"}}}, NAMESPACE)

@@ -8,7 +8,7 @@ from typing import Any
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop.generations import Roll
 from dynamo_webhooks.reconciler.loop.graph_status import Seen, status_of
-from dynamo_webhooks.reconciler.loop.kinds import GRAPHS
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.observed import Observed
 from tests.kube.storage import START
@@ -234,3 +234,19 @@ async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> No
 
 async def _templates(site: Site) -> dict[str, Any]:
     return {name: one["spec"]["template"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+
+
+async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
+    async with running() as site:
+        made = disagg()
+        made["spec"]["components"][0]["podTemplate"]["metadata"] = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}}
+        made["spec"]["restart"] = {"id": "r1"}
+        await site.make(made)
+        await site.rest()
+        uid = (await site.all(COMPONENTS))["g-frontend"]["metadata"]["uid"]
+        await site.edit("g", 1, sharedMemorySize="1Gi")
+        await site.rest()
+        status = (await site.graph())["status"]
+        assert (status["state"], status["rollingUpdate"]["phase"]) == ("successful", "Completed")
+        assert status["restart"]["phase"] == "Completed"
+        assert (await site.all(COMPONENTS))["g-frontend"]["metadata"]["uid"] == uid

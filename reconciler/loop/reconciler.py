@@ -36,11 +36,11 @@ from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.requests import Requests
-from dynamo_webhooks.reconciler.loop.route import meant, routed
+from dynamo_webhooks.reconciler.loop.route import is_overwritten, meant, routed
 from dynamo_webhooks.reconciler.loop.switched import SWITCHED, attend
 from dynamo_webhooks.reconciler.loop.territory import Territory
 from dynamo_webhooks.reconciler.loop.unattended import Waits
-from dynamo_webhooks.reconciler.loop.work import PassResult, Work
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
 from dynamo_webhooks.reconciler.model.worker import Workers
 
@@ -295,6 +295,8 @@ class Reconciler:
                 return  # while all is listed: its owner is passed over for its own sake
             if changed is not None and changed["kind"] == SECRET and not self.waiting and pull_secrets.concerns(old, new):
                 self._all(key_of(changed).namespace)
+            if changed is not None and is_overwritten(old, new, ours=ours):
+                self.queue.add(key_of(changed), SLOWLY, Cause.LOOK)  # not at once: they may answer each of our writes
             for key in routed(old, new, cache, ours=ours):
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))

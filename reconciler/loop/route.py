@@ -46,6 +46,13 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     return keys
 
 
+def is_overwritten(old: Node | None, new: Node | None, *, ours: bool) -> bool:
+    """Whether somebody else has written the status of an object of ours, of which its own pass must have another look."""
+    if ours or old is None or new is None or new["kind"] not in _OWN - _OPTED:
+        return False
+    return bool(old.get("status") != new.get("status"))
+
+
 def _state(graph: Node | None) -> object:
     """What the request that a graph was made for reads of it."""
     if graph is None:

@@ -100,8 +100,9 @@ class Work:
         if (seconds := self.pace.wait(key, before, status)) > 0:
             self.later(key, seconds)
             return False
-        made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
-        self.cache.wrote(made)
+        with self.cache.writing(key):
+            made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
+            self.cache.wrote(made)
         return True
 
     async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:

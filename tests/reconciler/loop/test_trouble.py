@@ -282,3 +282,24 @@ async def test_a_call_that_fails_again_and_again_is_told_of(plural: str, state: 
         mend()
         await site.later(130)
         assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_a_status_that_somebody_else_writes_is_mended_within_a_minute_and_not_fought_over() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        theirs: Any = {"status": {"conditions": [{"type": "Odd", "status": "True", "reason": "x", "message": ""}], "state": "failed"}}
+
+        async def overwrite() -> None:
+            for resource, name in ((GRAPHS, "g"), (COMPONENTS, "g-frontend")):
+                await site.user.merge_patch(resource, name, theirs, NAMESPACE, subresource="status")
+
+        await overwrite()
+        await site.later(62)
+        assert ((await site.condition())["status"], (await site.graph())["status"]["state"]) == ("True", "successful")
+        assert {one["type"] for one in (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]} >= {"Odd", "Available"}
+        before = len(site.cluster.writes)
+        for _ in range(240):
+            await overwrite()
+            await site.timing.advance(0.5)
+        assert len([one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]) < 15

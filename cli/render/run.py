@@ -144,7 +144,7 @@ def _located(found: Found, obj: Fields, error: RenderError | Note) -> str:
     if kind is not None and path[:1] == ("spec",) and found.version != _RENDERED_FROM:
         from dynamo_webhooks.reconciler.render.graph import NEW, converted
 
-        path = translated(kind, path, converted(obj, NEW), found.version, obj).path
+        path = translated(kind, path, converted(obj, NEW), found.version, found.data).path
     return told(found, path, error.reason)
 
 

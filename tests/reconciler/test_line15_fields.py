@@ -35,6 +35,7 @@ TOPOLOGY: Final[Fields] = {
     "metadata": {"name": "topo"},
     "spec": {"levels": [{"domain": "zone", "key": "example/zone"}, {"domain": "rack", "key": "example/rack"}]},
 }
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a place in a container
 ALONE: Final = "only Grove acts on it"
 # below the component: value, whether it acts on Grove, and without; "" acts, a text is what is said instead
 COMPONENT: Final[dict[str, tuple[Any, str, str]]] = {
@@ -162,6 +163,21 @@ def test_a_field_acts_or_is_told(command: Command, files: Files, where: str, pat
     assert field in new.err
     assert said in new.err
     assert _plain(new.json) == _plain(old.json)
+
+
+@pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoComponentDeployment"])
+def test_mounts_in_both_places_of_v1alpha1_are_rendered_as_the_line_converts_them(command: Command, files: Files, kind: str) -> None:
+    main = {"image": "p:1.5.0", "volumeMounts": [{"name": "b", "mountPath": "/b"}]}
+    pod = {"volumes": [{"name": "b", "emptyDir": {}}], "mainContainer": main}
+    worker: Fields = {"componentType": "worker", "volumeMounts": [{"name": "a", "mountPoint": "/a"}], "extraPodSpec": pod}
+    spec = {"services": {"worker": worker}} if kind == "DynamoGraphDeployment" else worker
+    metadata = {"name": "g", "namespace": "demo"}
+    files(a=json.dumps({"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}))
+    for version, paths in (("1.2.0", ["/b"]), ("1.5.0", ["/b", "/a"])):
+        facts = ("--set-fact", "grove=false", "--set-fact", "lws=false", "--set-fact", f"operatorVersion={version}")
+        made = command("render", "-q", "-o", "json", *facts, "a.yaml").json
+        pods = next(one for one in made if one["kind"] == "Deployment")["spec"]["template"]["spec"]
+        assert [mount["mountPath"] for mount in pods["containers"][0]["volumeMounts"]][: len(paths) + 1] == [*paths, SHARED_MEMORY]
 
 
 def _plain(children: Any) -> Any:

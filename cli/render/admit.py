@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings, prepared
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.policies.facts import Facts
-
-
-# the reconciler reads other kinds in one version, and of requests also what only line 1.2 writes
-_CONVERTED: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
 
 
 class Admitted(NamedTuple):
@@ -52,9 +48,9 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
 
 
 def _stored(obj: Fields, kind: str, version: str, line: Line) -> Fields:
-    """A graph or component as a server of line 1.5 converts it to the stored version; rendering itself converts as on line 1.2."""
+    """The object as a server of line 1.5 converts it to the stored version; rendering itself converts as on line 1.2."""
     stored = BY_NAME[kind].stored(line)
-    if line < Line.V1_5 or version == stored or kind not in _CONVERTED:
+    if line < Line.V1_5 or version == stored:
         return obj
     made: Fields = convert_object(obj, target(api_version(stored), line)).object
     return made

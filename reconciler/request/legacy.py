@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import read
 from dynamo_webhooks.reconciler.render.merge import texts
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-_PREFIX: Final = "nvidia.com/dgdr-"
+_REQUEST: Final = "DynamoGraphDeploymentRequest"
 _KEY: Final = "disagg.yaml"
 # the profiler's word -> that of v1beta1
 _HARDWARE: Final = {"gpu_model": "gpuSku", "gpuModel": "gpuSku", "num_gpus_per_node": "numGpusPerNode", "gpu_vram_mib": "vramMb"}
@@ -35,19 +36,19 @@ class Legacy(NamedTuple):
 
 
 def legacy_of(request: Fields) -> Legacy:
-    """What annotations say; what can't be read is passed over, as the Go operator does. Linear in their size."""
-    notes = request["metadata"].get("annotations") or {}
-    source, overrides = _object(notes, "config-map-ref"), _object(notes, "deployment-overrides")
-    claim = notes.get(f"{_PREFIX}output-pvc")
+    """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
+    said = read(KINDS[_REQUEST], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
+    profiling, overrides = _map(said.get("profilingConfig")), _map(said.get("deploymentOverrides"))
+    source = _map(profiling.get("configMapRef"))
     return Legacy(
         config_map=_text(source.get("name")),
         config_key=_text(source.get("key")) or _KEY,
-        output_claim=_text(claim),
+        output_claim=_text(profiling.get("outputPVC")),
         name=_text(overrides.get("name")),
         namespace=_text(overrides.get("namespace")),
         labels=texts(_map(overrides.get("labels"))),
         annotations=texts(_map(overrides.get("annotations"))),
-        hardware=_hardware(_map(_object(notes, "profiling-config").get("hardware"))),
+        hardware=_hardware(_map(_map(profiling.get("config")).get("hardware"))),
     )
 
 
@@ -70,14 +71,6 @@ def _hardware(config: Fields) -> Fields:
     numbers = {name: said[name] for name in ("vramMb", "totalGpus", "numGpusPerNode") if type(said.get(name)) in (int, float)}
     sku = said.get("gpuSku")
     return {**({"gpuSku": sku} if isinstance(sku, str) and sku == sku.lower() and sku else {}), **numbers}
-
-
-def _object(notes: Fields, name: str) -> Fields:
-    text = notes.get(_PREFIX + name)
-    try:
-        return _map(json.loads(text)) if isinstance(text, str) else {}
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _map(value: object) -> Fields:

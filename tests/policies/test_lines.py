@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import yaml
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import catalogue
@@ -18,6 +19,7 @@ from dynamo_webhooks.policies.index import _rule
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, CURRENT, V1_2, Review
 from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, default, rule
+from tools.manual.versions import twins
 from tools.rule_index import _row
 
 OBJECT = {"metadata": {"name": "g"}, "spec": {"services": {"a": {}}}}
@@ -129,3 +131,14 @@ def test_the_index_keeps_the_lines() -> None:
 def test_a_line_that_nobody_knows_does_not_import() -> None:
     with pytest.raises(ValueError, match=r"1\.4"):
         rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.4")(only_new.check)
+
+
+@pytest.mark.parametrize("name", ["checkpoint-gate", "checkpoint-layout-unsupported"])
+def test_pages_show_blocks_as_the_line_of_their_rule_has_them(name: str) -> None:
+    found = catalogue.by_word(name)
+    assert found is not None
+    blocks = [yaml.safe_load(block) for examples in twins(found) for block in examples]
+    components = [component for block in blocks for component in block["spec"]["components"]]
+    checkpoints = [checkpoint for each in components if (checkpoint := (each.get("experimental") or {}).get("checkpoint")) is not None]
+    assert checkpoints
+    assert all("enabled" in checkpoint for checkpoint in checkpoints)

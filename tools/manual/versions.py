@@ -19,6 +19,7 @@ from dynamo_webhooks.conversion.remainder import keys
 from tests.policies.examples import parse
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.conversion.objects import Target
     from dynamo_webhooks.policies.rule import Rule
     from tests.policies.examples import Example
 
@@ -81,16 +82,17 @@ def _twin(example: Example) -> Example | None:
         return None
     version = BY_NAME[name].other(written)
     try:
-        new = _plain(name, written, example.fragment, version)
-        old = None if example.old_text is None else _plain(name, written, yaml.safe_load(example.old_text), version)
+        wanted = target(api_version(version), example.facts.line)
+        new = _plain(name, written, example.fragment, wanted)
+        old = None if example.old_text is None else _plain(name, written, yaml.safe_load(example.old_text), wanted)
     except ConversionError:
         return None
     return replace(example, kind=f"{name}/{version}", text=_dumped(new), old_text=None if old is None else _dumped(old), marks={})
 
 
-def _plain(name: str, written: str, fragment: Object, version: str) -> Object:
+def _plain(name: str, written: str, fragment: Object, wanted: Target) -> Object:
     obj = {"apiVersion": api_version(written), "kind": name, **copy.deepcopy(fragment)}
-    found = dict(convert_object(obj, target(api_version(version)), whole=True).object)
+    found = dict(convert_object(obj, wanted, whole=True).object)
     kind = KINDS[name]
     reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
     metadata = dict(found.pop("metadata"))

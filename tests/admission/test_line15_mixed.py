@@ -74,7 +74,7 @@ def _as(version: str, obj: dict[str, Any]) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
 def test_the_runtime_version_of_a_request_is_locked_with_it(version: str, phase: str, *, automatic: bool, refused: bool) -> None:
-    """Rule A28: it may change only while nothing is applied automatically, and nothing is deployed yet."""
+    """It may change only while nothing is applied automatically, and nothing is deployed yet."""
     stored = _written(_request(autoApply=automatic)).object
     stored["status"] = {"phase": phase}
     changed = copy.deepcopy(stored)

@@ -123,7 +123,7 @@ def test_an_update_is_answered_as_by_line_1_5(probe: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("letters", "refused"), [(18, []), (19, ["grove-name-length"])])
 def test_a_forced_scaling_group_needs_room_for_the_name_twice(letters: int, refused: list[str]) -> None:
-    """Change X9: such a component's pods are named like those of several nodes, without a role."""
+    """The pods of such a component are named like those of several nodes, without a role."""
     component = {"name": "w" * letters, **_beta({"experimental": {"grove": {"forceScalingGroup": True}}})}
     obj = _graph({"beta": {}}, "beta", "graph")
     obj["metadata"]["name"] = "a-long-graph"

@@ -23,6 +23,7 @@ _VERSION: Final = "has no effect: nothing that is rendered depends on the versio
 _OF_GROVE: Final[tuple[Path, ...]] = (
     ("minAvailable",),
     ("providerOverride",),
+    ("topologyConstraint",),
     ("multinode", "leader", "providerOverride"),
     ("multinode", "worker", "providerOverride"),
     ("experimental", "grove", "forceScalingGroup"),
@@ -60,8 +61,9 @@ def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
     remembered = provided_by_grove(graph.annotations)
     if remembered is not None and said in ("true", "false") and remembered is not (said == "true"):
         yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
-    if graph.spec.get("providerOverride") is not None and not grove:
-        yield Note(("spec", "providerOverride"), _OFF_GROVE)
+    for name in () if grove else ("providerOverride", "topologyConstraint"):
+        if graph.spec.get(name) is not None:
+            yield Note(("spec", name), _OFF_GROVE)
     name, domain = asked_topology(graph.object)
     if name:
         unknown = f'has no effect: no ClusterTopologyBinding "{name[:80]}" with the domain "{domain[:80]}" is known'

@@ -59,6 +59,21 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
 
 
+@pytest.mark.parametrize("grove", [False, True])
+async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool) -> None:
+    async with running() as site:
+        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})} if grove else {})
+        await site.later(40)
+        constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
+        await site.make(graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint))
+        await site.rest()
+        told = (await site.condition(kind="FieldsIgnored")).get("message", "")
+        assert (await site.condition())["reason"] != "refused_by_validation"
+        why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
+        named = [f"{path}.topologyConstraint: {why}" for path in ("spec", "spec.components[0]")]
+        assert told == ("" if grove else "; ".join(named))
+
+
 @pytest.mark.parametrize("name", [name for name, (*_, said) in COMPONENT.items() if said])
 async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> None:
     _, obj = objects("DynamoGraphDeployment.v1beta1", f"spec.components[].{name}")

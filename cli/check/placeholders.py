@@ -38,7 +38,7 @@ class Open(NamedTuple):
 
 def held(source: Source, found: Found) -> list[Open]:
     """The values of an object that are placeholders as a whole, and no text for a shell."""
-    if not any(hint in source.text for hint in _HINTS):
+    if not any(map(source.holds, _HINTS)):
         return []
     document, schema = found.document, whole_schema(found.identity.kind, found.version) if found.known else None
     return [Open(text, document.value_position(path), _named(path, schema), found) for path, text in _texts(found.data, ())]
@@ -68,7 +68,7 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 def merged(source: Source, findings: list[Reported], open_: Sequence[Open]) -> list[Reported]:
     """The findings of a file, with one in place of all that speak of placeholders; it is as severe as the worst of them."""
-    if not any(hint in source.text for hint in _HINTS):
+    if not any(map(source.holds, _HINTS)):
         return findings
     texts = {id(one): text for one in findings if one.level != FAULT and (text := _at(one))}
     if not texts and not open_:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 FEW = 4  # files that are not worth a look at how many processes would pay
+_MARKS = ("$", "<", "{{")  # without them a text holds no placeholder
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
@@ -207,7 +208,7 @@ def _name(found: Found) -> Position | None:
 
 def _open(found: Found) -> list[Open]:
     """The placeholders that an object holds; asked before it is checked, which changes it."""
-    if not any(mark in found.document.source.text for mark in ("$", "<", "{{")):
+    if not any(map(found.document.source.holds, _MARKS)):
         return []
     from dynamo_webhooks.cli.check.placeholders import held
 
@@ -216,7 +217,7 @@ def _open(found: Found) -> list[Open]:
 
 def _told(source: Source, findings: list[Reported], open_: list[Open]) -> list[Reported]:
     """The findings of one text, with one for all its placeholders, and without the values that those were given."""
-    if any(mark in source.text for mark in ("$", "<", "{{")):
+    if any(map(source.holds, _MARKS)):
         from dynamo_webhooks.cli.check.placeholders import merged
 
         findings = merged(source, findings, open_)

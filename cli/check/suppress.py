@@ -66,7 +66,7 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
     What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
     finding itself, as is one that nothing made necessary or that names no rule.
     """
-    if _MARK not in source.text:
+    if not source.holds(_MARK):
         return findings, []
     from dynamo_webhooks.cli.check.comments import comments
 
@@ -96,12 +96,16 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
 
 def reason_for(finding: Reported) -> str:
     """The reason of a comment that ignores a finding made after its file was done; empty without one."""
-    if _MARK not in finding.source.text:
+    if not finding.source.holds(_MARK):
         return ""
+    return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
+
+
+@lru_cache(maxsize=1)  # findings come file by file
+def _speaking(source: Source) -> dict[int, list[_Ignore]]:
     from dynamo_webhooks.cli.check.comments import comments
 
-    speaking = _by_line([ignore for comment in comments(finding.source, _MARK) for ignore in _ignores(comment)])
-    return next((one.reason for one in speaking.get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
+    return _by_line([ignore for comment in comments(source, _MARK) for ignore in _ignores(comment)])
 
 
 def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:

@@ -33,6 +33,14 @@ class Source:
         self.name = name
         self.text = text
         self.fill = fill
+        self._held: dict[str, bool] = {}
+
+    def holds(self, word: str) -> bool:
+        """Whether the text holds a word: looked for once, because a text may hold thousands of objects that ask."""
+        held = self._held.get(word)
+        if held is None:
+            held = self._held[word] = word in self.text
+        return held
 
     @cached_property
     def lines(self) -> list[str]:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dynamo_webhooks.cli.check import comments
+from dynamo_webhooks.cli.check.choice import Choice
+from dynamo_webhooks.cli.check.pipeline import Settings
+from dynamo_webhooks.cli.check.run import AUTO, Run
+from dynamo_webhooks.cli.yaml.load import Source
+from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, MODEL
 
@@ -152,3 +158,24 @@ def test_a_comment_accepts_a_duplicate_and_is_never_needless(command: Command, f
     ran = command("check", "a.yaml", "b.yaml", "-o", "json")
     assert (ran.json["findings"], [row["reason"] for row in ran.json["suppressed"]]) == ([], ["the pipeline picks one"])
     assert rules(command, "b.yaml") == []
+
+
+class Text(str):
+    """A text that counts how often somebody looks for a word in it."""
+
+    __slots__ = ("looks",)
+
+    def __contains__(self, word: object) -> bool:
+        self.looks = getattr(self, "looks", 0) + 1
+        return isinstance(word, str) and self.find(word) >= 0
+
+
+def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(comments, "comments", lambda source, word, found=comments.comments: read.append(word) or found(source, word))
+    text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
+    run = Run(Settings(Facts()), Choice(), AUTO, None)
+    run.take(Source("a.yaml", text), "")
+    assert len(run.result().checked) == 51
+    assert text.looks < 10
+    assert len(read) == 2

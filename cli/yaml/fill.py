@@ -26,6 +26,7 @@ class Fill:
         """`values` may hold anything that a file could: what a plain value means is decided as if it stood there."""
         self.values = values
         self._blocks: dict[str, Any] = {}
+        self._last: tuple[str, int, list[tuple[str, str]]] | None = None  # a text, the blocks known then, and what it uses
         self._written = re.compile(rf"\$\{{({NAME})\}}|\$\(({NAME})\)")
 
     def veiled(self, text: str) -> str:
@@ -63,7 +64,12 @@ class Fill:
         return told
 
     def _used(self, text: str) -> list[tuple[str, str]]:
-        """The names that a text uses, longest value first."""
+        """The names that a text uses, longest value first; kept for the next question about the same text, which may have thousands."""
+        if self._last is None or self._last[0] is not text or self._last[1] != len(self._blocks):
+            self._last = (text, len(self._blocks), self._found(text))
+        return self._last[2]
+
+    def _found(self, text: str) -> list[tuple[str, str]]:
         names = {found[1] or found[2] for found in self._written.finditer(text)}
         used = [(name, text) for name in names if self.values.get(name) for text in (self.values[name], *_texts(self._blocks.get(name)))]
         return sorted(used, key=lambda pair: (-len(pair[1]), pair))

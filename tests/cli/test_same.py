@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from dynamo_webhooks.cli.check import comments
@@ -171,11 +173,11 @@ class Text(str):
 
 
 def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    monkeypatch.setattr(comments, "comments", lambda source, word, found=comments.comments: read.append(word) or found(source, word))
+    read = Mock(side_effect=comments.comments)
+    monkeypatch.setattr(comments, "comments", read)
     text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
     run = Run(Settings(Facts()), Choice(), AUTO, None)
     run.take(Source("a.yaml", text), "")
     assert len(run.result().checked) == 51
     assert text.looks < 10
-    assert len(read) == 2
+    assert read.call_count == 2

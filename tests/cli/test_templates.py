@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Final
+from unittest.mock import Mock
 
 import pytest
 
@@ -189,6 +190,18 @@ BLOCKS = BARE.replace(
     "replicas: 2\n      envs: ${ENV}\n      resources: $(RESOURCES)\n"
     "      extraPodSpec: {mainContainer: {image: 'x/vllm:1.5.0', args: ${ARGS}}}",
 )
+
+
+def test_a_text_is_searched_for_names_once_however_much_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fill = Fill({"A": "hello", "B": "[world]"})
+    found = Mock(side_effect=fill._found)
+    monkeypatch.setattr(fill, "_found", found)
+    text = "a: ${A}\nb: ${B}\n"
+    assert [fill.masked("got hello", text) for _ in range(9)] == ["got ${A}"] * 9
+    found.assert_called_once_with(text)
+    assert fill.masked("got hello", "a: b") == "got hello"
+    list(read(Source("a", text, fill)))  # now the items of a list are known, too
+    assert fill.masked('got "world"', text) == 'got "${B}"'
 
 
 def test_lists_and_maps_fill_what_stands_alone(command: Command, files: Files) -> None:

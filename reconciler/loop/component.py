@@ -148,6 +148,11 @@ def _workers(work: Work, workload: Node) -> Iterator[Node | None]:
         yield work.cache.get(Key(STATEFUL_SET, key.namespace, f"{key.name}-{number}"))
 
 
+async def tell_failed(work: Work, obj: Node, problem: Problem) -> PassResult:
+    """Says which refused call ended a pass. Raises: ApiError, StandDownError."""
+    return await _failed(work, obj, [problem], SLOWLY)
+
+
 async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> PassResult:
     if await work.patch_status(obj, failed(obj.get("status") or {}, problems, work.now())):
         await work.say(obj, "Warning", "ReconcileError", joined(problems))

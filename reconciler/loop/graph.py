@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_gr
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_news import tell
-from dynamo_webhooks.reconciler.loop.graph_status import Seen, refused, status_of, unreachable
+from dynamo_webhooks.reconciler.loop.graph_status import FAILED, Seen, refused, status_of, unreachable
 from dynamo_webhooks.reconciler.loop.ignored import noting
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CHECKPOINT, CLIQUES, COMPONENT, GRAPHS, SECRET
@@ -240,6 +240,12 @@ async def _refuse(work: Work, obj: Node, message: str) -> PassResult:
     if await work.patch_status(obj, status):
         await work.say(obj, "Warning", "ValidationFailed", message)
     return PassResult((Problem(message, "validation"),))
+
+
+async def tell_failed(work: Work, obj: Node, problem: Problem) -> PassResult:
+    """Says which refused call ended a pass. Raises: ApiError, StandDownError."""
+    await tell(work, obj, refused(obj.get("status") or {}, obj["metadata"].get("generation"), problem.text, work.now(), FAILED), Roll(""))
+    return PassResult((problem,), SLOWLY)
 
 
 def _is_planners(child: Node) -> bool:

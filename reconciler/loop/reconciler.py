@@ -16,14 +16,12 @@ from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.times import now as local_now
-from dynamo_webhooks.reconciler.loop import pull_secrets
+from dynamo_webhooks.reconciler.loop import component, graph, pull_secrets
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
 from dynamo_webhooks.reconciler.loop.causes import Cause, cause_of
 from dynamo_webhooks.reconciler.loop.checkpoints import Checkpoints
-from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.gpus import Gpus, HttpScraper
-from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, OPTED, OPTIONAL, SECRET, SLICE
@@ -60,12 +58,13 @@ GATHER: Final = 0.1  # seconds for which changes of an object's children are gat
 PROGRESS: Final = 0.5  # seconds of the same for their status: a roll-out changes that many times
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
 _PASSES: Final = {
-    GRAPH: reconcile_graph,
-    COMPONENT: reconcile_component,
+    GRAPH: graph.reconcile_graph,
+    COMPONENT: component.reconcile_component,
     ADAPTER: reconcile_adapter,
     **dict.fromkeys((each.kind for each in OPTED), attend),
     SECRET: pull_secrets.tell_unreadable,
 }
+_TOLD: Final = {GRAPH: graph.tell_failed, COMPONENT: component.tell_failed}  # what ended a pass is told of where it lasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +258,13 @@ class Reconciler:
             return PassResult()
         if not self.may_write(key.namespace):
             raise StandDownError(key.namespace)
-        return await _PASSES[key.kind](work, obj)
+        try:
+            return await _PASSES[key.kind](work, obj)
+        except ApiError as error:
+            problem = of_error(error, str(key))
+            if key.kind not in _TOLD or (problem.passing and not self.queue.lasts(key)):
+                raise
+            return await _TOLD[key.kind](work, work.cache.get(key) or obj, problem)
 
     def _settle(self, key: Key, outcome: PassResult) -> str:
         if not outcome.problems:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from dynamo_webhooks.kube.errors import NotServedError
+from dynamo_webhooks.kube.errors import NotServedError, of_status
 from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
@@ -211,6 +211,25 @@ async def test_on_grove_a_claim_that_is_made_later_is_noticed() -> None:
         assert (await site.events(), [one for one in site.cluster.writes[writes:] if one[1] != "leases"]) == (events, [])
         await site.put(claim())
         await site.later(65)
+        assert (await site.condition())["reason"] == "some_resources_are_not_ready"
+
+
+@pytest.mark.parametrize("code", [403, 500])
+async def test_on_grove_a_claim_that_can_not_be_made_is_told_of(code: int) -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    more = RESTORING.replace("pvcName: snaps", "pvcName: mine, create: true, size: 1Gi")
+
+    def refuse(verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
+        return of_status(code, "", "exceeded quota") if (verb, resource) == ("create", CLAIMS) else None
+
+    async with scene(graph(), more, made, grove=True) as site:
+        mend = site.cluster.fail(refuse)
+        await site.user.replace(GRAPHS, {**await site.graph(), "spec": warm(checkpointRef="ck")["spec"]})
+        await site.later(30)
+        told = await site.condition()
+        assert (told["reason"], told["message"]) == ("failed_to_reconcile_the_resources", "DynamoGraphDeployment demo/g: exceeded quota")
+        mend()
+        await site.later(130)
         assert (await site.condition())["reason"] == "some_resources_are_not_ready"
 
 

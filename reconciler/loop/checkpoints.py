@@ -26,7 +26,7 @@ _Place = tuple[str, str, str]  # namespace, "hash" or "name", and which one
 
 @dataclass(slots=True)
 class Checkpoints:
-    """For one term of leading."""
+    """As far as was heard of since the process began to listen."""
 
     _twins: dict[_Place, set[Key]] = field(default_factory=dict)
     _users: dict[_Place, set[Key]] = field(default_factory=dict)

@@ -113,20 +113,35 @@ class Reconciler:
             cluster, settings.scope, settings.namespaces, self._all, clock=clock, wall=now, sleep=sleep, chance=chance
         )
         self.waiting = "it has not been elected"
+        self._acting = False  # whether what changes is put into the queue
 
     async def run(self) -> None:
-        """Runs until it is cancelled, and then releases the Lease."""
-        if self.election is not None:
-            await self.election.run(self._lead)
-        else:
-            await self._lead()
+        """Runs until it is cancelled, and then releases the Lease. It listens from the start: who stands by can take over at once."""
+        clocks = self._clocks
+        cache = self.cache = Cache(
+            self._cluster, self._settings.namespaces, self._changed, clock=clocks.monotonic, sleep=clocks.sleep, chance=clocks.chance
+        )
+        cache.start()
+        pull_secrets.listen(cache, self._settings.secrets)
+        self._listen(cache, self.detector.known)
+        detecting = asyncio.ensure_future(self.detector.run())
+        try:
+            if self.election is not None:
+                await self.election.run(partial(self._lead, cache))
+            else:
+                await self._lead(cache)
+        finally:
+            detecting.cancel()
+            await asyncio.gather(detecting, return_exceptions=True)
+            await cache.close()
 
     async def reasons(self) -> list[str]:
         """Why it neither reconciles nor stands by; a reconciler serves nobody, but a roll-out waits for this."""
         if self.election is not None and self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         leading = self.election is None or self.election.leading
-        return [self.waiting] if leading and self.waiting else []
+        lacking = self.waiting if leading else self._unknown()
+        return [lacking] if lacking else []
 
     async def details(self) -> list[str]:
         """For people: what it is doing, and what it can't read."""
@@ -149,19 +164,12 @@ class Reconciler:
         """Whether a write there is ours to make."""
         return (self.election is None or self.election.leading) and self.territory.governs(namespace)
 
-    async def _lead(self) -> None:
+    async def _lead(self, cache: Cache) -> None:
         clocks = self._clocks
-        cache = self.cache = Cache(
-            self._cluster,
-            self._settings.namespaces,
-            self._changed,
-            clock=clocks.monotonic,
-            sleep=clocks.sleep,
-            chance=clocks.chance,
-        )
         if self._settings.controllers.get("models") != OFF:
             self.models = models_by(self._settings.models, self._caller, self._loaded, clocks.monotonic, clocks.sleep, clocks.chance)
-        self.checkpoints = Checkpoints()
+            for obj in (*cache.all(MODEL), *cache.all(SLICE)):
+                self.models.heard(None, obj)
         writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
         work = Work(
             self._cluster,
@@ -183,27 +191,26 @@ class Reconciler:
             requests=self._requests(),
             lasts=self.queue.lasts,
         )
-        tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
+        tasks = [asyncio.ensure_future(self.territory.run())]
         if self.models is not None:
             tasks.append(asyncio.ensure_future(self.models.loader.run()))
         if work.requests is not None:
             tasks.append(asyncio.ensure_future(work.requests.gpus.run()))
-        cache.start()
-        pull_secrets.listen(cache, self._settings.secrets)
-        self._listen(cache, self.detector.known)
+        self._acting = True
+        self._all()
         try:
-            await self._ready(cache)
+            await self._ready()
             LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
             tasks += [asyncio.ensure_future(self._work(work)) for _ in range(self._settings.workers)]
             await asyncio.gather(*tasks)
         finally:
-            self.waiting = "it does not lead"
+            self.waiting, self._acting = "it does not lead", False
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self.models is not None:
                 await self.models.loader.close()
-            await cache.close()
+                self.models = None
             await self.queue.close()
             self.queue.clear()
 
@@ -214,19 +221,22 @@ class Reconciler:
         gpus = Gpus(self._cluster, self._settings, self._scraper(), told, self._clocks.monotonic)
         return Requests(self._cluster, self._settings, gpus)
 
-    async def _ready(self, cache: Cache) -> None:
+    async def _ready(self) -> None:
         """Waits until enough is known to decide anything; says what it waits for."""
         while True:
-            if self.detector.stale_seconds() is None:
-                self.waiting = f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
-            elif not self.territory.known:
+            self.waiting = self._unknown()
+            if not self.waiting and not self.territory.known:
                 self.waiting = f"which namespaces other operators claim is not known: {self.territory.reason or 'not asked yet'}"
-            elif cache.waiting:
-                self.waiting = "; ".join(f"{kind} is not listed: {cache.why(kind) or 'not asked yet'}" for kind in sorted(cache.waiting))
-            else:
-                self.waiting = ""
+            if not self.waiting:
                 return
             await self._clocks.sleep(TICK)
+
+    def _unknown(self) -> str:
+        """What must be known of the cluster to act, and isn't; empty when all is."""
+        cache = self.cache
+        if cache is None or self.detector.stale_seconds() is None:
+            return f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
+        return "; ".join(f"{kind} is not listed: {cache.why(kind) or 'not asked yet'}" for kind in sorted(cache.waiting))
 
     async def _work(self, work: Work) -> None:
         while True:
@@ -295,7 +305,10 @@ class Reconciler:
                 for key in self.models.heard(old, new):
                     self.queue.add(key, GATHER, Cause.BEGUN)
             for key in self.checkpoints.heard(old, new):
-                self.queue.add(key, GATHER, Cause.BEGUN)
+                if self._acting:
+                    self.queue.add(key, GATHER, Cause.BEGUN)
+            if not self._acting:
+                return
             if self.waiting and old is None and changed is not None and changed["kind"] not in _PASSES:
                 return  # while all is listed: its owner is passed over for its own sake
             if changed is not None and changed["kind"] == SECRET and not self.waiting and pull_secrets.concerns(old, new):
@@ -321,7 +334,8 @@ class Reconciler:
         if self.cache is None:
             return
         self._listen(self.cache, known)
-        self._all()
+        if self._acting:
+            self._all()
 
     def _listen(self, cache: Cache, known: Mapping[str, Presence]) -> None:
         for name, resource in OPTIONAL.items():

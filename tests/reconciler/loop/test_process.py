@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.loop.site import NAMESPACE, SERVED, Site, disagg, running, settings
@@ -17,12 +17,7 @@ from tests.reconciler.loop.site import NAMESPACE, SERVED, Site, disagg, running,
 async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
     async with running() as first:
         await first.rest()
-        # a second process with a client of its own on the same cluster and clock
-        second = Site()
-        second.storage, second.timing = first.storage, first.timing
-        second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
-        clocks = Clocks(first.timing.clock, first.timing.now, first.timing.sleep, lambda: 0.5)
-        second.run(Reconciler(second.cluster, second.settings, "another", clocks=clocks))
+        second = _beside(first)
         await first.make(disagg())
         await first.rest()
         assert len(await first.all(DEPLOYMENTS)) == 3
@@ -33,6 +28,77 @@ async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
         await second.later(5)
         assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
         await second.stop()
+
+
+def _beside(first: Site, identity: str = "another") -> Site:
+    """A second process with a client of its own on the same cluster and clock."""
+    second = Site()
+    second.storage, second.timing = first.storage, first.timing
+    second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
+    clocks = Clocks(first.timing.clock, first.timing.now, first.timing.sleep, lambda: 0.5)
+    second.run(Reconciler(second.cluster, second.settings, identity, clocks=clocks))
+    return second
+
+
+async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None:
+    listed: list[str] = []
+
+    def noting(verb: str, resource: Resource | None, _namespace: str, _name: str) -> None:
+        if verb == "list" and resource is not None:
+            listed.append(resource.plural)
+
+    async with running() as first:
+        second = _beside(first)
+        second.cluster.fail(noting)
+        await first.make(disagg())
+        await first.rest()
+        assert {"dynamographdeployments", "deployments", "services", "roles"} <= {*listed}
+        listed.clear()
+        await first.stop()
+        await first.edit("g", 0, replicas=3)
+        await second.later(4)
+        assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
+        assert {*listed} <= {"leases", "namespaces"}  # what other operators claim
+        await second.stop()
+
+
+async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
+    async with running() as first:
+        second = _beside(first)
+        mend = second.cluster.fail(
+            lambda verb, resource, *_: UnavailableError(503, "", "etcd is away") if _is_list(verb, resource) else None
+        )
+        await first.later(5)
+        assert second.reconciler is not None
+        [reason] = await second.reconciler.reasons()
+        assert "DynamoGraphDeployment is not listed: etcd is away" in reason
+        mend()
+        await first.later(60)
+        assert await second.reconciler.reasons() == []
+        await second.stop()
+
+
+def _is_list(verb: str, resource: Resource | None) -> bool:
+    return verb == "list" and resource is not None and resource.plural == "dynamographdeployments"
+
+
+async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_afterwards() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        mend = site.cluster.fail(
+            lambda _, resource, *__: UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
+        )
+        await site.timing.advance(20)
+        await site.edit("g", 0, replicas=3)
+        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
+        for _ in range(10):
+            await site.timing.advance(0.5)
+        assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 1
+        mend()
+        await site.later(30)
+        assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
+        assert "g-frontend" in await site.all(SERVICES)
 
 
 async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begin() -> None:

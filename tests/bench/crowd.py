@@ -78,6 +78,19 @@ class Crowd:
             await asyncio.sleep(0.05)
         return process
 
+    async def roll(self) -> float:
+        """Rolls the reconciler out as its Deployment does; seconds from the end of the old one until the new one has acted on an edit."""
+        old = self.site.processes.pop()
+        self.port, probes = free_ports(2)
+        flags = ("--metrics-listen", f"127.0.0.1:{self.port}", "--probe-listen", f"127.0.0.1:{probes}")
+        process = self.site.reconcile(*flags, DYNAMO_WEBHOOKS_METRICS_SECURE="false")
+        while not await asyncio.to_thread(_is_ready, probes):
+            assert process.ended() is None, process.tail()
+            await asyncio.sleep(0.1)
+        began = time.monotonic()
+        await asyncio.gather(asyncio.to_thread(old.stop), self.edit(0, 98))
+        return time.monotonic() - began
+
     async def calls(self) -> int:
         """Requests of the reconciler so far, but for those about Leases."""
         text = await asyncio.to_thread(self._metrics)
@@ -187,6 +200,14 @@ class Crowd:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
             text: str = answer.read().decode()
         return text
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
+            return bool(answer.status == 200)
+    except OSError:  # of which HTTPError is one
+        return False
 
 
 def _trim(obj: Node) -> None:

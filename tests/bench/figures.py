@@ -36,6 +36,7 @@ class Figures:
     writes: int | None = None
     calls_at_rest: int | None = None
     rest: float = 0.0  # seconds for which those were counted
+    rolled: float | None = None  # from the end of the old process until the one that stood by has acted on an edit
     restart: float | None = None  # from the start of the process until an edit has been acted on
     restart_cpu: float = 0.0
     fleet: list[Figure] = field(default_factory=list)  # of models
@@ -92,9 +93,12 @@ def figures_of(found: Figures) -> Iterator[Figure]:
     if found.calls_at_rest is not None:
         what = f"calls at rest in {found.rest:.0f} s, watches that begin anew among them"
         yield Figure("calls_at_rest", what, str(found.calls_at_rest), found.calls_at_rest)
+    if found.rolled is not None:
+        what = "a roll-out: from the old one's end until the new one, which stood by, has acted on an edit"
+        yield Figure("roll_seconds", what, f"{found.rolled:.1f} s", found.rolled, 15, "15 s")
     if found.restart is not None:
-        text = f"{found.restart:.1f} s, of CPU {found.restart_cpu:.1f} s"
-        yield Figure("restart_seconds", "a restarted reconciler until it has acted on an edit", text, found.restart, 15, "15 s")
+        text, what = f"{found.restart:.1f} s, of CPU {found.restart_cpu:.1f} s", "a start with nobody standing by until an edit is acted on"
+        yield Figure("restart_seconds", what, text, found.restart, 15, "15 s")
 
 
 def _rush(found: Figures) -> Iterator[Figure]:

@@ -112,6 +112,8 @@ async def _measure(crowd: Crowd, plan: Plan, found: Figures) -> None:
         await _at_rest(crowd, plan, found)
     found.edit = await _cost_of_edit(crowd)
     found.calls = (calls - len(found.edits) * found.edit) / plan.graphs
+    found.rolled = await crowd.roll()
+    await crowd.rest()
     found.restart, found.restart_cpu = await _restart(crowd)
 
 
@@ -165,7 +167,7 @@ async def _cost_of_edit(crowd: Crowd) -> float:
 
 
 async def _restart(crowd: Crowd) -> tuple[float, float]:
-    """A roll-out of the reconciler: the old one ends, the new one meets an edit."""
+    """The only reconciler ends; the next one meets an edit."""
     await asyncio.to_thread(crowd.site.processes.pop().stop)
     began = time.monotonic()
     process, _ = await asyncio.gather(crowd.start(), crowd.edit(0, 99))

@@ -1,0 +1,63 @@
+"""The garbage collector is kept away while all is listed, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from dynamo_webhooks.cli.daemon import run
+from dynamo_webhooks.cli.daemon.run import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dynamo_webhooks.cli.daemon.run import Part
+
+
+class Listing:
+    """A part that is ready when everything is listed."""
+
+    def __init__(self) -> None:
+        self.listed = False
+
+    async def reasons(self) -> list[str]:
+        return [] if self.listed else ["not listed"]
+
+
+@pytest.fixture(autouse=True)
+def _collecting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(run, "_LOOK", 0.001)
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+async def test_it_comes_back_when_all_is_listed() -> None:
+    state, part = State("x", None), Listing()
+    task = asyncio.ensure_future(run._uncollected(state))
+    await asyncio.sleep(0.01)
+    state.part = cast("Part", part)
+    await asyncio.sleep(0.01)
+    assert not gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    part.listed = True
+    await task
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 1000
+
+
+async def test_it_comes_back_in_time_when_nothing_can_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LISTING", 0.01)
+    await asyncio.wait_for(run._uncollected(State("x", None)), 5)
+    assert gc.isenabled()
+
+
+async def test_it_comes_back_when_the_process_is_stopped() -> None:
+    task = asyncio.ensure_future(run._uncollected(State("x", None)))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert gc.isenabled()

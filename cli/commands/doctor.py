@@ -82,7 +82,7 @@ async def examine(
 
     Raises: ApiError when the cluster can't be asked, UsageError.
     """
-    from dynamo_webhooks.cli.doctor import about
+    from dynamo_webhooks.cli.doctor import about, repairs
     from dynamo_webhooks.cli.doctor.contents import contents
     from dynamo_webhooks.cli.doctor.emptied import emptied
     from dynamo_webhooks.cli.doctor.finding import warning
@@ -104,7 +104,7 @@ async def examine(
         return [*found, *await removal(cluster, sight)]
     found += [*judge(sight), *await issuing(cluster, sight), *await emptied(cluster, sight)]
     found += [*await contents(cluster, sight, everything=everything), *(await servers(cluster, opener, sight) if opener else ())]
-    return [*found, *await requests(cluster, sight.namespace, sight.claims)]
+    return [*found, *await requests(cluster, sight.namespace, sight.claims, repairs.manifests(place))]
 
 
 def judge(sight: Sight) -> list[Finding]:

@@ -29,9 +29,9 @@ def kinds(sight: Sight) -> Iterator[Finding]:
     for kind in KINDS:
         crd = sight.crds[kind.plural]
         if crd is not None:
-            yield from _kind(kind, crd)
+            yield from _kind(kind, crd, repairs.definitions(sight.about))
         elif kind.crd_name not in sight.unseen:
-            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.KINDS)
+            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(sight.about))
 
 
 def lines(sight: Sight) -> Iterator[Finding]:
@@ -41,18 +41,18 @@ def lines(sight: Sight) -> Iterator[Finding]:
     if line is None or not version or of_version(version) is line:
         return
     text = f"is of line {line} of the operator, and operator.version is {version}, of line {of_version(version)}: they must be of one line"
-    yield warning("line", _named(kind), text, repairs.of_line(of_version(version)) if line < of_version(version) else "")
+    yield warning("line", _named(kind), text, repairs.definitions(sight.about, of_version(version)) if line < of_version(version) else "")
 
 
-def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:
+def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
     spec, status, known = crd.get("spec") or {}, crd.get("status") or {}, definition(crd)
     conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
     if (conditions.get("Established") or {}).get("status") != "True":
         said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
-        yield error("kinds", _named(kind), f"must be established, and is not: {said}", repairs.KINDS)
+        yield error("kinds", _named(kind), f"must be established, and is not: {said}", repair)
     missing = [version.name for version in kind.versions if version.name not in known.served]
     if missing:
-        yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repairs.KINDS)
+        yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repair)
     lost = [version for version in known.stored if version not in known.versions]
     if lost:
         yield error("stored-versions", _named(kind), f"objects may be stored in {', '.join(lost)}, which is no version of it any more")
@@ -83,16 +83,16 @@ def configurations(sight: Sight) -> Iterator[Finding]:
         found, what = sight.configurations[kind], f"{kind} {name}"
         if found is None:
             if name not in sight.unseen:
-                yield error("configurations", what, "is not there: nothing is judged or defaulted", repairs.MANIFESTS)
+                yield error("configurations", what, "is not there: nothing is judged or defaulted", repairs.manifests(sight.about))
             continue
         ours = {path: entry for entry in found.get("webhooks") or () if (path := _path(entry, sight))}
         if not ours:
             text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is judged or defaulted"
-            yield error("configurations", what, text, repairs.MANIFESTS)
+            yield error("configurations", what, text, repairs.manifests(sight.about))
             continue
         for route in ROUTES.values():
             if route.purpose is _PURPOSES[kind]:
-                yield from _entry(what, route, ours.get(route.path))
+                yield from _entry(what, route, ours.get(route.path), repairs.manifests(sight.about))
         for index, entry in enumerate(found.get("webhooks") or ()):
             if _path(entry, sight) and entry.get("failurePolicy") == "Ignore":
                 change: dict[str, object] = {"op": "replace", "path": f"/webhooks/{index}/failurePolicy", "value": "Fail"}
@@ -100,9 +100,9 @@ def configurations(sight: Sight) -> Iterator[Finding]:
                 yield warning("configurations", what, text, repairs.patch(kind, name, change))
 
 
-def _entry(what: str, route: Route, entry: Node | None) -> Iterator[Finding]:
+def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator[Finding]:
     if entry is None:
-        yield error("configurations", what, f"no entry leads to {route.path}: {route.text} passes by", repairs.MANIFESTS)
+        yield error("configurations", what, f"no entry leads to {route.path}: {route.text} passes by", repair)
         return
     wanted = ({"CREATE"} if route.purpose is Purpose.MUTATE else {"CREATE", "UPDATE"}) - {
         operation
@@ -112,7 +112,7 @@ def _entry(what: str, route: Route, entry: Node | None) -> Iterator[Finding]:
     }
     if wanted:
         text = f"{entry['name']} must match {' and '.join(sorted(wanted))} of {route.text}, and its rules don't"
-        yield error("configurations", what, text, repairs.MANIFESTS)
+        yield error("configurations", what, text, repair)
 
 
 def _path(entry: Node, sight: Sight) -> str:
@@ -134,11 +134,11 @@ def guard(sight: Sight) -> Iterator[Finding]:
     for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
         if found is None and kind not in sight.unseen:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
-            yield warning("guard", f"{kind} {name}", text, repairs.MANIFESTS)
+            yield warning("guard", f"{kind} {name}", text, repairs.manifests(sight.about))
     actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []
     if sight.binding is not None and "Deny" not in actions:
         text = f"spec.validationActions must hold Deny, got {', '.join(actions) or 'nothing'}: nothing is refused"
-        yield warning("guard", f"ValidatingAdmissionPolicyBinding {name}", text, repairs.MANIFESTS)
+        yield warning("guard", f"ValidatingAdmissionPolicyBinding {name}", text, repairs.manifests(sight.about))
     for each in KINDS:
         notes = ((sight.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
         if notes.get(ALLOW_DATA_LOSS) == "true":

@@ -5,16 +5,38 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.crd_manifest import NAMESPACE, SERVICE
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.state import Mode, TargetKind
+
 if TYPE_CHECKING:
     from dynamo_webhooks.api.kinds import Kind
+    from dynamo_webhooks.certs.installation import Installation
 
-KINDS: Final = "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -"
 MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"
 
 
-def of_line(line: str) -> str:
-    """Applies the definitions of a later line."""
-    return f"dynamo-webhooks crds --cluster --line {line} | kubectl apply --server-side -f -"
+def manifests(about: Installation) -> str:
+    """Applies the manifests; empty where they would make another installation of it, with other names, certificates or a wider scope."""
+    called, usual = about.called, Names(NAMESPACE)
+    same = all(getattr(called, part) == getattr(usual, part) for part in ("serving", "authority", "trust", "lease"))
+    return MANIFESTS if same and about.mode is Mode.MANAGED and _is_named_as_usual(about) and _converts(about) else ""
+
+
+def definitions(about: Installation, line: str = "") -> str:
+    """Applies the definitions, of a later line if one is given; empty where they are another installation's."""
+    profile = about.profile
+    flags = f" --line {line}" if line else ""
+    flags += "" if _is_named_as_usual(about) else f" --namespace {profile.namespace} --service {profile.service}"
+    return f"dynamo-webhooks crds --cluster{flags} | kubectl apply --server-side -f -" if _converts(about) else ""
+
+
+def _is_named_as_usual(about: Installation) -> bool:
+    return (about.profile.namespace, about.profile.service) == (NAMESPACE, SERVICE)
+
+
+def _converts(about: Installation) -> bool:
+    return any(kind is TargetKind.CRD for kind, _ in about.targets)
 
 
 def inject(namespace: str) -> str:
@@ -39,7 +61,9 @@ def rotate(namespace: str) -> str:
 
 def restart(namespace: str, part: str) -> str:
     """Starts one of our Deployments anew."""
-    return f"kubectl -n {namespace} rollout restart deployment/dynamo-webhooks-{part}"
+    return (
+        f"kubectl -n {namespace} rollout restart deployment -l app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component={part}"
+    )
 
 
 def status(namespace: str, part: str) -> str:

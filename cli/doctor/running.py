@@ -23,10 +23,10 @@ def endpoints(sight: Sight) -> Iterator[Finding]:
     what, look = f"Service {where}/{service}", repairs.status(where, "server")
     if sight.service is None:
         if "service" not in sight.unseen:
-            yield error("endpoints", what, "is not there: no webhook can be called", repairs.MANIFESTS)
+            yield error("endpoints", what, "is not there: no webhook can be called", repairs.manifests(sight.about))
         return
     if PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
-        yield error("endpoints", what, f"must have port {PORT}, which the configuration objects name", repairs.MANIFESTS)
+        yield error("endpoints", what, f"must have port {PORT}, which the configuration objects name", repairs.manifests(sight.about))
     found = sight.state.endpoints if sight.state else None
     if found is None:
         return

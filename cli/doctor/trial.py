@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
@@ -60,13 +61,16 @@ CAUSES: Final = (
 )
 
 
-async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...]) -> list[Finding]:
-    """Creates a good and a wrong graph in each version, both only for show. In a namespace of somebody else nothing is expected."""
+async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = repairs.MANIFESTS) -> list[Finding]:
+    """Creates a good and a wrong graph in each version, both only for show. In a namespace of somebody else nothing is expected.
+
+    `manifests` applies those of this installation, where that is a command.
+    """
     found: list[Finding] = []
     for version in (ALPHA, BETA):
         failure = await _good(cluster, namespace, version, expected=namespace not in excluded)
         found += [failure] if failure else await _wrong(cluster, namespace, version, expected=namespace not in excluded)
-    return found
+    return [replace(each, repair=manifests) if each.repair == repairs.MANIFESTS else each for each in found]
 
 
 async def _good(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> Finding | None:

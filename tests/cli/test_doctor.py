@@ -25,6 +25,7 @@ from dynamo_webhooks.cli.doctor import about, certificates, objects, running
 from dynamo_webhooks.cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
 from dynamo_webhooks.cli.doctor.issuing import REQUESTS, issuing
 from dynamo_webhooks.cli.doctor.removal import removal
+from dynamo_webhooks.cli.doctor.repairs import MANIFESTS
 from dynamo_webhooks.cli.doctor.sight import Sight
 from dynamo_webhooks.cli.doctor.trial import CAUSES, requests
 from dynamo_webhooks.cli.exits import UsageError
@@ -231,6 +232,39 @@ async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None
     assert len([each for each in missing if each.check == "kinds"]) == len(KINDS)
     levels = [[*Level].index(each.level) for each in findings]
     assert levels == sorted(levels)
+
+
+OTHERS = [
+    ("there", "", "crds --cluster --namespace there --service dynamo-webhooks |"),
+    ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |"),
+    ("", "server: {webhook: {certProvisionMode: provided}}", "crds --cluster | kubectl apply"),
+    ("", "namespace: {restricted: team}", ""),
+]
+
+
+@pytest.mark.parametrize(("namespace", "config", "definitions"), OTHERS)
+async def test_no_repair_makes_another_installation_of_it(namespace: str, config: str, definitions: str) -> None:
+    """The usual manifests are cluster-wide, make certificates and have the usual names; definitions name a Service, too."""
+    cluster = MemoryCluster()
+    text = f"{CONFIG.rpartition('server:')[0]}{config}" if config else ""
+    if config:
+        await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": about.CONFIG, "namespace": "dynamo-system"}})
+    found = await examine(cluster, namespace, None, removing=False)
+    assert not [each for each in found if each.check == "configuration"]
+    assert {each.repair for each in found if each.check in ("endpoints", "configurations", "guard", "request")} == {""}
+    told = {each.repair for each in found if each.check == "kinds"}
+    assert all(definitions in each and bool(each) is bool(definitions) for each in told), told
+    restarts = {each.repair for each in found if "rollout restart" in each.repair}
+    assert all("deployment -l app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component=" in each for each in restarts)
+
+
+async def test_the_usual_installation_is_repaired_by_its_manifests() -> None:
+    """Also where a configuration gives the names that are usual."""
+    cluster = MemoryCluster()
+    text = f"{CONFIG.rpartition('server:')[0]}server: {{webhook: {{serviceName: dynamo-webhooks}}}}"
+    await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": about.CONFIG, "namespace": "dynamo-system"}})
+    found = await examine(cluster, "", None, removing=False)
+    assert {each.repair for each in found if each.check in ("configurations", "guard", "request")} == {MANIFESTS}
 
 
 async def test_what_may_not_be_read_is_no_fault() -> None:

@@ -25,7 +25,7 @@ from dynamo_webhooks.certs.store import Store
 from dynamo_webhooks.certs.tell import Teller
 from dynamo_webhooks.certs.timings import ROUND_APART
 from dynamo_webhooks.kube.backoff import Backoff
-from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
@@ -101,11 +101,16 @@ class Provisioner:
     async def once(self, patience: float) -> tuple[str, str] | None:
         """Takes steps until there is nothing to do but to wait; why not everything is ready, or None when it is.
 
-        Raises: ApiError; TimeoutError when somebody else holds the Lease for `patience` seconds.
+        Raises: ApiError, also when it is not known for `patience` seconds who holds the Lease; TimeoutError when somebody else holds it.
         """
-        async with asyncio.timeout(patience):
-            while not await self.election.attempt():
-                await self._sleep(1.0)
+        try:
+            async with asyncio.timeout(patience):
+                while not await self.election.attempt():
+                    await self._sleep(1.0)
+        except TimeoutError:
+            if self.election.unknown:
+                raise UnavailableError(0, "", f"it is not known who leads: {self.election.unknown}") from None
+            raise
         try:
             while True:
                 found, step = await self._look()

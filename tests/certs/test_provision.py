@@ -448,6 +448,20 @@ async def test_once_does_what_can_be_done_and_says_what_is_missing(site: Site) -
     assert all(set(found) == {current(site).pem} for found in site.bundles().values())
 
 
+async def test_once_tells_a_lease_that_is_not_to_be_had_from_one_that_another_holds(site: Site) -> None:
+    """A permission that is missing was told as another provisioner."""
+    site.cluster.denied.add(("get", "leases"))
+    one = site.provisioner()
+    assert not await one.election.attempt()
+    with pytest.raises(UnavailableError, match=r"it is not known who leads: .*forbidden"):
+        await one.once(0)
+    site.cluster.denied.clear()
+    assert await site.provisioner("two").election.attempt()
+    assert not await one.election.attempt()
+    with pytest.raises(TimeoutError):
+        await one.once(0)
+
+
 async def test_new_pods_are_asked_when_they_appear(stable: Site) -> None:
     await stable.advance(30)
     before = stable.asked

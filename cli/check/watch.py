@@ -11,19 +11,24 @@ import gc
 import io
 import os
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeVar
 
 from dynamo_webhooks.api.wording import many, printable
 from dynamo_webhooks.cli.check.inputs import found, named
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.files import STDIN
 from dynamo_webhooks.cli.output import say
+from dynamo_webhooks.cli.project.found import NAME
+from dynamo_webhooks.cli.project.found import found as project_file
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
     from dynamo_webhooks.cli.check.outputs import Wish
+
+_T = TypeVar("_T")
 
 PAUSE: Final = 0.5  # seconds
 _SHARE: Final = 20
@@ -57,11 +62,17 @@ def agree(arguments: argparse.Namespace) -> None:
 
 
 def watch(
-    arguments: argparse.Namespace, check: Callable[[frozenset[str] | None], int], sleep: Callable[[float], None] = time.sleep
+    laid: Callable[[], argparse.Namespace],
+    check: Callable[[argparse.Namespace, frozenset[str] | None], int],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> NoReturn:
-    """Checks everything, then what changes; what can't be used of flags and their files is said, and looked at again."""
-    before, only = look(arguments), None
-    _checked(check, only)
+    """Checks everything, then what changes; what can't be used of flags and their files is said, and looked at again.
+
+    `laid` gives the flags with what the project file says at that moment. Raises: UsageError for flags that can't be used at the start.
+    """
+    arguments = laid()
+    before = look(arguments)
+    _checked(partial(check, arguments, None))
     while True:
         begin = time.monotonic()
         now = look(arguments)
@@ -70,9 +81,14 @@ def watch(
             _tell(before, now)
             only = frozenset(name for name, stamp in now.files.items() if before.files.get(name) != stamp)
             if now.settings != before.settings:
-                _checked(check, None)
+                fresh = _checked(laid)
+                if fresh is not None:
+                    arguments, after = fresh, look(fresh)
+                    # of those known before as they were then, so that a change meanwhile is seen next time
+                    now = after._replace(settings={name: now.settings.get(name, stamp) for name, stamp in after.settings.items()})
+                    _checked(partial(check, arguments, None))
             elif only:
-                _checked(check, only)
+                _checked(partial(check, arguments, only))
             before = now
             gc.collect()  # which the command switches off for one run
         sleep(max(PAUSE, _SHARE * took))
@@ -85,9 +101,14 @@ def look(arguments: argparse.Namespace) -> Look:
             files = [one for one in found(arguments, named(arguments)) if isinstance(one, str)]
         except UsageError:
             files = []
-    project = arguments.project.file if arguments.project is not None else ""
-    settings = (*arguments.old, *arguments.env_file, arguments.facts, arguments.files_from, arguments.baseline, project)
+    settings = (*arguments.old, *arguments.env_file, arguments.facts, arguments.files_from, arguments.baseline, _project(arguments))
     return Look(_stamps(files), _stamps([name for name in settings if name]))
+
+
+def _project(arguments: argparse.Namespace) -> str:
+    """The project file that counts now, which may be another one than at the start; empty where there is none."""
+    place = None if arguments.no_project else project_file(() if "paths" in arguments.laid else arguments.paths)
+    return os.path.relpath(os.path.join(place.folder, NAME), os.path.realpath(os.curdir)) if place is not None else ""  # noqa: PTH118 - as in found.py
 
 
 def _stamps(files: list[str]) -> dict[str, tuple[int, int]]:
@@ -99,11 +120,13 @@ def _stamps(files: list[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _checked(check: Callable[[frozenset[str] | None], int], only: frozenset[str] | None) -> None:
+def _checked(act: Callable[[], _T]) -> _T | None:
+    """What an action returns; says what can't be used, and returns None."""
     try:
-        check(only)
+        return act()
     except UsageError as error:
         say(f"dynamo-webhooks check: {error}")
+        return None
 
 
 def _tell(before: Look, now: Look) -> None:

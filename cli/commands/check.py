@@ -87,22 +87,38 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.outputs import wishes
+
+    if arguments.watch and not arguments.show_config:
+        from dynamo_webhooks.cli.check.watch import watch
+
+        return watch(lambda: _watched(arguments), lambda laid, only: _judged(laid, wishes(laid), only))
+    if _laid(arguments).show_config:
+        return _show(arguments)
+    return _judged(arguments, wishes(arguments))
+
+
+def _laid(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The flags with what the project file says laid under them. Raises: UsageError."""
     from dynamo_webhooks.cli.project.lay import lay
 
     lay(arguments, _KEYS, arguments.paths)
     if arguments.show_config:
-        return _show(arguments)
+        return arguments
     arguments.profile = arguments.profile or "current"
     if arguments.fix or arguments.diff:
         from dynamo_webhooks.cli.check.mend import refuse
 
         refuse(arguments)
-    if arguments.watch:
-        from dynamo_webhooks.cli.check.watch import agree, watch
+    return arguments
 
-        agree(arguments)
-        return watch(arguments, lambda only: _judged(arguments, wishes(arguments), only))
-    return _judged(arguments, wishes(arguments))
+
+def _watched(given: argparse.Namespace) -> argparse.Namespace:
+    """The flags of a run that goes on, with the project file as it is now. Raises: UsageError."""
+    from dynamo_webhooks.cli.check.watch import agree
+
+    laid = _laid(type(given)(**vars(given)))
+    agree(laid)
+    return laid
 
 
 def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[str] | None = None) -> int:

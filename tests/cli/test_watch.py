@@ -62,7 +62,7 @@ def test_only_what_changed_is_checked_again(files: Files, steps: Steps) -> None:
     assert [line for line in ran.err.splitlines() if line] == ["1 file changed: a.yaml", "1 file new: c.yaml", "1 file gone: b.yaml"]
 
 
-def test_facts_and_the_project_file_are_read_again_for_all_files(files: Files, steps: Steps) -> None:
+def test_facts_are_read_again_for_all_files(files: Files, steps: Steps) -> None:
     folder = files(a=BAD, facts="grove: true\n")
     facts = folder / "facts.yaml"
     ran = steps(
@@ -72,6 +72,54 @@ def test_facts_and_the_project_file_are_read_again_for_all_files(files: Files, s
     assert ran.out.count(BAD_RULE) == 2
     assert ran.err.count("1 file changed: facts.yaml") == 2
     assert ran.err.count("grov") >= 2  # what is wrong in it is said, and looked at again
+
+
+def test_the_project_file_is_read_again_for_all_files(files: Files, steps: Steps) -> None:
+    folder = files(a=BAD, b__b=BAD.replace("name: bad", "name: other"))
+    project = folder / ".dynamo-webhooks.yaml"
+    off = f"rules: {{{BAD_RULE}: {{severity: off, reason: x}}}}\n"
+    ran = steps(
+        "-q",
+        "a.yaml",
+        then=[
+            lambda: project.write_text(off),  # a new one
+            lambda: project.write_text("x: 1\n"),
+            lambda: project.write_text(f"{off}line: 1.2  # mended\n"),
+            project.unlink,
+        ],
+    )
+    assert ran.code == 130
+    assert [line for line in ran.err.splitlines() if line] == [
+        "1 file changed: .dynamo-webhooks.yaml",
+        "1 file changed: .dynamo-webhooks.yaml",
+        "dynamo-webhooks check: .dynamo-webhooks.yaml:1: x: there is no such key; known here: paths, exclude, profile, line, facts, rules, "
+        "baseline, outputs",
+        "1 file changed: .dynamo-webhooks.yaml",
+    ]
+    assert [BAD_RULE in line for line in ran.out.splitlines()] == [True, True]  # at the start, and without the file
+
+
+def test_paths_of_the_project_file_are_those_that_it_names_now(files: Files, steps: Steps) -> None:
+    folder = files(a=BAD, b=BAD.replace("name: bad", "name: other"))
+    project = folder / ".dynamo-webhooks.yaml"
+    project.write_text("paths: [a.yaml]\n")
+    ran = steps("-q", then=[lambda: project.write_text("paths: [b.yaml]  # now\n"), lambda: (folder / "b.yaml").write_text(BAD)])
+    assert [line.partition(":")[0] for line in ran.out.splitlines()] == ["a.yaml", "b.yaml", "b.yaml"]
+
+
+def test_a_file_that_the_project_file_names_is_looked_at_from_then_on(files: Files, steps: Steps) -> None:
+    folder = files(a=BAD, facts="grove: true\n")
+    project = folder / ".dynamo-webhooks.yaml"
+    name_facts = lambda: project.write_text("facts: facts.yaml\n")  # noqa: E731 - a step
+    ran = steps("a.yaml", "-q", then=[name_facts, lambda: None, lambda: (folder / "facts.yaml").write_text("grov: 1\n")])
+    changes = [line for line in ran.err.splitlines() if line.startswith("1 file")]
+    assert changes == ["1 file changed: .dynamo-webhooks.yaml", "1 file changed: facts.yaml"]
+    assert ran.out.count(BAD_RULE) == 2
+
+
+def test_show_config_shows_and_ends(command: Command, files: Files) -> None:
+    files(a=BAD)
+    assert command("check", "a.yaml", "--watch", "--show-config") == command("check", "a.yaml", "--show-config")
 
 
 def test_notes_about_what_is_passed_over_are_said_once(files: Files, steps: Steps) -> None:

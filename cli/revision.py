@@ -51,7 +51,11 @@ class Tree:
         Raises: UsageError when git can't read one, as in a clone that left files out.
         """
         wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
-        sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").split()]
+        sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").splitlines() if size.isdigit()]
+        if len(sizes) < len(wanted):
+            raise UsageError(
+                f"{self._flag} {self.revision}: {self.root} lacks files of this revision, or they are damaged; git fsck says more"
+            )
         blobs = [_Blob(name, blob, size) for (name, blob), size in zip(wanted, sizes, strict=True)]
         for blob in blobs:
             if blob.size > LIMIT:

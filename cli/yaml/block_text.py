@@ -129,7 +129,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                 holder, key, at = top, word, column
             else:
                 top[word] = value() if type(value) is type else value
-                if word == "name" and len(stack) == 2 and root.get("metadata") is top:
+                if word == "name" and type(value) is not type and len(stack) == 2 and root.get("metadata") is top:
                     name = (line, start, end)
             lines += 1
         else:

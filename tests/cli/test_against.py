@@ -359,3 +359,15 @@ def test_a_damaged_repository_is_said(command: Command, repository: Repository) 
     ran = _check(command, "deploy")
     assert ran.code == 2
     assert "--against" in ran.err
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_file_that_a_repository_lost_is_said(command: Command, files: Files, repository: Repository, damaged: bool) -> None:
+    name = repository("rev-parse", "main:deploy/g.yaml").strip()
+    kept = repository.folder / ".git" / "objects" / name[:2] / name[2:]
+    kept.unlink()
+    if damaged:
+        kept.write_bytes(b"x")
+    ran = _check(command, "deploy")
+    assert ran.code == 2
+    assert ran.err.endswith(" lacks files of this revision, or they are damaged; git fsck says more\n")

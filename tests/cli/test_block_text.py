@@ -70,6 +70,8 @@ def test_manifests_are_read_quickly_and_as_by_the_parser() -> None:
         "metadata:\n  labels: {}\n  name: 'x y'\nkind: A\n",
         'metadata:\n  name: ""\nkind: A\n',
         "metadata:\n  name: x\n  labels:\n    name: y\nspec:\n  name: z\n",
+        "metadata:\n  name: {}\nkind: A\n",
+        "metadata:\n  name: []\nkind: A\n",
         "a: b c  d\n\n   \ne: f-g:h, i\n",
     ],
 )

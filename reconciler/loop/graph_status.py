@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.kube.times import seconds
 from dynamo_webhooks.reconciler.loop.clique_status import PLACED
+from dynamo_webhooks.reconciler.loop.component_status import RECONCILING
 from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
 from dynamo_webhooks.reconciler.loop.problems import LONGEST, joined
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
@@ -84,7 +85,8 @@ def _verdict(seen: Seen) -> tuple[str, str, str]:
     if seen.problems:
         return "failed", FAILED, joined([*seen.problems])
     if seen.roll.rolling:
-        return "pending", ROLLING, "Rolling update in progress"
+        text = "; ".join(["Rolling update in progress", *_failed(seen)])
+        return "pending", ROLLING, text[:LONGEST]
     reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(seen)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
@@ -104,11 +106,24 @@ def _not_ready(seen: Seen) -> dict[str, str]:
     return reasons
 
 
+def _failed(seen: Seen) -> list[str]:
+    """What can't be made of the components' objects, without which a roll does not go on."""
+    objects = sorted(
+        (one for one in seen.objects if one["metadata"]["name"] in seen.expected), key=lambda one: str(one["metadata"]["name"])
+    )
+    return [f"{one['metadata']['name']}: {why}" for one in objects if (why := _failure(one))]
+
+
+def _failure(one: Node) -> str:
+    said = found(one.get("status") or {}, "Available")
+    return str(said.get("message") or "") if said.get("reason") == RECONCILING else ""
+
+
 def _why_not(one: Node) -> str:
     generation, status = one["metadata"].get("generation", 0), one.get("status") or {}
     observed = status.get("observedGeneration") or 0
-    if found(status, "Available").get("reason") == "Reconciling":
-        return str(found(status, "Available").get("message") or "")
+    if why := _failure(one):
+        return why
     if observed < generation:
         return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
     return "Component deployment not ready - Available condition not true"

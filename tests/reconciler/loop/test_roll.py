@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop.generations import Roll
 from dynamo_webhooks.reconciler.loop.graph_status import Seen, status_of
@@ -14,6 +15,9 @@ from dynamo_webhooks.reconciler.render.observed import Observed
 from tests.kube.storage import START
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.rendering import vllm
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.resources import Resource
 
 
 async def _available(site: Site, component: str) -> int:
@@ -250,3 +254,24 @@ async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
         assert (status["state"], status["rollingUpdate"]["phase"]) == ("successful", "Completed")
         assert status["restart"]["phase"] == "Completed"
         assert (await site.all(COMPONENTS))["g-frontend"]["metadata"]["uid"] == uid
+
+
+async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        old = {*await site.all(DEPLOYMENTS)}
+
+        def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
+            new = (verb, resource) == ("apply", DEPLOYMENTS) and name not in old
+            return ForbiddenError(403, "Forbidden", "exceeded quota") if new else None
+
+        mend = site.cluster.fail(refuse)
+        await _change(site, "--new", 2)
+        await site.later(5)
+        told = await site.condition()
+        assert (told["reason"], told["message"].partition("; ")[0]) == ("rolling_update_in_progress", "Rolling update in progress")
+        assert told["message"].count("exceeded quota") == 2
+        mend()
+        await site.later(130)
+        assert (await site.condition())["status"] == "True"

@@ -108,10 +108,8 @@ def _not_ready(seen: Seen) -> dict[str, str]:
 
 def _failed(seen: Seen) -> list[str]:
     """What can't be made of the components' objects, without which a roll does not go on."""
-    objects = sorted(
-        (one for one in seen.objects if one["metadata"]["name"] in seen.expected), key=lambda one: str(one["metadata"]["name"])
-    )
-    return [f"{one['metadata']['name']}: {why}" for one in objects if (why := _failure(one))]
+    named = ((str(one["metadata"]["name"]), _failure(one)) for one in seen.objects)
+    return [f"{name}: {why}" for name, why in named if why and name in seen.expected]
 
 
 def _failure(one: Node) -> str:

@@ -271,8 +271,8 @@ class Reconciler:
         try:
             return await _PASSES[key.kind](work, obj)
         except ApiError as error:
-            problem = of_error(error, str(key))
-            if key.kind not in _TOLD or (problem.passing and not self.queue.lasts(key)):
+            problem, goes = of_error(error, str(key)), obj["metadata"].get("deletionTimestamp")
+            if key.kind not in _TOLD or goes or (problem.passing and not self.queue.lasts(key)):
                 raise
             return await _TOLD[key.kind](work, work.cache.get(key) or obj, problem)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError, of_status
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, of_status
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
@@ -303,3 +303,17 @@ async def test_a_status_that_somebody_else_writes_is_mended_within_a_minute_and_
             await overwrite()
             await site.timing.advance(0.5)
         assert len([one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]) < 15
+
+
+async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at_once() -> None:
+    async with running() as site:
+        made = disagg()
+        made["metadata"]["finalizers"] = ["nvidia.com/finalizer"]
+        await site.make(made)
+        await site.rest()
+        shifted = [InvalidError(422, "Invalid", "testing value /metadata/finalizers/0 failed")]
+        site.cluster.fail(lambda verb, *_: shifted.pop() if verb == "json_patch" and shifted else None)
+        await site.user.delete(GRAPHS, "g", NAMESPACE)
+        await site.later(3)
+        assert shifted == []
+        assert await site.user.get(GRAPHS, "g", NAMESPACE) is None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.cli.check.record import (
+    EARLY,
     ERROR,
     FAULT,
     LEGACY_KIND,
@@ -46,6 +47,11 @@ class Choice(NamedTuple):
         """The project's reason to switch a rule off; empty where it does not."""
         severity = self.severities.get(rule)
         return severity.reason if severity is not None and severity.level not in (ERROR, WARNING) else ""
+
+    def judges(self, profile: str) -> bool:
+        """Whether the flags ask for more than the schema finds: for rules, conversion, or comments that silence these."""
+        named = ((name, code) for name, code in (*_known(profile), ("policies", "")) if name not in EARLY)
+        return not self.select or any(_matches(self.select, name, code) for name, code in named)
 
     def weighed(self, finding: Reported) -> Reported:
         """A finding with the level that the project gives its rule; a fault of ours stays one."""

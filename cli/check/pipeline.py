@@ -42,6 +42,7 @@ class Settings(NamedTuple):
     schema: bool = True
     defaults: bool = True
     strict: bool = False
+    judged: bool = True  # whether rules and conversion are asked, after the schema
 
     @property
     def line(self) -> Line:
@@ -99,6 +100,8 @@ class _Run:
         told = {error.path for error in early}
         seen = self._schema(told) if self.settings.schema else set()
         self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
+        if not self.settings.judged:
+            return self._outcome()
         self._policies([error.path for error in wrong])
         if not wrong:
             self._conversion()

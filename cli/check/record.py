@@ -184,6 +184,22 @@ OWN_RULES: Final = (
     UNFILLED,
     DUPLICATE,
 )
+# what is found of an object before its rules and its conversion are looked at, or beside them
+EARLY: Final = frozenset(
+    rule.name
+    for rule in (
+        UNKNOWN_KIND,
+        WRONG_TYPE,
+        UNKNOWN_FIELD,
+        SCHEMA_RULE,
+        CEL_RULE,
+        LEGACY_KIND,
+        NULL_ENTRY,
+        STAYS_AFTER_MOVE,
+        UNFILLED,
+        DUPLICATE,
+    )
+)
 OWN_BY_NAME: Final = {rule.name: rule for rule in OWN_RULES}
 
 

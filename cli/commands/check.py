@@ -148,6 +148,7 @@ def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[st
         not arguments.no_schema,
         not arguments.no_defaults,
         arguments.strict,
+        choice.judges(arguments.profile),
     )
 
     def checked() -> Result:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Admission
+from dynamo_webhooks.policies.finding import Finding
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED
 
@@ -273,6 +275,36 @@ def test_rules_are_chosen_by_name_code_or_beginning(command: Command, files: Fil
         (["--select", "DYN", "--ignore", "warn-"], [BAD_RULE]),
     ):
         assert [finding["rule"] for finding in command("check", ".", "-o", "json", *words).json["findings"]] == rules, words
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ((), True),
+        (("--ignore", "ingress-"), True),
+        (("--select", "schema-mismatch,unknown-field"), False),
+        (("--select", "DYN004", "--select", "wrong-type"), False),
+        (("--select", "schema-mismatch,ingress-"), True),
+        (("--select", "unknown-field,unused-ignore"), True),  # needless is what silences no rule that was asked
+        (("--select", "dyn00"), True),
+    ],
+)
+def test_rules_are_asked_where_something_is_selected_that_only_they_tell(
+    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], asked: bool
+) -> None:
+    calls: list[str] = []
+
+    def judge(write: Admission) -> list[Finding]:
+        calls.append(write.kind)
+        return []
+
+    monkeypatch.setattr(Admission, "judge", judge)
+    files(a=GOOD.replace("replicas: 2", "replicas: -2"))
+    ran = command("check", "a.yaml", "-o", "json", *words)
+    assert bool(calls) is asked
+    assert ("schema-mismatch" in [finding["rule"] for finding in ran.json["findings"]]) is (
+        words != ("--select", "unknown-field,unused-ignore")
+    )
 
 
 def test_the_profile_decides_whose_verdicts(command: Command, files: Files) -> None:

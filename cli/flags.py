@@ -9,6 +9,7 @@ from dynamo_webhooks.cli.exits import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 ALLOW_EMPTY: Final = "accept no Dynamo object, and unreadable files that do not contain nvidia.com"
 
@@ -57,9 +58,9 @@ def cluster(parser: argparse._ActionsContainer, text: str) -> None:
     parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
 
 
-def need_cluster(arguments: argparse.Namespace, aim: str) -> None:
+def need_cluster(arguments: argparse.Namespace, aim: str, given: Sequence[str] = ("namespace", "kubeconfig", "context")) -> None:
     """Raises: UsageError for flags that say which cluster without `--cluster`; `aim` is what that is for."""
-    word = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
+    word = next((flag for flag in given if getattr(arguments, flag)), "")
     if word and not arguments.cluster:
         raise UsageError(f"--{word} is for --cluster: add it to {aim}")
 

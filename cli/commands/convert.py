@@ -40,9 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together.
     """
+    from dynamo_webhooks.api.wording import shortened
     from dynamo_webhooks.cli.exits import UsageError
     from dynamo_webhooks.cli.project.lay import lay
 
+    if arguments.fields and arguments.paths:
+        raise UsageError(f"--fields prints a table and reads no files: leave out {shortened(arguments.paths[0], 80)}")
     if arguments.fields:
         return _fields(arguments.fields)
     lay(arguments, _KEYS, arguments.paths)

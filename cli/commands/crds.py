@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.yaml.errors import InputError
 
     kinds = _kinds(arguments.kind)
+    flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
     try:
         bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
     except InputError as error:

@@ -62,7 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(one.made for one in done) and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
         codes.append(NOTHING_FOUND)
-    children = _chosen([child for one in done for child in one.children], arguments.only)
+    every = [child for one in done for child in one.children]
+    children = _chosen(every, arguments.only)
+    for line in _missed(every, arguments.only):
+        say(line)
     if arguments.against is None:
         _put(children, arguments)
     else:
@@ -97,6 +100,16 @@ def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: 
 def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:
     wanted = {kind.lower() for kind in kinds}
     return [one for one in children if not wanted or one["kind"].lower() in wanted]
+
+
+def _missed(children: list[Fields], kinds: list[str]) -> list[str]:
+    """A sentence for each kind that was asked for and isn't among the children, where there are any."""
+    from dynamo_webhooks.api.wording import shortened
+    from dynamo_webhooks.cli.nearest import hint
+
+    made = {str(one["kind"]).lower(): str(one["kind"]) for one in children}
+    missed = [kind for kind in dict.fromkeys(kinds) if children and kind.lower() not in made]
+    return [f"--only {shortened(kind, 80)}: no child of this kind is made{hint(kind, sorted(made.values()))}" for kind in missed]
 
 
 def _put(children: list[Fields], arguments: argparse.Namespace) -> None:

@@ -120,7 +120,9 @@ TRANSPORT: Final = (
     Words(
         "invalid-metadata",
         "conversion webhook ... returned invalid metadata",
-        r"returned invalid metadata(?!.*Too long)|conversion webhook .*expected .*objects?",
+        # from the first of each to the first of the next, so that no text costs more than a look at each character
+        r"returned invalid metadata(?!.*Too long)"
+        r"|\A(?:(?!conversion webhook ).)*+conversion webhook (?:(?!expected ).)*+expected .*objects?",
         "A conversion webhook lost an object or changed its metadata. This server does neither, so another one responded.",
         f"Check which server the definition calls; {_DOCTOR}.",
     ),

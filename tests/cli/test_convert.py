@@ -562,3 +562,9 @@ def test_the_line_of_the_project_file_is_converted_for(command: Command, files: 
     (folder / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify")
     assert (ran.code, "enabled: true" in ran.out) == (0, True)
+
+
+def test_a_table_of_fields_reads_no_files(command: Command, files: Files) -> None:
+    files(a=GOOD)
+    sentence = "--fields prints a table and reads no files: leave out a.yaml"
+    assert command("convert", "--fields", "DynamoGraphDeployment", "a.yaml") == (2, "", f"dynamo-webhooks convert: {sentence}\n")

@@ -207,3 +207,9 @@ async def test_each_definition_is_asked_for_once() -> None:
     live = await live_definitions(cluster)
     assert live.keys() == {kind.name for kind in KINDS}
     assert [name for name, found in live.items() if found is not None] == ["DynamoModel"]
+
+
+@pytest.mark.parametrize("words", [("--kubeconfig", "k.yaml"), ("--context", "c")])
+def test_flags_that_say_which_cluster_need_one(command: Command, words: tuple[str, str]) -> None:
+    sentence = f"{words[0]} is for --cluster: add it to compare with a cluster's definitions"
+    assert command("crds", *words) == (2, "", f"dynamo-webhooks crds: {sentence}\n")

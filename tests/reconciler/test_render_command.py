@@ -57,6 +57,16 @@ def test_kinds_are_chosen_in_any_case(command: Command, files: Files) -> None:
     assert [one["kind"] for one in ran.json] == ["Role", "Service", "Service"]
 
 
+def test_a_kind_that_is_not_made_is_said_to_be_so(command: Command, files: Files) -> None:
+    files(a=json.dumps(GRAPH))
+    ran = command("render", "-o", "json", *KNOWN, *VERSION, "--only", "Role", "--only", "deploymnet", "--only", "Job", "a.yaml")
+    assert [one["kind"] for one in ran.json] == ["Role"]
+    assert (ran.code, ran.err.splitlines()) == (
+        0,
+        ["--only deploymnet: no child of this kind is made; did you mean Deployment?", "--only Job: no child of this kind is made"],
+    )
+
+
 def test_each_child_is_a_file_in_a_folder(command: Command, files: Files) -> None:
     folder = files(a=json.dumps(GRAPH))
     ran = command("render", "-q", "-d", "out", *VERSION, "a.yaml")

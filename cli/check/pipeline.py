@@ -9,7 +9,9 @@ from dynamo_webhooks.admission.pipeline import Admission, OldError
 from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import MISSING, Key, Path, lookup, render
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
@@ -26,7 +28,6 @@ from dynamo_webhooks.policies.finding import Finding, Level
 from dynamo_webhooks.policies.review import CURRENT, DELETE, Fields, line_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.api.walk.errors import FieldError
 
 
@@ -119,6 +120,11 @@ class _Run:
         schema, done = self.write.schema, self.write.shape()
         for path in _asked(done.pruned, self.kind):
             level = record.ERROR if self.settings.strict else record.WARNING
+            if node_at(whole_schema(self.kind, self.version), path) is not None:
+                text = f"is a field of line {Line.V1_5}, and is dropped on line {self.settings.line}"
+                fix = f"remove the field, or check with --line {Line.V1_5} what a later operator gets"
+                self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text, fix)
+                continue
             text = "is no field of this kind, and is dropped" + field_hint(schema, path)
             edit = spelling(self.found.data, path, known_fields(schema, path))
             self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text, edit=edit)

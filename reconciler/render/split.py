@@ -72,7 +72,7 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     template["metadata"] = {name: value for name, value in metadata.items() if value}
     give_env(graph, template)
     if member.type == PLANNER:
-        template.setdefault("spec", {})["serviceAccountName"] = ACCOUNT
+        template["spec"] = {**(template.get("spec") or {}), "serviceAccountName": ACCOUNT}
     label_key = apply_kv_transfer(graph, member, template)
     apply_deployment_config(member, spec)
     if not template["metadata"]:

@@ -151,6 +151,20 @@ def test_no_false_alarm_on_its_own_line_and_an_unknown_field_below(kind: str, ve
         assert unknown <= warned
 
 
+def test_a_field_of_the_later_line_is_no_slip_of_the_pen_on_the_earlier_one() -> None:
+    part = {**BETA_PART, "name": "w", "minAvailable": 1, "minAvailabel": 1}
+    obj = manifest("DynamoGraphDeployment", "v1beta1", "spec.components[].minAvailable")
+    obj["spec"]["components"] = [part]
+    told = {one.path.rpartition(".")[2]: (one.message, one.fix) for one in checked(obj, Line.V1_2).findings if one.rule == "unknown-field"}
+    assert told == {
+        "minAvailable": (
+            "is a field of line 1.5, and is dropped on line 1.2",
+            "remove the field, or check with --line 1.5 what a later operator gets",
+        ),
+        "minAvailabel": ("is no field of this kind, and is dropped", "Remove the field, or correct its name"),
+    }
+
+
 def _dropped(path: str) -> str:
     """The path as findings show it, with a dot behind it."""
     return path.removesuffix("{}").replace("{}", "[w]").replace("[]", "[0]") + "."

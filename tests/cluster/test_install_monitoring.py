@@ -108,6 +108,13 @@ def test_beside_an_installation_for_one_namespace_it_is_all_about_that_namespace
     assert not elsewhere
     for each in ("server", "provisioner", "reconciler"):
         assert granted(objects, "dynamo-restricted")[each, EVERYWHERE, "authentication.k8s.io", "tokenreviews", ""] == {"create"}
+    # or it would take the binding of an installation for the cluster
+    ours = {each["metadata"]["name"]: each for each in of_kind(objects, "ClusterRole", "ClusterRoleBinding")}
+    assert {name for name in ours if not name.endswith("-dynamo-restricted")} == set()
+    [binding] = [each for each in of_kind(objects, "ClusterRoleBinding") if "metrics" in each["metadata"]["name"]]
+    reviews = "dynamo-webhooks-metrics-reviews-dynamo-restricted"
+    assert (binding["metadata"]["name"], binding["roleRef"]["name"]) == (reviews, reviews)
+    assert "dynamo-webhooks-metrics-reader-dynamo-restricted" in ours
 
 
 def test_a_restricted_installation_names_its_reviews_after_itself() -> None:

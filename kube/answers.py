@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from dynamo_webhooks.api.scalars import json_type
 from dynamo_webhooks.kube.errors import ApiError, GoneError, UnavailableError, of_status
 from dynamo_webhooks.kube.protocol import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import UnionType
 
     from dynamo_webhooks.kube.protocol import Node
 
+_WORDS: Final[dict[Any, str]] = {str: "a text", dict: "a map"}
 DEEPEST: Final = 1000  # levels of maps and lists that are read of an answer; the decoder takes 1,024
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
@@ -53,6 +56,29 @@ def decoded(content: bytes, asked: str) -> Node:
     return node
 
 
+def whole(node: Node, asked: str, **members: type | UnionType) -> Node:
+    """The answer, if it has the kind and the members that every such answer has. Raises UnavailableError: no Kubernetes API answered."""
+    for name, wanted in {"kind": str, **members}.items():
+        if name not in node or not isinstance(node[name], wanted):
+            seen = f"seen {json_type(node[name])}" if name in node else "seen none"
+            raise _foreign(asked, f"`{name}` of the answer must be {_WORDS.get(wanted, 'a list')}, {seen}")
+    return node
+
+
+def items(page: Node, asked: str) -> list[Node]:
+    """The objects of a page of a list. Linear in their number. Raises UnavailableError for a page that no Kubernetes API gives."""
+    found = whole(page, asked, metadata=dict, items=list | None)["items"] or []
+    for item in found:
+        metadata = item.get("metadata") if isinstance(item, dict) else None
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+            raise _foreign(asked, "each of `items` of the answer must be an object with `metadata.name`, seen another")
+    return found
+
+
+def _foreign(asked: str, said: str) -> UnavailableError:
+    return UnavailableError(0, "", f"{asked}: {said}; check that the address is that of a Kubernetes API server")
+
+
 def _loaded(content: bytes) -> Any:
     """JSON of any depth: what lies deeper than the decoder goes is left out, or one object would keep all others from being read."""
     try:
@@ -84,7 +110,9 @@ def event(line: bytes, asked: str) -> Event:
     node = decoded(line, asked)
     match node.get("type"):
         case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" as kind:
-            return Event(kind, node["object"])
+            if isinstance(node.get("object"), dict):
+                return Event(kind, node["object"])
+            raise _foreign(asked, "`object` of an event must be a map, seen another")
         case "ERROR":
             status = node.get("object") or {}
             code, reason = int(status.get("code") or 500), str(status.get("reason") or "")

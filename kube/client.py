@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from dynamo_webhooks.kube.answers import items, whole
 from dynamo_webhooks.kube.config import load
 from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import GoneError, NotFoundError
@@ -42,8 +43,9 @@ class Client:
 
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
         """Reads one object."""
+        path = resource.path(namespace, name, subresource)
         try:
-            return await self._connection.ask("GET", resource.path(namespace, name, subresource))
+            return whole(await self._connection.ask("GET", path), f"get {path}", metadata=dict)
         except NotFoundError:
             return None
 
@@ -59,9 +61,10 @@ class Client:
     async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = 500, brief: bool = False) -> Page:
         """Reads one page of a list; with `brief` only metadata."""
         query = {"limit": limit, "continue": token}
-        found = await self._connection.ask("GET", resource.path(namespace), query, accept=_BRIEF_LIST if brief else _JSON)
-        items = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in found.get("items") or ()]
-        return Page(items, str((found.get("metadata") or {}).get("continue") or ""))
+        path = resource.path(namespace)
+        found = await self._connection.ask("GET", path, query, accept=_BRIEF_LIST if brief else _JSON)
+        objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items(found, f"get {path}")]
+        return Page(objects, str(found["metadata"].get("continue") or ""))
 
     async def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
@@ -141,14 +144,16 @@ class Client:
 
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """Reads the discovery documents."""
-        core, others = await self._connection.ask("GET", "/api"), await self._connection.ask("GET", "/apis")
+        core = whole(await self._connection.ask("GET", "/api"), "get /api", versions=list)
+        others = whole(await self._connection.ask("GET", "/apis"), "get /apis", groups=list)
         named = {each["name"]: frozenset(found["version"] for found in each["versions"]) for each in others["groups"]}
         return {"": frozenset(core["versions"]), **named}
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """Reads the discovery document of one version."""
-        found = await self._connection.ask("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
-        return [each for each in found.get("resources") or () if isinstance(each, dict)]
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        found = whole(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
+        return [each for each in found["resources"] or () if isinstance(each, dict)]
 
     async def metrics(self, name: str) -> Mapping[str, float]:
         """Reads all of them, two million characters, of which one is kept."""
@@ -161,8 +166,8 @@ class Client:
         attributes = {"verb": verb, "group": resource.group, "version": resource.version, "resource": resource.plural}
         attributes |= {"subresource": subresource, "namespace": namespace, "name": name}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
-        answer = await self._connection.ask("POST", _REVIEWS, body=review)
-        return bool((answer.get("status") or {}).get("allowed"))
+        answer = whole(await self._connection.ask("POST", _REVIEWS, body=review), f"post {_REVIEWS}", status=dict)
+        return bool(answer["status"].get("allowed"))
 
     async def server_time(self) -> datetime:
         """The API server's clock."""
@@ -185,24 +190,26 @@ class Client:
         accept: str = _JSON,
     ) -> Node:
         query = {"fieldManager": self._manager, "dryRun": "All" if dry_run else "", **(more or {})}
-        return await self._connection.ask(method, path, query, body, kind=kind, accept=accept, secret=resource.plural == "secrets")
+        answer = await self._connection.ask(method, path, query, body, kind=kind, accept=accept, secret=resource.plural == "secrets")
+        return whole(answer, f"{method.lower()} {path}", **({"status": dict} if resource.kind.endswith("Review") else {"metadata": dict}))
 
     async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int, trim: Trim | None) -> Listing:
-        items: list[Node] = []
+        objects: list[Node] = []
+        path = resource.path(namespace)
         query: dict[str, Any] = {"fieldSelector": fields, "labelSelector": labels, "limit": limit or ""}
         while True:
-            page = await self._connection.ask("GET", resource.path(namespace), query)
-            metadata = page.get("metadata") or {}
-            for item in page.get("items") or ():
+            page = await self._connection.ask("GET", path, query)
+            for item in items(page, f"get {path}"):
                 item.setdefault("apiVersion", resource.api_version)
                 item.setdefault("kind", resource.kind)
                 if trim is not None:
                     trim(item)
-                items.append(item)
+                objects.append(item)
+            metadata = page["metadata"]
             if not metadata.get("continue"):
                 break
             query["continue"] = metadata["continue"]
-        return Listing(items, str(metadata.get("resourceVersion") or ""))
+        return Listing(objects, str(metadata.get("resourceVersion") or ""))
 
 
 async def connect(

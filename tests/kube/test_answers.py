@@ -112,6 +112,8 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
         answers.event(b'{"type": "ERROR"}', "watch /x")
     with pytest.raises(UnavailableError, match="NEWS"):
         answers.event(b'{"type": "NEWS"}', "watch /x")
+    with pytest.raises(UnavailableError, match="`object` of an event must be a map"):
+        answers.event(b'{"type": "ADDED"}', "watch /x")
 
 
 @pytest.mark.parametrize("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])

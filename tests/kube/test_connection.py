@@ -23,7 +23,7 @@ from kubernetes.aio.client import Configuration
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import ConflictError, GoneError, UnavailableError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
 from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
@@ -69,6 +69,59 @@ async def connected(
 
 async def plain(_: web.Request) -> web.StreamResponse:
     return web.json_response(CONFIG)
+
+
+def listed(version: str, *names: str, more: str = "") -> Node:
+    metadata = {"resourceVersion": version, "continue": more}
+    return {"kind": "ConfigMapList", "metadata": metadata, "items": [{"metadata": {"name": name}} for name in names]}
+
+
+CALLS: dict[str, Callable[[Client], Awaitable[Any]]] = {
+    "get": lambda client: client.get(CONFIG_MAPS, "a", "n"),
+    "list": lambda client: client.list(CONFIG_MAPS, "n"),
+    "page": lambda client: client.page(CONFIG_MAPS, "n", brief=True),
+    "create": lambda client: client.create(CONFIG_MAPS, CONFIG),
+    "review": lambda client: client.create(TOKEN_REVIEWS, {"metadata": {}}),
+    "touch": lambda client: client.touch(CONFIG_MAPS, "a", "n", manager="me"),
+    "groups": lambda client: client.groups(),
+    "resources": lambda client: client.resources("", "v1"),
+    "allowed": lambda client: client.allowed("get", CONFIG_MAPS),
+}
+FOREIGN: list[tuple[str, Node, str]] = [
+    *((call, {}, "`kind` of the answer must be a text, seen none") for call in CALLS),
+    ("get", {"kind": "ConfigMap", "metadata": []}, "`metadata` of the answer must be a map, seen list"),
+    ("list", {"kind": "ConfigMapList", "metadata": {}}, "`items` of the answer must be a list, seen none"),
+    ("list", {"kind": "ConfigMapList", "metadata": {}, "items": [7]}, "each of `items` of the answer must be an object"),
+    ("page", {"kind": "ConfigMapList", "metadata": {}, "items": [{"metadata": {}}]}, "each of `items` of the answer must be an object"),
+    ("touch", {"kind": "ConfigMap"}, "`metadata` of the answer must be a map, seen none"),
+    ("review", {"kind": "TokenReview"}, "`status` of the answer must be a map, seen none"),
+    ("groups", {"kind": "APIVersions", "versions": None}, "`versions` of the answer must be a list, seen null"),
+    ("groups", {"kind": "APIVersions", "versions": []}, "`groups` of the answer must be a list, seen none"),
+    ("resources", {"kind": "APIResourceList", "resources": "a"}, "`resources` of the answer must be a list, seen string"),
+    ("allowed", {"kind": "SelfSubjectAccessReview"}, "`status` of the answer must be a map, seen none"),
+]
+
+
+@pytest.mark.parametrize(("call", "answer", "said"), FOREIGN)
+async def test_what_no_api_server_answers_is_an_api_server_that_is_not_there(call: str, answer: Node, said: str) -> None:
+    async def foreign(_: web.Request) -> web.StreamResponse:
+        return web.json_response(answer)
+
+    async with connected(foreign) as (client, _server):
+        with pytest.raises(UnavailableError) as raised:
+            await CALLS[call](client)
+    assert said in raised.value.message
+    assert raised.value.message.endswith("; check that the address is that of a Kubernetes API server")
+
+
+async def test_lists_of_nothing_are_lists() -> None:
+    async def nothing(_: web.Request) -> web.StreamResponse:
+        return web.json_response({"kind": "List", "metadata": {}, "items": None, "resources": None})
+
+    async with connected(nothing) as (client, _):
+        assert (await client.list(CONFIG_MAPS)).items == []
+        assert (await client.page(CONFIG_MAPS)).items == []
+        assert await client.resources("", "v1") == []
 
 
 @pytest.mark.parametrize(
@@ -223,8 +276,8 @@ async def test_a_list_that_outlives_its_first_page_is_read_again_whole() -> None
         if "continue" in request.query:
             return web.json_response({"reason": "Expired", "message": "too old"}, status=410)
         if request.query.get("limit"):
-            return web.json_response({"metadata": {"resourceVersion": "1", "continue": "next"}, "items": [{"metadata": {"name": "a"}}]})
-        return web.json_response({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": name}} for name in "bc"]})
+            return web.json_response(listed("1", "a", more="next"))
+        return web.json_response(listed("9", "b", "c"))
 
     async with connected(answer) as (client, _):
         listing = await client.list(CONFIG_MAPS, "n", limit=1)

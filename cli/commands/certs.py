@@ -97,6 +97,8 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
     from dynamo_webhooks.certs.files import PairError
     from dynamo_webhooks.cli.certs import inspect, local
 
+    if not args.files:
+        raise UsageError("--files: must name a directory, seen an empty text; write . for the current one")
     directory, now = Path(args.files), datetime.now(UTC)
     if args.action not in ("inspect", "issue"):
         raise UsageError(f"--files: is for inspect and issue; {args.action} needs a cluster")

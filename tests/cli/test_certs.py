@@ -121,6 +121,8 @@ def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path, capsys: pytest
     ("words", "said"),
     [
         (("rotate", "--files", "x"), "--files: is for inspect and issue"),
+        (("issue", "--files", ""), "--files: must name a directory, seen an empty text; write . for the current one"),
+        (("inspect", "--files", ""), "--files: must name a directory"),
         (("inspect", "--compromised"), "--compromised: is for rotate alone"),
         (("inspect", "--kubeconfig", "nowhere.yaml"), "--kubeconfig: "),
     ],

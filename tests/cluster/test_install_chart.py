@@ -229,10 +229,29 @@ def test_contradictions_are_told_all_at_once() -> None:
         ("discoveryBackend=files", "/discoveryBackend"),
         ("config.server.metrics.port=telnet", "/config/server/metrics/port"),
         ("config.server.healthProbe.port=65536", "/config/server/healthProbe/port"),
+        ("config=null", "missing property 'config'"),
+        ("webhook=null", "missing property 'webhook'"),
+        ("controllerManager.manager.image=null", "at '/controllerManager/manager': missing property 'image'"),
+        ("dynamo.mpiRun=null", "at '/dynamo': missing property 'mpiRun'"),
+        ("config.certificates=7", "/config/certificates"),
+        ("config.secrets=7", "/config/secrets"),
+        ("config.operator.version=garbage", "/config/operator/version"),
+        ("config.operator.version=-1", "/config/operator/version"),
+        ("controllerManager.leaderElection.id=A_B", "/controllerManager/leaderElection/id"),
+        ("fullnameOverride=A_B", "/fullnameOverride"),
+        ("fullnameOverride=1a", "/fullnameOverride"),
+        ("nameOverride=A_B", "/nameOverride"),
     ],
 )
 def test_the_schema_refuses_what_cannot_be(value: str, field: str) -> None:
     assert field in refused(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["controllerManager.manager.resources=null", "webhook.namespaceSelector=null", "config.operator.version=1.5"]
+)
+def test_the_schema_takes_a_cleared_block_that_may_be_empty_and_a_version_that_yaml_reads_as_a_number(value: str) -> None:
+    assert charted(NAMESPACE, value)
 
 
 def _hooks(*values: str) -> list[Node]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.finding import Finding
     from dynamo_webhooks.policies.review import Fields
 
-KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
+_GRAPH: Final = "DynamoGraphDeployment"
+KINDS: Final = (_GRAPH, "DynamoComponentDeployment")
 _FIELDS: Final = ("forceScalingGroup", "frontendSidecar")
 _ESCAPE: Final = "\\u"  # of JSON: any letter may be written so
 
@@ -53,8 +54,7 @@ class BetaRules:
         """The names of a graph's components that ask for a scaling group of their own."""
         if self.review is None:
             return frozenset()
-        components = self.review.spec.get("components") or ()
-        return frozenset(each.get("name") or "" for each in components if each and forces_scaling_group(each))
+        return frozenset(each.get("name") or "" for each in _components(self.review.kind, self.review.object) if forces_scaling_group(each))
 
     def added_to(self, found: list[Finding], most: int | None, named: int | None) -> list[Finding]:
         """The findings together with those of the rules that read v1beta1, in the order of all; `most` and `named` as in `judge`."""
@@ -71,14 +71,20 @@ class BetaRules:
 def _arranged(review: Review) -> Review:
     """The review with the stored components in the order of the new ones: what an update is forgiven is told by its place."""
     old = review.old or {}
-    stored = (old.get("spec") or {}).get("components") or ()
-    names = [each.get("name") if each else None for each in review.spec.get("components") or ()]
-    if not stored or names == [each.get("name") if each else None for each in stored]:
+    stored = _components(review.kind, old)
+    names = [each.get("name") for each in _components(review.kind, review.object)]
+    if not stored or names == [each.get("name") for each in stored]:
         return review
-    by_name = {each.get("name"): each for each in stored if each}
+    by_name = {each.get("name"): each for each in stored}
     components = [*(by_name.pop(name, None) for name in names), *by_name.values()]
     old = {**old, "spec": {**old["spec"], "components": components}}
     return Review(review.kind, review.operation, review.object, old, user=review.user, facts=review.facts, profile=review.profile)
+
+
+def _components(kind: str, obj: Fields) -> list[Fields]:
+    """A graph's components, null ones as empty; a component has none, whatever an unknown field of it is called."""
+    listed = (obj.get("spec") or {}).get("components") if kind.startswith(_GRAPH) else None
+    return [each if isinstance(each, dict) else {} for each in listed] if isinstance(listed, list) else []
 
 
 def _remembers(kind: str, obj: Fields | None) -> bool:

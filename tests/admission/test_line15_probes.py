@@ -131,5 +131,13 @@ def test_a_forced_scaling_group_needs_room_for_the_name_twice(letters: int, refu
     assert _refused(_write(obj, CREATE)) == refused
 
 
+@pytest.mark.parametrize("value", ["a", ["a"], {"a": 1}, 5, [None]])
+def test_an_unknown_field_of_a_component_may_have_the_name_of_a_graphs(value: Any) -> None:
+    write = _write({**_object({"dcd": {"image": "good"}}, before=False)}, CREATE)
+    write.object["spec"]["components"] = value
+    write.mutate(schema=False)
+    assert [finding for finding in write.judge() if finding.level in REFUSING] == []
+
+
 def test_all_probes_are_here() -> None:
     assert (len(PROBES["create"]), len(PROBES["update"])) == (104, 33)

@@ -304,11 +304,11 @@ class Reconciler:
             if changed is not None and changed["kind"] in (MODEL, SLICE) and self.models is not None:
                 for key in self.models.heard(old, new):
                     self.queue.add(key, GATHER, Cause.BEGUN)
-            for key in self.checkpoints.heard(old, new):
-                if self._acting:
-                    self.queue.add(key, GATHER, Cause.BEGUN)
+            concerned = self.checkpoints.heard(old, new)
             if not self._acting:
                 return
+            for key in concerned:
+                self.queue.add(key, GATHER, Cause.BEGUN)
             if self.waiting and old is None and changed is not None and changed["kind"] not in _PASSES:
                 return  # while all is listed: its owner is passed over for its own sake
             if changed is not None and changed["kind"] == SECRET and not self.waiting and pull_secrets.concerns(old, new):

@@ -34,9 +34,11 @@ TYPES: Final = ("application/json", "application/json", "application/json; chars
 def _sent(connection: http.client.HTTPSConnection, seed: str, count: int) -> list[str]:
     """Sends so many one after the other over one connection; the complaints."""
     chooser, found = random.Random(seed), []  # noqa: S311 - nothing here is a secret
-    connection.connect()
-    socket = connection.sock
+    socket = None
     for asked, mutant in mutants(seed, count):
+        if socket is None:  # only now: reviews are generated for seconds first, and the server closes a connection that stays silent
+            connection.connect()
+            socket = connection.sock
         kind = {"Content-Type": chooser.choice(TYPES)}
         connection.request("POST", f"{asked.route.path}?timeout=10s", mutant.body, kind)
         answer = connection.getresponse()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.kube import resources
 from dynamo_webhooks.kube.resources import Resource, of_kind
+from dynamo_webhooks.reconciler.loop.marks import RECONCILED
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
@@ -45,29 +46,25 @@ WATCHED: Final = (
     resources.ROLE_BINDINGS,
     resources.INGRESSES,
     resources.CLAIM_TEMPLATES,
+    resources.CONFIG_MAPS,
 )
 # watched only where a cluster serves them and lets us: capability -> resource
 OPTIONAL: Final = {
     "leader-worker-sets": Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", LWS),
     "grove": Resource("grove.io", "v1alpha1", "podcliquesets", CLIQUES),
+    "inference-pools": Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"),
+    "istio": Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
 }
-# what an optional controller makes of our objects: capability -> resources with the labels that they are watched by
+# what is there beside it, or is made of it by another controller: capability -> resources with the labels that they are watched by
 MADE: Final = {
     "leader-worker-sets": ((Resource("apps", "v1", "statefulsets", STATEFUL_SET), SET_NAME),),
     "grove": (
         (Resource("grove.io", "v1alpha1", "podcliques", CLIQUE), GRAPH_NAME),
         (Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP), ""),
     ),
+    "istio": ((Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"), f"{RECONCILED}=true"),),
 }
-_OTHERS: Final = (
-    resources.CLAIMS,
-    resources.CONFIG_MAPS,
-    resources.SECRETS,
-    JOBS,
-    Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"),
-    Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
-    Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
-)
+_OTHERS: Final = (resources.CLAIMS, resources.SECRETS, JOBS)
 _MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
 _KNOWN: Final = {each.kind: each for each in (*MAIN, *OPTED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
 ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed

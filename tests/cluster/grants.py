@@ -67,7 +67,6 @@ def _provisioner() -> list[Grant]:
 
 def _reconciler() -> list[Grant]:
     own = (*READ, "create", "patch", "delete")
-    picked = ("get", "create", "patch", "delete")
     graphs, components, adapters = "dynamographdeployments", "dynamocomponentdeployments", "dynamographdeploymentscalingadapters"
     children = (("apps", "deployments"), ("", "services"), ("", "serviceaccounts"), ("networking.k8s.io", "ingresses"))
     rbac = "rbac.authorization.k8s.io"
@@ -92,8 +91,8 @@ def _reconciler() -> list[Grant]:
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),
         Grant("reconciler", EVERYWHERE, "resource.k8s.io", "resourceclaimtemplates", "", own, "shared GPU memory"),
         Grant("reconciler", EVERYWHERE, "", "persistentvolumeclaims", "", ("get", "create"), "claims that graphs ask for"),
-        Grant("reconciler", EVERYWHERE, "", "configmaps", "", picked, "configurations of endpoint pickers"),
-        Grant("reconciler", EVERYWHERE, "inference.networking.k8s.io", "inferencepools", "", picked, "what gateways send requests to"),
+        Grant("reconciler", EVERYWHERE, "", "configmaps", "", own, "configurations of endpoint pickers"),
+        Grant("reconciler", EVERYWHERE, "inference.networking.k8s.io", "inferencepools", "", own, "what gateways send requests to"),
         Grant("reconciler", EVERYWHERE, "", "events", "", ("create", "patch"), "what happened"),
         *(Grant("reconciler", EVERYWHERE, rbac, each, "", own, "discovery of pods by each other") for each in ("roles", "rolebindings")),
         Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-planner", ("get", "bind"), "planners"),
@@ -237,7 +236,9 @@ USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {
         ("reconciler", "clusterroles", "dynamo-webhooks-planner", ("bind",)),
         ("reconciler", "clusterroles", "dynamo-webhooks-epp", ("bind",)),
     ),
-    "test_the_reconciler_makes_what_an_endpoint_picker_needs": (("reconciler", "configmaps", "", ("get", "create", "patch", "delete")),),
+    "test_the_reconciler_makes_what_an_endpoint_picker_needs": (
+        ("reconciler", "configmaps", "", ("get", "list", "create", "patch", "delete")),
+    ),
     "test_a_disaggregated_graph_runs_says_so_and_is_collected": (
         ("reconciler", "leases", "dynamo-webhooks-reconciler", ("get", "update")),
         ("reconciler", "leases", "", ("create",)),
@@ -299,6 +300,6 @@ DENIED: Final[tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...]] = (
     ("reconciler", "", "rbac.authorization.k8s.io", "clusterrolebindings", "", (*READ, "create", "patch")),
     ("reconciler", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", ("get", "patch")),
     ("reconciler", "default", "", "persistentvolumeclaims", "", ("delete",)),
-    ("reconciler", "default", "", "configmaps", "", ("list", "watch", "update")),
+    ("reconciler", "default", "", "configmaps", "", ("update",)),
     *((each.account, "", each.group, each.resource, each.name, each.verbs) for each in _protected()),
 )

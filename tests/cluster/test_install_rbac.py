@@ -314,8 +314,9 @@ def test_the_reconciler_makes_what_an_endpoint_picker_needs(cluster: ControlPlan
     configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}
     done = _as(cluster, "reconciler", "apply", "--server-side", "-f", "-", input=configuration)
     assert done.code == 0, done.stderr
+    assert _forbidden(_as(cluster, "reconciler", "replace", "-f", "-", input=configuration))
+    assert _as(cluster, "reconciler", "get", "configmaps", "-A", "-l", "webhooks.nvidia.com/reconciled=true").code == 0
     assert _as(cluster, "reconciler", "delete", "configmap", "g-epp-config", "-n", "default").code == 0
-    assert _forbidden(_as(cluster, "reconciler", "get", "configmaps", "-n", "default"))
 
 
 @pytest.mark.parametrize(

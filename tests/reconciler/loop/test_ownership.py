@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
-from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.rendering import component
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -177,3 +178,77 @@ async def test_a_child_that_says_it_is_of_a_kind_without_a_spec_is_no_error(capl
         for _ in range(4):
             await site.timing.advance(0.25)
         assert "failed" not in caplog.text
+
+
+POOLS, VIRTUAL_SERVICES = OPTIONAL["inference-pools"], OPTIONAL["istio"]
+[(RULES, _)] = MADE["istio"]
+CHILDREN = (CONFIG_MAPS, POOLS, VIRTUAL_SERVICES, RULES)
+GATEWAY = "ingress: {virtualServiceGateway: istio-system/gateway}\nserviceMesh: {provider: istio}\n"
+
+
+def _reached(name: str = "g") -> Node:
+    made = disagg(name)
+    made["spec"]["components"].append(component("picker", "epp", {"image": "img:1"}, eppConfig={"config": {"plugins": [{"type": "t"}]}}))
+    return made
+
+
+def _with_gateway() -> Site:
+    site = Site(settings(GATEWAY))
+    site.cluster.served["networking.istio.io"] = frozenset({"v1beta1", "v1"})
+    site.cluster.served["inference.networking.k8s.io"] = frozenset({"v1"})
+    return site
+
+
+async def _optional(site: Site) -> list[str]:
+    return [f"{each.kind} {name}" for each in CHILDREN for name in await site.all(each)]
+
+
+async def test_optional_children_go_at_the_next_pass_however_long_ago_they_were_made() -> None:
+    site = _with_gateway()
+    site.start()
+    await site.make(_reached())
+    await site.rest()
+    assert await _optional(site) == [
+        "ConfigMap g-epp-config",
+        "InferencePool g-pool",
+        "VirtualService g-frontend",
+        "DestinationRule g-picker",
+    ]
+    await site.later(120)
+    obj = await site.graph()
+    del obj["spec"]["components"][3]
+    await site.user.replace(GRAPHS, obj)
+    await site.rest()
+    assert await _optional(site) == ["VirtualService g-frontend"]
+    assert {"DeletedConfigMap", "DeletedInferencePool", "DeletedDestinationRule"} <= {*await site.reasons()}
+    await site.stop()
+
+
+async def test_optional_children_that_the_configuration_ends_while_nothing_runs_go_after_the_start() -> None:
+    site = _with_gateway()
+    site.start()
+    await site.make(_reached())
+    await site.rest()
+    await site.stop()
+    await site.timing.advance(3600)
+    site.settings = settings()
+    site.start()
+    await site.rest()
+    assert await _optional(site) == ["ConfigMap g-epp-config", "InferencePool g-pool"]
+    await site.stop()
+
+
+async def test_optional_children_cost_one_list_of_each_kind_and_nothing_at_rest() -> None:
+    site = _with_gateway()
+    calls: list[tuple[str, str]] = []
+    site.cluster.fail(lambda verb, resource, _namespace, _name: calls.append((verb, resource.plural if resource else "")))
+    for name in "abc":
+        await site.make(_reached(name))
+    site.start()
+    await site.rest()
+    optional = [each.plural for each in CHILDREN]
+    assert sorted(plural for verb, plural in calls if verb == "list" and plural in optional) == sorted(optional)
+    before = len(calls)
+    await site.later(180)
+    assert [call for call in calls[before:] if call[1] != "leases" and call[0] not in ("groups", "allowed", "watch")] == []
+    await site.stop()

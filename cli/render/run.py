@@ -165,9 +165,10 @@ def choose(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[
     told = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
-    gate = usual.checkpoints.gate or of_version(version) >= Line.V1_5
+    line = of_version(version) if known.operatorLine is UNKNOWN else known.operatorLine
+    gate = usual.checkpoints.gate or line >= Line.V1_5
     kept = usual.checkpoints._replace(gate=gate)
-    settings = usual._replace(**told, operator_version=version, restricted=restricted, checkpoints=kept)
+    settings = usual._replace(**told, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in told]
     assumed += ["no operatorVersion"] * (not version)
     said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""

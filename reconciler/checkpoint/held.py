@@ -40,10 +40,10 @@ def observed_in(obj: Fields, held: Held, settings: Settings) -> Observed:
     if obj.get("kind") == COMPONENT:
         name = str(obj["metadata"]["name"])
         left = frozenset({name}) if held.get(GRAPH, namespace, labelled_graph(obj)) is not None else frozenset()
-        return _noted({name: start_of(converted(obj, NEW), held, settings)}, NOTHING._replace(left=left))
+        return _noted({name: start_of(converted(obj, NEW._replace(line=settings.line)), held, settings)}, NOTHING._replace(left=left))
     if obj.get("kind") != GRAPH or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
-    graph = read_graph(obj)
+    graph = read_graph(obj, settings.line)
     known = {one.name for one in graph.members if (wanted := experimental(one.fields, "checkpoint")) and _found(wanted, held, namespace)}
     observed = NOTHING._replace(checkpoints=frozenset(known))
     objects = {one["metadata"]["name"]: one for one in direct_children(obj, settings, observed).children if one["kind"] == COMPONENT}
@@ -63,7 +63,7 @@ def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str,
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None:
         return Start()
-    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.operator_version):
+    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return Start()
     namespace, asked = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)

@@ -82,8 +82,8 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
         if lacking:
             return (await _refuse(work, obj, lacking))._replace(after=SLOWLY)
     try:
-        graph = read_graph(obj)
-        settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
+        settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+        graph = read_graph(obj, settings.line)
         settings = settings._replace(lws=settings.lws or wide)
         if way.grove:
             await know_cliques(work, graph)

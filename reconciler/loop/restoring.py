@@ -93,7 +93,7 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     wanted = wanted_by(obj)
     if wanted is None:
         return Choice()
-    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.operator_version):
+    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return Choice(standing=Standing("CheckpointMissing", "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, asked = key_of(obj).namespace, settings.checkpoints
     checkpoint = work.checkpoints.found(work.cache, namespace, wanted)

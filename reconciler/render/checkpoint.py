@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import Line, of_version
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.checkpoint.identity import FIRST_VERSION, identity_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -43,7 +43,7 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
     path = (*member.path, "experimental", "checkpoint")
     identity = wanted.get("identity")
     if not identity:
-        if of_version(settings.operator_version) >= Line.V1_5:
+        if settings.line >= Line.V1_5:
             return claims  # that line admits it; without_effect says so
         raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
     if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either

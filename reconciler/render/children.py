@@ -24,6 +24,7 @@ from dynamo_webhooks.reconciler.render.workload import owning_graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.observed import Observed
@@ -72,7 +73,7 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
     made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:
         return own
-    members = read_graph(obj).members
+    members = read_graph(obj, settings.line).members
     return _ordered(_joined([own, *(_below(one, members, settings, observed) for one in made)]))._replace(notes=own.notes)
 
 
@@ -88,7 +89,7 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         made = _ordered(_collected(component_children, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
             return made
-        return made._replace(notes=without_effect.of_component(_new(obj)))
+        return made._replace(notes=without_effect.of_component(_new(obj, settings.line)))
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])
@@ -96,7 +97,7 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
 
 def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
     try:
-        graph = read_graph(obj)
+        graph = read_graph(obj, settings.line)
     except RenderError as error:
         return Rendered([], [error])
     return graph_children(graph, settings, observed)
@@ -232,9 +233,9 @@ def _joined(parts: Iterable[Rendered]) -> Rendered:
     return Rendered(list(children.values()), list(problems.values()))
 
 
-def _new(component: Fields) -> Fields:
+def _new(component: Fields, line: Line) -> Fields:
     """The spec of a component's object in v1beta1."""
-    spec: Fields = converted(component, NEW).get("spec") or {}
+    spec: Fields = converted(component, NEW._replace(line=line)).get("spec") or {}
     return spec
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.api.line import INSTALLED
 from dynamo_webhooks.reconciler.render.deployment import deployment
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import at_start
@@ -39,7 +40,9 @@ def component_children(obj: Fields, settings: Settings, observed: Observed = NOT
     """
     name = str((obj.get("metadata") or {}).get("name") or "")
     old = name in observed.old_selectors or uses_old_selectors(obj)
-    workload = read_workload(obj, old_selectors=old, left=name in observed.left)
+    left = name in observed.left
+    made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
+    workload = read_workload(obj, INSTALLED if made else settings.line, old_selectors=old, left=left)
     workload = workload._replace(spec=at_start(workload.spec, waits=name in observed.waits))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [

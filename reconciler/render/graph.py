@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.api.line import Line, of_version
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import Target, convert_object, target
@@ -93,8 +93,8 @@ def converted(obj: Fields, wanted: Target) -> Fields:
         raise RenderError(error.path, error.reason) from None
 
 
-def both_versions(obj: Fields) -> tuple[Fields, Fields]:
-    """An object as v1beta1 and as v1alpha1.
+def both_versions(obj: Fields, line: Line = INSTALLED) -> tuple[Fields, Fields]:
+    """An object as v1beta1 and as v1alpha1, as a line converts it; what `split` makes is written as line 1.2 does, which all lines read.
 
     Raises: RenderError naming a field of a wrong type, or one that can't be converted.
     """
@@ -102,15 +102,15 @@ def both_versions(obj: Fields) -> tuple[Fields, Fields]:
     wrong = decoder(kind, version)(obj) if kind in BY_NAME and BY_NAME[kind].has(version) else ()
     if wrong:
         raise RenderError(wrong[0].path, wrong[0].message)
-    return converted(obj, NEW), converted(obj, OLD)
+    return converted(obj, NEW._replace(line=line)), converted(obj, OLD._replace(line=line))
 
 
-def read_graph(obj: Fields) -> Graph:
-    """Read a graph of either version.
+def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
+    """Read a graph of either version, as a line converts it.
 
     Raises: RenderError if it has a wrong type or can't be converted, or a component has no name.
     """
-    new, old = both_versions(obj)
+    new, old = both_versions(obj, line)
     metadata = new.get("metadata") or {}
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
     if not name:
@@ -183,14 +183,14 @@ def forces_group(component: Fields) -> bool:
     return (experimental(component, "grove") or {}).get("forceScalingGroup") is True
 
 
-def says_which(checkpoint: Fields, path: Path, version: str) -> bool:
+def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
     """Whether a block says which checkpoint it means. Line 1.5 admits one that doesn't, of which nothing is made or restored.
 
-    Raises: RenderError on line 1.2; `version` is the operator's.
+    Raises: RenderError on line 1.2.
     """
     if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
         return True
-    if of_version(version) >= Line.V1_5:
+    if line >= Line.V1_5:
         return False
     raise RenderError(path, "checkpoint enabled but no checkpointRef or identity provided")
 

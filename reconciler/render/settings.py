@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from dynamo_webhooks.api.line import Line, of_version
+
 KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and DynamoWorkerMetadata
 ETCD: Final = "etcd"
 _NOTHING: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
@@ -66,6 +68,7 @@ class Settings(NamedTuple):
     kai: bool = False
     switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
+    told_line: Line | None = None  # where somebody names it; None: that of the version
     restricted: bool = False  # one namespace: the installation has the accounts of planner and endpoint picker
     discovery: str = KUBERNETES
     infrastructure: Infrastructure = Infrastructure()
@@ -80,3 +83,8 @@ class Settings(NamedTuple):
     checkpoints: Checkpoints = Checkpoints()
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none
+
+    @property
+    def line(self) -> Line:
+        """The line by which objects are converted and rendered."""
+        return self.told_line or of_version(self.operator_version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.framework import framework_of
 from dynamo_webhooks.reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_alpha, written_as_alpha
@@ -79,15 +80,15 @@ class Workload(NamedTuple):
         return experimental(self.spec, feature)
 
 
-def read_workload(obj: Fields, *, old_selectors: bool = False, left: bool = False) -> Workload:
-    """Read a component's object of either version.
+def read_workload(obj: Fields, line: Line = INSTALLED, *, old_selectors: bool = False, left: bool = False) -> Workload:
+    """Read a component's object of either version, as a line converts it.
 
     With `old_selectors` its pods are selected as `worker` with a sub-type: selectors of running pods can't change. With `left` it has no
     owner, and still belongs to the graph that its label names.
 
     Raises: RenderError if it has a wrong type or can't be converted, or its framework contradicts its command.
     """
-    new, old = both_versions(obj)
+    new, old = both_versions(obj, line)
     metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
     spec = with_alpha(new.get("spec") or {}, alpha, first=written_as_alpha(new))
     if not metadata.get("name"):

@@ -173,3 +173,29 @@ def test_odd_names_stay_inside_the_folder(tmp_path: Path) -> None:
     child = {"kind": "Service", "metadata": {"namespace": "..", "name": "../../x"}}
     assert into_folder([child], str(tmp_path), "json") == ["_/service-.._.._x.json"]
     assert [file.name for file in tmp_path.rglob("*.json")] == ["service-.._.._x.json"]
+
+
+_SUB_TYPE = "nvidia.com/dynamo-sub-component-type"
+
+
+@pytest.mark.parametrize("line", ["1.2", "1.5"])
+@pytest.mark.parametrize("kind", ["frontend", "default"])
+def test_a_sub_type_beside_its_type_is_a_label_on_each_line(command: Command, files: Files, kind: str, line: str) -> None:
+    """Line 1.5 saves it in a way that only its own conversion reads back."""
+    spec = {"componentType": kind, "subComponentType": "router", "extraPodSpec": {"mainContainer": {"image": "i:1.5.0"}}}
+    one = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c"}, "spec": spec}
+    files(a=json.dumps(one), b=json.dumps({**one, "kind": "DynamoGraphDeployment", "spec": {"services": {"c": spec}}}))
+    for file in ("a.yaml", "b.yaml"):
+        for grove in ("true", "false"):
+            made = command("render", "-q", "-o", "json", "--line", line, "--set-fact", f"grove={grove}", file).json
+            found = [each for each in made if each["kind"] in ("Deployment", "PodCliqueSet")]
+            assert found
+            assert all(f'"{_SUB_TYPE}": "router"' in json.dumps(each) for each in found), (file, grove)
+
+
+def test_a_line_without_a_version_decides_what_renders(command: Command, files: Files) -> None:
+    checkpoint_ = {"enabled": True, "startupPolicy": "Immediate", "mode": "Auto"}
+    obj = graph(component("w", "worker", {"image": "i:1.5.0"}, experimental={"checkpoint": checkpoint_}))
+    files(a=json.dumps(obj))
+    codes = {line: command("render", "-q", "-o", "json", "--line", line, "a.yaml").code for line in ("1.2", "1.5")}
+    assert codes == {"1.2": 1, "1.5": 0}

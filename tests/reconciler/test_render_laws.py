@@ -63,7 +63,7 @@ def test_generated_objects_render(kind: str, version: str) -> None:
         assert _told(obj, settings) == told, f"{kind} {version} {number} renders differently the second time"
         render(obj, settings, OBSERVED)
         try:
-            converted = convert_object(obj, target(other)).object
+            converted = convert_object(obj, target(other, settings.line)).object
         except ConversionError:
             continue
         assert _told(converted, settings) == told, f"{kind} {version} {number} renders differently in the other version"

@@ -41,7 +41,7 @@ async def store_in(cluster: Cluster, old: Definition, version: str) -> Definitio
 
 
 async def withdrawn(cluster: Cluster, changed: Definition) -> Definition:
-    """Takes the acknowledgement back, also that of a run which was killed in between."""
+    """Takes the acknowledgement back; returns `changed` itself where there is none. Raises: ApiError."""
     if changed.annotations.get(ALLOW_DATA_LOSS) != "true":
         return changed
     return definition(await cluster.merge_patch(CRDS, changed.name, {"metadata": {"annotations": {ALLOW_DATA_LOSS: "false"}}}))

@@ -6,6 +6,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.cli.migrate import flip
 from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage
 from dynamo_webhooks.cli.migrate.offline import REFUSED
@@ -88,7 +89,7 @@ class Run:
         """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
         options, todo = self._hands.options, []
         for found in plan.definitions:
-            now = await self._read(found.name)
+            now = await self._guarded(await self._read(found.name))
             if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, plan.line)]:
                 raise _UnfitError("; ".join(reasons))
             if now.storage != options.to:
@@ -107,6 +108,13 @@ class Run:
             await self._prove(found, reports[found.kind], plan.line)
             live = await self._read(found.name)
             reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
+
+    async def _guarded(self, now: Definition) -> Definition:
+        """Takes back what a run that was killed between the flip and its end has left: updates that lose data would be accepted."""
+        if self._hands.options.verify or (guarded := await self._patient(partial(flip.withdrawn, self._hands.cluster, now))) is now:
+            return now
+        self._hands.say(f"{now.name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left")
+        return guarded
 
     async def _prove(self, found: Definition, one: KindReport, line: Line) -> None:
         """Passes until one moves nothing, which proves it."""
@@ -143,8 +151,6 @@ class Run:
                 read = now
         now = await self._read(read.name)
         if now.generation == read.generation:
-            if to < max(now.versions):
-                now = await self._patient(partial(flip.withdrawn, cluster, now))
             await self._patient(partial(flip.observe, cluster, now))
 
     async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:

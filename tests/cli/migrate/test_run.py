@@ -193,6 +193,32 @@ async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
     assert len(report.warnings) == 2
 
 
+class _Killed(BaseException):
+    """The end of a process: nothing catches it."""
+
+
+@pytest.mark.parametrize("options", [{"to": ALPHA}, {"to": BETA}, {"to": BETA, "namespace": "n"}, {"to": ALPHA, "namespace": "n"}])
+async def test_what_a_run_acknowledged_that_was_killed_in_the_flip_is_taken_back_by_the_next(options: dict[str, Any]) -> None:
+    store, said = await _filled(Store(BETA, (BETA,))), list[str]()
+
+    def killed(verb: str, *_: object) -> None:
+        if verb == "merge_patch":
+            raise _Killed
+
+    alive = store.fail(killed)
+    with pytest.raises(_Killed):
+        await ran(store, to=ALPHA)
+    alive()
+    [left] = [kind for kind in CONVERTED if store.crd(kind)["metadata"].get("annotations", {}).get(ALLOW_DATA_LOSS) == "true"]
+    seen = []
+    store.broken = lambda _: seen.append(store.crd(left)["metadata"]["annotations"][ALLOW_DATA_LOSS]) if store.touched else None
+    assert (await ran(store, said, **options)).proven
+    assert {*seen} == {"false"}, "objects were written while updates that lose data were accepted"
+    assert f"{BY_NAME[left].crd_name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left" in said
+    assert (await ran(store, said := [], **options)).proven
+    assert not [line for line in said if ALLOW_DATA_LOSS in line]
+
+
 async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() -> None:
     store, said, once = await _filled(Store()), list[str](), [1]
 

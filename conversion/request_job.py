@@ -56,6 +56,12 @@ def _profiler(containers: Any, line: Line) -> int | None:
     return 0 if type(first) is dict and (line < Line.V1_5 or not first.get("name")) else None
 
 
+def disputed(job: Fields) -> bool:
+    """Whether the lines take different containers for that of the resources."""
+    containers = object_of(object_of(job.get("template")).get("spec")).get("containers")
+    return len({_profiler(containers, line) for line in Line}) > 1
+
+
 def from_job(job: Any, config: Fields, line: Line) -> None:
     """Write the three members of the left side into `config`."""
     pod = object_of(object_of(object_of(job).get("template")).get("spec"))

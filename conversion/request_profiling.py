@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.reading import object_of
 from dynamo_webhooks.conversion.request_blob import CACHE, TARGETS, collect, project
-from dynamo_webhooks.conversion.request_job import from_job, remainder_of, to_job
+from dynamo_webhooks.conversion.request_job import disputed, from_job, remainder_of, to_job
 from dynamo_webhooks.conversion.request_routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ _CONFIG: Final = ("profilingConfig", "config")
 _POD: Final = ("overrides", "profilingJob", "template", "spec")
 _ASIDE: Final = "kept aside"
 _SOURCES: Final = ("configMapRef", "outputPVC")
+# In the remainder of the right side: the line by which its job's container of the resources was chosen, where lines choose different ones.
+BY_LINE: Final = "profilerLine"
 _RIGHT_ONLY: Final = (("workload", "concurrency"), ("workload", "requestRate"), ("sla", "e2eLatency"), ("overrides", "dgd"))
 
 ROUTES: Final = Routes(
@@ -59,7 +62,8 @@ class Profiling:
         for section, name in _RIGHT_ONLY if kept else ():
             if (value := object_of(kept.get(section)).get(name)) is not None:
                 right.setdefault(section, {})[name] = value
-        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"), context.line)
+        line = next((line for line in Line if line == kept.get(BY_LINE)), context.line)
+        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"), line)
         if job:
             right.setdefault("overrides", {})["profilingJob"] = job
         _forward_mocker(left, right, kept)
@@ -80,6 +84,8 @@ class Profiling:
             from_job(job, config, context.line)
             if rest := remainder_of(job, context.line):
                 save.setdefault("overrides", {})["profilingJob"] = rest
+                if disputed(job):
+                    save[BY_LINE] = str(context.line)
         for section, name in _RIGHT_ONLY:
             if (value := object_of(right.get(section)).get(name)) is not None:
                 save.setdefault(section, {})[name] = value

@@ -230,3 +230,27 @@ def test_resources_of_a_request_are_those_of_the_profiler_since_line_1_5() -> No
             assert alpha["spec"].get("profilingConfig", {}).get("resources") == resources
             back = convert(kind, alpha, "v1beta1").object
             assert back["spec"]["overrides"]["profilingJob"] == job
+
+
+@pytest.mark.parametrize("there", Line)
+@pytest.mark.parametrize("here", Line)
+def test_each_container_of_a_request_keeps_its_resources_whichever_line_reads_them(here: Line, there: Line) -> None:
+    """`there` writes v1alpha1, and `here` reads it."""
+    few, many, name = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}, "DynamoGraphDeploymentRequest"
+    for containers, edited in (
+        ([{"name": "side", "resources": few}], None),
+        ([{"name": "side", "resources": few}, {"name": "profiler", "resources": many}], None),
+        ([{"name": "side"}, {"name": "profiler", "resources": many}], 1),
+        ([{"name": "side"}, {"name": "profiler"}], None),
+        ([{"name": "side"}], None),
+    ):
+        spec = {"model": "m", "overrides": {"profilingJob": {"template": {"spec": {"containers": containers}}}}}
+        beta = {**_object("v1beta1", spec), "kind": name}
+        alpha = convert(kind_of(name, there), beta, "v1alpha1").object
+        back = convert(kind_of(name, here), alpha, "v1beta1").object
+        assert back["spec"]["overrides"] == spec["overrides"]
+        if edited is None or there is Line.V1_2:
+            continue
+        alpha["spec"]["profilingConfig"]["resources"] = few
+        back = convert(kind_of(name, here), alpha, "v1beta1").object
+        assert back["spec"]["overrides"]["profilingJob"]["template"]["spec"]["containers"][edited]["resources"] == few

@@ -24,7 +24,7 @@ from dynamo_webhooks.conversion.kinds import kind_of
 Object = dict[str, Any]
 ALPHA: Final = "v1alpha1"
 BETA: Final = "v1beta1"
-OURS_ALONE: Final = ("kept", "both", "mountsJoined")
+OURS_ALONE: Final = ("kept", "both", "mountsJoined", "profilerLine")
 
 
 def _go(line: Line) -> Callable[[Object, str], Object]:

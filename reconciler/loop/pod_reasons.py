@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.errors import ApiError
@@ -14,8 +15,7 @@ from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.render.names import COMPONENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
@@ -32,14 +32,15 @@ _USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
 class Reads:
     """Which graphs' pods were read lately: in a rush the reason of some graphs is told later."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing was read yet."""
+        self._clock = clock
         self._last: dict[str, float] = {}  # uid of the graph -> when, oldest first
         self.texts: dict[str, str] = {}  # uid of the graph -> what was read, as long as it counts as read
 
-    def may(self, uid: str, moment: datetime) -> bool:
+    def may(self, uid: str) -> bool:
         """Whether the pods of a graph may be read now, which counts as having been done."""
-        now = moment.timestamp()
+        now = self._clock()
         for one in [*self._last]:
             if now - self._last[one] < EVERY:
                 break
@@ -63,11 +64,11 @@ async def with_reasons(work: Work, graph: Node, status: Node) -> tuple[Node, flo
     if status.get("state") != "pending" or since is None:
         return status, 0.0
     age = (work.now() - since).total_seconds()
-    if age < PATIENCE:
+    if 0 <= age < PATIENCE:  # what became so in the future says nothing: the wall clock went back
         return status, PATIENCE - age
     before = str(found(graph.get("status") or {}, READY).get("message") or "")
     uid = uid_of(graph)
-    if work.reads.may(uid, work.now()):
+    if work.reads.may(uid):
         try:
             work.reads.texts[uid] = why(await pods_of(work, graph)) or _refused(work, graph)
         except ApiError as error:

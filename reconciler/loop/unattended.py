@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
 
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
@@ -26,16 +27,18 @@ REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
 class Waits:
     """Since when objects have been seen waiting: by our own clock, which the API server's may differ from."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Has seen nothing yet."""
-        self._since: OrderedDict[str, datetime] = OrderedDict()
+        self._clock = clock
+        self._since: OrderedDict[str, float] = OrderedDict()
 
-    def seconds(self, uid: str, moment: datetime) -> float:
+    def seconds(self, uid: str) -> float:
         """For how long an object has been waiting."""
+        moment = self._clock()
         since = self._since.setdefault(uid, moment)
         if len(self._since) > REMEMBERED:
             self._since.popitem(last=False)
-        return (moment - since).total_seconds()
+        return moment - since
 
 
 async def tell_unattended(work: Work, obj: Node, reason: str, text: str) -> PassResult:
@@ -47,7 +50,7 @@ async def tell_unattended(work: Work, obj: Node, reason: str, text: str) -> Pass
     if _others(status) or status.get("observedGeneration"):
         await no_longer_told(work, obj)
         return PassResult()
-    waited = 0.0 if ours else work.waits.seconds(uid_of(obj), work.now())
+    waited = 0.0 if ours else work.waits.seconds(uid_of(obj))
     if waited < PATIENCE and not ours:
         return PassResult((), PATIENCE - waited)
     if await _tell(work, obj, reason, text):

@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.reconciler.loop.pod_reasons import AT_ONCE, EVERY, Reads, why
-from tests.kube.storage import START
+from tests.kube.timing import Timing
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 
 if TYPE_CHECKING:
@@ -66,11 +66,14 @@ def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
 
 
 def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
-    reads = Reads()
-    assert sum(reads.may(f"graph-{number}", START) for number in range(100)) == AT_ONCE
-    assert not reads.may("graph-0", START + timedelta(seconds=EVERY - 1))
-    assert reads.may("graph-99", START + timedelta(seconds=EVERY / 10))
-    assert reads.may("graph-0", START + timedelta(seconds=EVERY))
+    timing = Timing()
+    reads = Reads(timing.clock)
+    assert sum(reads.may(f"graph-{number}") for number in range(100)) == AT_ONCE
+    timing.seconds = EVERY - 1
+    assert not reads.may("graph-0")
+    assert reads.may("graph-99")
+    timing.seconds = EVERY
+    assert reads.may("graph-0")
 
 
 async def _reads(site: Site, pods: list[Node]) -> int:
@@ -104,6 +107,22 @@ async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
         site.newcomers = None
         await site.rest()
         assert (await site.condition())["message"] == "All resources are ready"
+
+
+async def test_reasons_are_read_each_minute_though_the_wall_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, behind = Site(), [timedelta()]
+    wall = site.timing.now
+    monkeypatch.setattr(site.timing, "now", lambda: wall() - behind[0])
+    site.newcomers = 0
+    site.start()
+    await site.make(disagg())
+    await site.rest()
+    await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
+    behind[0] = timedelta(hours=1)
+    await site.kubelet.delete(PODS, "d", NAMESPACE)
+    await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
+    assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
+    await site.stop()
 
 
 async def test_pods_that_can_not_be_made_are_told_of() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("kube.events")
 _WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do
-_REMEMBERED: Final = 1000  # Events; beyond that the oldest is forgotten, and its reason written anew
+_REMEMBERED: Final = 10_000  # Events; beyond that the oldest is forgotten, and its reason written anew
 _LONGEST: Final = 1024  # characters of a message, the API's own limit
 
 _K = TypeVar("_K")
@@ -54,8 +54,12 @@ class Recorder:
         self._last: OrderedDict[str, tuple[str, str]] = OrderedDict()  # object -> (reason, message) of its newest Event
         self._told = False  # that the permission is missing
 
-    async def record(self, regarding: Node, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+    async def record(
+        self, regarding: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False
+    ) -> None:
         """Tells that something happened to an object; saying the same again right afterwards is no transition and writes nothing.
+
+        What is `lasting` is said once until something else is said of the object, or `over` ends it.
 
         Never raises for what the API server says: an Event is news, not work.
         """
@@ -63,7 +67,8 @@ class Recorder:
         about = _identity(regarding)
         known = self._written.get((about, reason))
         fresh = known is not None and self._clock() - known.at < _WINDOW
-        if fresh and self._last.get(about) == (reason, message):
+        if (fresh or lasting) and self._last.get(about) == (reason, message):
+            self._last.move_to_end(about)
             return
         try:
             if known is None or not fresh or not await self._count(regarding, known, message):
@@ -77,6 +82,10 @@ class Recorder:
             LOG.warning("an Event was not written (%s %s: %s): %s", reason, about, message, error.message)
             return
         _remember(self._last, about, (reason, message))
+
+    def over(self, regarding: Node) -> None:
+        """What was last said of an object holds no longer: the same again is news."""
+        self._last.pop(_identity(regarding), None)
 
     async def _count(self, regarding: Node, known: _Written, message: str) -> bool:
         """Counts one more; False when the Event is not there any more."""

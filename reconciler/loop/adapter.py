@@ -1,4 +1,4 @@
-"""One pass over a scaling adapter: adapter and graph follow the last change of either."""
+"""One pass over a scaling adapter: a graph and all adapters of a component follow the last change of any."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.errors import ApiError, InvalidError
 from dynamo_webhooks.kube.times import seconds
-from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
+from dynamo_webhooks.reconciler.loop.keys import Key, is_controlled, key_of
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, GRAPH, GRAPHS
 from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
@@ -30,8 +30,8 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
     graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, name))
     if graph is None:
         problem = Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found")
-        await work.say(obj, "Warning", "UpdateFailed", problem.text)
-        return PassResult((problem,), SLOWLY)
+        await work.say(obj, "Warning", "UpdateFailed", problem.text, lasting=True)
+        return PassResult((problem,))  # the graph wakes it
     members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
     status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(work, graph, component, members)}
     if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
@@ -40,7 +40,11 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
             return PassResult((problem_found,), SLOWLY)
         status["lastScaleTime"] = seconds(work.now())
     elif members and replicas_in(members[0]) != wanted:
-        return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
+        if is_controlled(obj, graph):
+            return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
+        status["replicas"] = replicas_in(members[0])
+        obj = await _follow(work, obj, status["replicas"])
+    work.recorder.over(obj)
     await work.patch_status(obj, status)
     return PassResult()
 
@@ -74,6 +78,12 @@ def _graph_leads(adapter: Node) -> bool:
     return bool((adapter.get("status") or {}).get("replicas") == adapter["spec"]["replicas"])
 
 
+async def _follow(work: Work, adapter: Node, replicas: int) -> Node:
+    """Write the graph's number into an adapter that the graph doesn't make, unless that has changed. Raises: ApiError, StandDownError."""
+    change = {"metadata": {"resourceVersion": adapter["metadata"]["resourceVersion"]}, "spec": {"replicas": replicas}}
+    return await work.merge(adapter, ADAPTERS, key_of(adapter).name, change)
+
+
 async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:
     work.ask(adapter)
     names = [one.get("name") for one in graph["spec"]["components"]]
@@ -89,5 +99,5 @@ async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted:
     else:
         await work.say(adapter, "Normal", "Scaled", f"component {component} of graph {key.name} has {wanted} replicas")
         return None
-    await work.say(adapter, "Warning", "UpdateFailed", problem.text)
+    await work.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
     return problem

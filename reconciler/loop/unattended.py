@@ -68,7 +68,7 @@ async def tell_forbidden(work: Work, obj: Node, text: str) -> PassResult:
     except ForbiddenError:
         changed = True
     if changed:
-        await work.say(obj, "Warning", FORBIDDEN, text)
+        await work.say(obj, "Warning", FORBIDDEN, text, lasting=True)
     return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), SLOWLY)
 
 

@@ -116,9 +116,9 @@ class Work:
         self.cache.wrote(made)
         return made
 
-    async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        """An Event, once for each change."""
-        await self.recorder.record(obj, kind, reason, message)
+    async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False) -> None:
+        """An Event, once for each change; of what each pass finds again and no status shows, `lasting`."""
+        await self.recorder.record(obj, kind, reason, message, lasting=lasting)
 
     async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept: frozenset[str] = frozenset()) -> None:
         """Deletes children of kinds that are rendered, but not these any more. Raises: ApiError, StandDownError."""

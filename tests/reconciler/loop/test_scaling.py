@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
 
 ADAPTER = "g-decode"
 
@@ -139,3 +143,77 @@ async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_f
         await site.user.delete(ADAPTERS, "mine", NAMESPACE)
         await site.rest()
         assert site.reconciler.cache.scaling(graph) == []
+
+
+async def _adapter(site: Site, name: str, replicas: int) -> None:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    spec = {"replicas": replicas, "dgdRef": {"name": "g", "componentName": "decode"}}
+    await site.user.create(
+        ADAPTERS, {"apiVersion": ADAPTERS.api_version, "kind": ADAPTERS.kind, "metadata": metadata, "spec": spec}, NAMESPACE
+    )
+
+
+async def _numbers(site: Site) -> dict[str, tuple[int, int]]:
+    return {name: (one["spec"]["replicas"], one["status"]["replicas"]) for name, one in (await site.adapters()).items()}
+
+
+async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> None:
+    async with running() as site:
+        await _made(site)
+        await _adapter(site, "a", 4)
+        await _adapter(site, "b", 7)
+        await site.rest()
+        agreed = await _pods(site)
+        assert agreed in (4, 7)
+        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (agreed, agreed))
+        await site.user.merge_patch(ADAPTERS, "a", {"spec": {"replicas": 5}}, NAMESPACE)
+        await site.rest()
+        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (5, 5))
+        await _scale(site, 2)
+        await site.rest()
+        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (2, 2))
+        await site.edit("g", 1, replicas=3)
+        await site.rest()
+        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (3, 3))
+        before = len(site.cluster.writes)
+        await site.later(120)
+        assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+
+
+async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_counts() -> None:
+    async with running() as site:
+        await _made(site)
+        await _adapter(site, "a", 2)
+        await site.rest()
+        scaled: list[asyncio.Future[Node]] = []
+
+        def fault(verb: str, _resource: object, _namespace: str, name: str) -> None:
+            if verb == "merge_patch" and name == "a" and not scaled:
+                scaled.append(asyncio.ensure_future(site.user.merge_patch(ADAPTERS, "a", {"spec": {"replicas": 9}}, NAMESPACE)))
+
+        site.cluster.fail(fault)
+        await _scale(site, 5)
+        await site.rest()
+        assert scaled
+        [number] = {*(await _numbers(site)).values()}
+        assert number == (await _pods(site),) * 2
+
+
+async def test_an_adapter_without_its_graph_says_so_once_until_it_has_one() -> None:
+    async with running() as site:
+        await _adapter(site, "a", 4)
+        await site.rest()
+        await site.later(1900)
+        assert [verb for verb, plural, _ in site.cluster.writes if plural == "events"] == ["create"]
+        await site.make(disagg())
+        await site.rest()
+        await site.edit("g", 1, replicas=4)
+        await site.rest()
+        for told in (2, 3):
+            await site.user.delete(GRAPHS, "g", NAMESPACE)
+            await site.rest()
+            await site.user.merge_patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, NAMESPACE)
+            await site.later(700)
+            assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == told
+            await site.make(disagg(replicas=4))
+            await site.rest()

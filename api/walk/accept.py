@@ -1,14 +1,18 @@
-"""Says quickly that the schema phase would find nothing, which is so of nearly every part of nearly every object.
+"""Says quickly that the phases behind decoding would find nothing in a new object, as is so of nearly every part of nearly every object.
 
-Plain nodes (objects, lists and scalars without bounds, patterns, enums or combinations) are compiled into closures, each when it is first
-met; every other node and every value that isn't plainly right is asked of `structure.py`, which alone says what is right and what isn't.
+Plain nodes (objects, lists and scalars without patterns, lengths or combinations) are compiled into closures, each when it is first met,
+with the type of their list and their CEL rules; every other node and every value that isn't plainly right is asked of the phases
+themselves, which alone say what is right and what isn't.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from dynamo_webhooks.api.cel import EvaluationError, twin_of
+from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import MARKS, Node, resolve
+from dynamo_webhooks.api.walk.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,17 +23,18 @@ _EXACT: Final[dict[str, type]] = {"string": str, "boolean": bool}
 _ENDLESS: Final = float("inf")
 _SMALL: Final = range(-(2**63), 2**63)
 _SIZES: Final = ("minProperties", "maxProperties", "minItems", "maxItems")
-# keywords of the schema phase that a plain node may have; one with any other is asked of structure.py
+# keywords of the schema phase that a plain node may have; one with any other is asked of the phases
 _PLAIN: Final = frozenset({"type", "properties", "additionalProperties", "items", "required", *_SIZES})
+_PLAIN_SCALAR: Final = {"integer": frozenset({"type", "minimum", "maximum"}), "string": frozenset({"type", "enum"})}
 # keywords that are no business of the schema phase
 _FOREIGN: Final = frozenset({"$ref", "default", "description", "nullable", "title", *MARKS})
 
 
 class Acceptance:
-    """The quick way to ask what `slow` answers: whether a value has no errors under a node."""
+    """The quick way to ask what `slow` answers: whether a value has no errors under a node in any of the phases."""
 
     def __init__(self, slow: Callable[[Any, Node], bool]) -> None:
-        """Compiles nothing yet: a command that starts often would wait for nodes that it never meets."""
+        """`slow` is asked of resolved nodes. Compiles nothing yet: a command that starts often would wait for nodes that it never meets."""
         self._slow = slow
         self._known: dict[int, tuple[Node, Check]] = {}  # by id of the node, which is kept alive beside its check
 
@@ -47,12 +52,16 @@ class Acceptance:
         form = node.get("type", "")
         # formats of numbers bind typed decoders alone
         foreign = {"format", *_FOREIGN} if form == "integer" else _FOREIGN
-        plain = all(key in _PLAIN or key in foreign or key.startswith("x-kubernetes-") for key in node)
-        if plain and form == "object":
-            return self._object(node)
-        if plain and form == "array":
-            return self._list(node)
-        return self._scalar(node, form) if plain else self._asked(node)
+        keywords = _PLAIN_SCALAR.get(form, _PLAIN)
+        if not all(key in keywords or key in foreign or key.startswith("x-kubernetes-") for key in node):
+            return self._asked(node)
+        if form == "object":
+            check = self._object(node)
+        elif form == "array":
+            check = self._list(node)
+        else:
+            check = self._scalar(node, form)
+        return _ruled(check, node)
 
     def _asked(self, node: Node) -> Check:
         return lambda value: self._slow(value, node)
@@ -62,7 +71,11 @@ class Acceptance:
         if node.get("x-kubernetes-int-or-string"):
             return lambda value: type(value) is str or (type(value) is int and value in _SMALL) or slow(value, node)
         if form == "integer":
-            return lambda value: (type(value) is int and value in _SMALL) or slow(value, node)
+            wanted = range(max(_SMALL.start, node.get("minimum", _SMALL.start)), min(_SMALL.stop, node.get("maximum", _SMALL.stop) + 1))
+            return lambda value: (type(value) is int and value in wanted) or slow(value, node)
+        if "enum" in node:
+            allowed = frozenset(one for one in node["enum"] if type(one) is str)
+            return lambda value: (type(value) is str and value in allowed) or slow(value, node)
         exact = _EXACT.get(form)
         return self._asked(node) if exact is None else lambda value: type(value) is exact or slow(value, node)
 
@@ -99,10 +112,58 @@ class Acceptance:
         items = node.get("items")
         one = self._check(items) if items is not None else None
         least, most = node.get("minItems", 0), node.get("maxItems", _ENDLESS)
+        keys = _keys(node)
 
         def check(value: Any) -> bool:
             if type(value) is not list:
                 return self._slow(value, node)
-            return least <= len(value) <= most and (one is None or all(map(one, value)))
+            if not (least <= len(value) <= most and (one is None or all(map(one, value)))):
+                return False
+            return keys is None or _differ(value, keys) or self._slow(value, node)
 
         return check
+
+
+def _keys(node: Node) -> tuple[str, ...] | None:
+    """The fields that tell the items of a list apart: none for those of a set, which are told apart by themselves; None for other lists."""
+    form = node.get("x-kubernetes-list-type")
+    return () if form == "set" else tuple(node.get("x-kubernetes-list-map-keys") or ()) if form == "map" else None
+
+
+def _differ(value: list[Any], keys: tuple[str, ...]) -> bool:
+    """Whether no two items are plainly the same: maps by their keys, if these are texts and numbers, others as texts."""
+    found: set[Any] = set()
+    for item in value:
+        if not keys:
+            if type(item) is not str:
+                return False
+            found.add(item)
+        elif type(item) is not dict:
+            return False
+        else:
+            parts = tuple(map(item.get, keys))
+            for part in parts:
+                if type(part) is not str and type(part) is not int:
+                    return False
+            found.add(parts)
+    return len(found) == len(value)
+
+
+def _ruled(check: Check, node: Node) -> Check:
+    """The check with the node's CEL rules behind it, those of a new object."""
+    entries = [(twin_of(entry["rule"]), entry) for entry in node.get(RULES) or ()]
+    rules = [twin.holds for twin, entry in entries if not twin.transition or entry.get("optionalOldSelf")]
+    if not rules:
+        return check
+
+    def ruled(value: Any) -> bool:
+        if not check(value):
+            return False
+        if value is None:
+            return True
+        try:
+            return all(holds(value, MISSING) for holds in rules)
+        except (EvaluationError, AttributeError, TypeError, RecursionError):  # rules.py says what of it
+            return False
+
+    return ruled

@@ -10,6 +10,7 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
 from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.tidy import is_tidy
 from dynamo_webhooks.api.walk.validate import validate
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def shaped(obj: dict[str, Any], kind: str, version: str, line: Line) -> Shaped:
     Changes the object.
     """
     schema = load_schema(kind, version, line)
-    return Shaped(default(obj, schema), prune(obj, schema), drop_nulls(obj, schema))
+    defaulted = default(obj, schema)
+    return Shaped(defaulted, (), ()) if is_tidy(obj, schema) else Shaped(defaulted, prune(obj, schema), drop_nulls(obj, schema))
 
 
 def with_status_of(obj: dict[str, Any], old: dict[str, Any] | None, kind: str) -> None:

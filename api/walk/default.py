@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.schema import Node, resolve
@@ -21,7 +21,7 @@ def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     """
     done: list[Path] = []
     if bears(schema, DEFAULTS):
-        _default(done, (), obj, resolve(schema))
+        _default(done, (), obj, _plan(schema))
     return tuple(done)
 
 
@@ -30,49 +30,60 @@ def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     Call it after `default`. Nulls in lists stay, and so do those in free-form parts.
     """
-    return tuple(_drop_nulls((), obj, resolve(schema))) if _holds_null(obj) else ()
+    return tuple(_drop_nulls((), obj, resolve(schema)))
 
 
-_defaults: dict[int, tuple[Node, list[tuple[str, Node]]]] = {}  # by id of the node, which is kept alive beside the answer
+_plans: dict[int, tuple[Node, _Plan]] = {}  # by id of the node, which is kept alive beside the answer
 
 
-def _holds_null(value: Any) -> bool:
-    """Whether there is a null anywhere inside, which is rare and found in a fraction of the time that the schema takes."""
-    todo = [value]
-    while todo:
-        parent = todo.pop()
-        for item in parent.values() if type(parent) is dict else parent:
-            if item is None:
-                return True
-            if type(item) is dict or type(item) is list:
-                todo.append(item)
-    return False
+class _Plan(NamedTuple):
+    """What defaulting has to do at a node: `fields` and `extra` are entered, `known` are the names that `extra` does not mean."""
+
+    defaults: tuple[tuple[str, bool, Any], ...]  # name, whether it may be null, and the default
+    fields: dict[str, _Plan]
+    known: frozenset[str]
+    extra: _Plan | None
+    items: _Plan | None
 
 
-def _default(done: list[Path], path: Path, value: Any, node: Node) -> None:
-    if isinstance(value, dict):
-        for name, child_node in _with_default(node):
-            if value.get(name) is None and not (name in value and child_node.get("nullable")):
-                value[name] = _copy(child_node["default"])
-                done.append((*path, name))
-        fields = below(node, DEFAULTS)
-        for name, item in value.items():
-            if isinstance(item, (dict, list)) and (child := fields.of(name)) is not None:
-                _default(done, (*path, name if name in fields.known else Key(name)), item, child)
-    elif isinstance(value, list) and "items" in node and bears(node["items"], DEFAULTS):
-        items = resolve(node["items"])
-        for index, item in enumerate(value):
-            if isinstance(item, (dict, list)):
-                _default(done, (*path, index), item, items)
-
-
-def _with_default(node: Node) -> list[tuple[str, Node]]:
-    """The fields of a node that have a default, with their schemas."""
-    found = _defaults.get(id(node))
+def _plan(node: Node) -> _Plan:
+    found = _plans.get(id(node))
     if found is None:
-        children = [(name, resolve(child)) for name, child in (node.get("properties") or {}).items()]
-        found = _defaults[id(node)] = (node, [(name, child) for name, child in children if "default" in child])
+        meant = resolve(node)
+        children = [(name, resolve(child)) for name, child in (meant.get("properties") or {}).items()]
+        fields = below(meant, DEFAULTS)
+        items = meant.get("items")
+        plan = _Plan(
+            tuple((name, bool(child.get("nullable")), child["default"]) for name, child in children if "default" in child),
+            {name: _plan(child) for name, child in fields.fields.items()},
+            fields.known,
+            None if fields.extra is None else _plan(fields.extra),
+            _plan(items) if items is not None and bears(items, DEFAULTS) else None,
+        )
+        found = _plans[id(node)] = (node, plan)
     return found[1]
+
+
+def _default(done: list[Path], path: Path, value: Any, plan: _Plan) -> None:
+    defaults, fields, known, extra, items = plan
+    if type(value) is list:
+        if items is not None:
+            for index, item in enumerate(value):
+                if type(item) is dict or type(item) is list:
+                    _default(done, (*path, index), item, items)
+        return
+    for name, nullable, default in defaults:
+        if value.get(name) is None and not (nullable and name in value):
+            value[name] = _copy(default)
+            done.append((*path, name))
+    for name, child in fields.items():
+        item = value.get(name)
+        if type(item) is dict or type(item) is list:
+            _default(done, (*path, name), item, child)
+    if extra is not None:
+        for name, item in value.items():
+            if (type(item) is dict or type(item) is list) and name not in known:
+                _default(done, (*path, Key(name)), item, extra)
 
 
 def _drop_nulls(path: Path, value: Any, node: Node) -> Iterator[Path]:

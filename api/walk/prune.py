@@ -32,7 +32,7 @@ METADATA_FIELDS: Final = frozenset(
         "uid",
     }
 )
-_TEXTS: Final = ("labels", "annotations")
+TEXTS: Final = ("labels", "annotations")
 _OF_AN_OBJECT: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -97,7 +97,7 @@ def _prune_metadata(path: Path, metadata: dict[str, Any]) -> Iterator[Path]:
             yield (*path, name)
         elif not item:
             del metadata[name]
-        elif name in _TEXTS and isinstance(item, dict):
+        elif name in TEXTS and isinstance(item, dict):
             metadata[name] = {key: "" if text is None else text for key, text in item.items()}
 
 

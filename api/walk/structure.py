@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.accept import Acceptance
 from dynamo_webhooks.api.walk.errors import FieldError, Reason, dotted, nowhere
 from dynamo_webhooks.api.walk.facets import format_error, number_errors, text_errors
 
@@ -25,14 +24,7 @@ _SEEN: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", b
 
 def structure_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
     """Yields what the schema refuses, parents before children, fields in the object's own order."""
-    return iter(()) if _accepts(obj, schema) else _check((), obj, resolve(schema))
-
-
-def _is_right(value: Any, node: Node) -> bool:
-    return next(_check((), value, node), None) is None
-
-
-_accepts: Final = Acceptance(_is_right).of
+    return _check((), obj, resolve(schema))
 
 
 def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:

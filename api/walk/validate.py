@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.walk.accept import Acceptance
 from dynamo_webhooks.api.walk.correlate import Correlation
 from dynamo_webhooks.api.walk.errors import FieldError, Reason, nowhere
 from dynamo_webhooks.api.walk.lists import list_errors
@@ -27,18 +28,27 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
     The object must be pruned, defaulted and without nulls (`api.walk.admit` does all that). With `old`, errors of the schema and broken
     rules in unchanged parts are forgiven, and repeated list items where the old object had some anywhere, but nothing in metadata.
     """
-    structure = structure_errors(obj, schema)
+    sound = _accepts(obj, schema)
+    structure = iter(()) if sound else structure_errors(obj, schema)
     if old is not None:
         structure = Correlation(obj, old, schema).without_unchanged(structure)
     errors = [*metadata_errors(obj), *structure, *_scale_errors(obj), *embedded_errors(obj, schema)]
-    if old is None or not any(True for _ in list_errors(old, schema)):
+    if not sound and (old is None or not any(True for _ in list_errors(old, schema))):
         errors += list_errors(obj, schema)
     if has_rules(schema):
         if any(error.reason in BLOCKING for error in errors):
             errors.append(nowhere(HINT))
-        else:
+        elif not sound or old is not None:  # a rule may compare with the old object
             errors += rule_errors(obj, schema, old)
     return errors
+
+
+def _is_sound(value: Any, node: Node) -> bool:
+    """Whether no phase finds anything below a place of a new object; asked where that can't be told quickly."""
+    return not any(True for phase in (structure_errors, list_errors, rule_errors) for _ in phase(value, node))
+
+
+_accepts: Final = Acceptance(_is_sound).of
 
 
 def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:

@@ -28,8 +28,8 @@ def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part is entered, whether it has something to do or not."""
     for name in ("default", "lists", "object_meta"):
         monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "bears", lambda *_: True)
-    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.default"), "_holds_null", lambda _: True)
-    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.structure"), "_accepts", lambda *_: False)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.validate"), "_accepts", lambda *_: False)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.admit"), "is_tidy", lambda *_: False)
 
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS)

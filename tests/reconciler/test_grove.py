@@ -199,3 +199,27 @@ def test_every_node_of_vllm_is_told_where_its_cache_is(pathway: str) -> None:
         [template] = [one["spec"]["leaderWorkerTemplate"] for name, one in made.items() if name.startswith("LeaderWorkerSet ")]
         pods = [template[name]["spec"] for name in ("leaderTemplate", "workerTemplate")]
     assert [env_of(pod["containers"][0]).get("VLLM_CACHE_ROOT") for pod in pods] == ["/cache", "/cache"]
+
+
+@pytest.mark.parametrize(
+    ("wide", "other", "name"),
+    [
+        (vllm("w", **WIDE), vllm("w-ldr"), "w-ldr"),
+        (vllm("W", **WIDE), component("w-wkr"), "w-wkr"),
+        (vllm("w", experimental=SHARED), vllm("w-gms-0"), "w-gms-0"),
+        (vllm("w", experimental=SHARED, **WIDE), vllm("w-wkr-1"), "w-wkr-1"),
+    ],
+)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_components_that_would_make_the_same_clique_are_named(wide: Fields, other: Fields, name: str, turn: int) -> None:
+    both = [wide, other][::turn]
+    done = rendered(graph(*both), grove=True)
+    told = f"would make the PodClique {name} of Grove, as spec.components[0] ({both[0]['name']}) does; rename one of both"
+    assert f"spec.components[1].name: must be another one: {both[1]['name']} {told}" in [str(problem) for problem in done.problems]
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+    assert rendered(graph(*both, annotations={"nvidia.com/enable-grove": "false"}), grove=True, lws=True).problems == []
+
+
+def test_components_whose_names_only_begin_alike_run_on_grove() -> None:
+    found = _set(graph(vllm("w", **WIDE), vllm("w-ldr", **WIDE), vllm("w-led")))
+    assert [one["name"] for one in found["cliques"]] == ["w-ldr", "w-wkr", "w-ldr-ldr", "w-ldr-wkr", "w-led"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
 from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
 from dynamo_webhooks.reconciler.render.grove.cliques import cliques
@@ -14,7 +16,7 @@ from dynamo_webhooks.reconciler.render.names import GRAPH_NAME, low
 from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.checkpoint.restore import Restore
@@ -34,6 +36,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     for one in graph.members:
         check_nodes(one.nodes, one.path)
         override.check_roles(one)
+    _check_names(graph.members)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
     made = [
@@ -48,6 +51,17 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     )
     out["spec"] = {"replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
     return [out]
+
+
+def _check_names(members: Iterable[Member]) -> None:
+    """Raises: RenderError if two components would make a clique of one name."""
+    made: dict[str, Member] = {}
+    for one in members:
+        for name in names.cliques(one):
+            other = made.setdefault(name, one)
+            if other is not one:
+                does = f"would make the PodClique {name} of Grove, as {render(other.path)} ({other.name}) does"
+                raise RenderError((*one.path, "name"), f"must be another one: {one.name} {does}; rename one of both")
 
 
 def _template(graph: Graph, made: list[Fields]) -> Fields:

@@ -18,23 +18,14 @@ PORT: Final = 9090  # of it, where a slice has no port of that name
 _FAMILIES: Final = {"IPv4": 0, "IPv6": 1}  # addressType -> order of preference; others hold no IP address
 
 
-class Sighting(NamedTuple):
-    """One endpoint of a slice, with nothing but what is read here: a cluster has a hundred thousand of them."""
-
-    address: str
-    uid: str  # of the pod, else its name
-    pod: str
-    callable: bool  # ready, or serving although it isn't
-
-
 class Endpoint(NamedTuple):
-    """One pod."""
+    """One pod, as a slice or all of them see it. A cluster has a hundred thousand: who keeps them keeps the slices' own."""
 
-    uid: str
+    uid: str  # of the pod, else its name
     pod: str
     address: str  # the preferred one
     port: int
-    callable: bool
+    callable: bool  # ready, or serving although it isn't
     other: str = ""  # the address of the other family, if the pod has two
 
     @property
@@ -55,8 +46,9 @@ def lighten(found: Node) -> None:
     if isinstance(found.get("endpoints"), tuple):
         return
     namespace = str(found["metadata"].get("namespace") or "")
-    sightings = [_sighting(one, namespace) for one in found.get("endpoints") or ()]
-    found["endpoints"] = tuple(one for one in sightings if one is not None)
+    port = _port(found.get("ports") or ())
+    seen = [_endpoint(one, namespace, port) for one in found.get("endpoints") or ()]
+    found["endpoints"] = tuple(one for one in seen if one is not None)
 
 
 def endpoints_in(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
@@ -70,11 +62,10 @@ def endpoints_in(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
         labels = one["metadata"].get("labels") or {}
         if one.get("addressType") not in _FAMILIES or not (any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
             continue
-        port = _port(one.get("ports") or ())
         for seen in one["endpoints"]:
             known = pods.get(seen.uid)
             if known is None:
-                pods[seen.uid] = Endpoint(seen.uid, seen.pod, seen.address, port, seen.callable)
+                pods[seen.uid] = seen
             else:
                 other = known.other or (seen.address if seen.address != known.address else "")
                 pods[seen.uid] = known._replace(other=other, callable=known.callable or seen.callable)
@@ -83,7 +74,7 @@ def endpoints_in(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
     return Found(tuple(pods.values()), tuple(sorted(services - {""})))
 
 
-def _sighting(endpoint: Node, namespace: str) -> Sighting | None:
+def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:
     target, addresses, conditions = endpoint.get("targetRef") or {}, endpoint.get("addresses") or (), endpoint.get("conditions") or {}
     if target.get("kind") != "Pod" or not addresses or (target.get("namespace") or namespace) != namespace:
         return None
@@ -91,7 +82,7 @@ def _sighting(endpoint: Node, namespace: str) -> Sighting | None:
         return None
     ready = conditions.get("ready") is not False or conditions.get("serving") is True  # absent is ready, as the API says
     name = str(target.get("name") or "")
-    return Sighting(str(addresses[0]), str(target.get("uid") or name), name, ready)
+    return Endpoint(str(target.get("uid") or name), name, str(addresses[0]), port, ready)
 
 
 def _port(ports: Sequence[Node]) -> int:

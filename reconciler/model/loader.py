@@ -249,6 +249,8 @@ class Loader:
         if not loads.pending:
             return None
         uid, _ = loads.pending.popitem(last=False)
+        if not loads.pending:
+            loads.pending.clear()  # an emptied map keeps the room of all that were in it
         pod = loads.pods[uid]
         pod.running = True
         loads.running += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import tracemalloc
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.protocol import Node
@@ -328,3 +330,27 @@ async def test_a_fault_of_ours_is_a_failure_that_is_tried_again(caplog: pytest.L
         await at.run()
         assert at.loader.standing(MODEL).failures == (("p-10.0.0.1", "internal error; see the reconciler's log"),)
         assert "oops" in caplog.text
+
+
+async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
+    """Of names and addresses as long as real ones, and without what calls leave behind for a moment."""
+    async with scene() as at:
+        tracemalloc.start()
+        try:
+            addresses = many(1000)
+            found = slice_of(*(pod(one, name=f"qwen-decode-7c9d8b6f5-{one}", uid=f"{one:0>36}") for one in addresses))
+            del addresses
+            lighten(found)
+            at.loader.keep(MODEL, WISH, endpoints_in([found]).endpoints, check=False)
+            for _ in range(40):
+                await at.run()
+            assert at.ready == 1000
+            at.workers.calls.clear()
+            at.workers.loaded.clear()
+            at.heard.clear()
+            gc.collect()
+            held = tracemalloc.get_traced_memory()[0] / 1000
+        finally:
+            tracemalloc.stop()
+        assert endpoints_in([found]).endpoints[0] is found["endpoints"][0]
+        assert held < 520, held

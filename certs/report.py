@@ -214,6 +214,6 @@ def read_conditions(obj: Mapping[str, Any]) -> list[dict[str, str]]:
     text = ((obj.get("metadata") or {}).get("annotations") or {}).get(names.CONDITIONS, "")
     try:
         found = json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return []
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

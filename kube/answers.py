@@ -36,12 +36,9 @@ def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
         said = ", ".join(_fields(status)) or reason or "refused"
     else:
         said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
-    details = status.get("details")
-    name = details.get("name") if isinstance(details, dict) else ""
-    error = of_status(code, reason, f"{asked}: {code}: {said}", str(name or ""))
+    error = of_status(code, reason, f"{asked}: {code}: {said}", str(_map(status.get("details")).get("name") or ""))
     if isinstance(error, GoneError):
-        metadata = status.get("metadata")
-        error.resume = str(metadata.get("continue") or "") if isinstance(metadata, dict) else ""
+        error.resume = str(_map(status.get("metadata")).get("continue") or "")
     return error
 
 
@@ -72,6 +69,20 @@ def items(page: Node, asked: str) -> list[Node]:
         metadata = item.get("metadata") if isinstance(item, dict) else None
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
             raise _foreign(asked, "each of `items` of the answer must be an object with `metadata.name`, seen another")
+    return found
+
+
+def served(core: list[Any], groups: list[Any]) -> dict[str, frozenset[str]]:
+    """The versions of each API group by the discovery documents. Linear. Raises UnavailableError for what no Kubernetes API gives."""
+    if not all(isinstance(version, str) for version in core):
+        raise _foreign("get /api", "each of `versions` of the answer must be a text, seen another")
+    found = {"": frozenset(core)}
+    for each in groups:
+        match each:
+            case {"name": str(name), "versions": list(versions)} if all(isinstance(_map(one).get("version"), str) for one in versions):
+                found[name] = frozenset(one["version"] for one in versions)
+            case _:
+                raise _foreign("get /apis", "each of `groups` of the answer must be an object with `name` and `versions`, seen another")
     return found
 
 
@@ -114,8 +125,9 @@ def event(line: bytes, asked: str) -> Event:
                 return Event(kind, node["object"])
             raise _foreign(asked, "`object` of an event must be a map, seen another")
         case "ERROR":
-            status = node.get("object") or {}
-            code, reason = int(status.get("code") or 500), str(status.get("reason") or "")
+            status = _map(node.get("object"))
+            code, reason = status.get("code"), str(status.get("reason") or "")
+            code = code if type(code) is int else 500
             raise of_status(code, reason, f"{asked}: {code}: {status.get('message') or reason}")
     raise UnavailableError(0, "", f"{asked}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
 
@@ -144,9 +156,14 @@ def _node(content: bytes) -> dict[str, Any]:
         node = orjson.loads(content)
     except ValueError:
         return {}
-    return node if isinstance(node, dict) else {}
+    return _map(node)
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _fields(status: Node) -> Iterator[str]:
-    for cause in (status.get("details") or {}).get("causes") or []:
+    causes = _map(status.get("details")).get("causes")
+    for cause in map(_map, causes if isinstance(causes, list) else ()):
         yield f"{cause.get('field') or 'the object'} ({cause.get('reason') or 'refused'})"

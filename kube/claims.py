@@ -46,9 +46,9 @@ class Claims:
 
     def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
         """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label doesn't raise the dead."""
-        metadata, spec = lease.get("metadata") or {}, lease.get("spec") or {}
+        metadata, spec = (part if isinstance(part := lease.get(name), dict) else {} for name in ("metadata", "spec"))
         namespace = metadata.get("namespace")
-        if not namespace or metadata.get("name") != LEASE_NAME:
+        if not namespace or not isinstance(namespace, str) or metadata.get("name") != LEASE_NAME:
             return
         known = self._claims.get(namespace)
         if known is not None and known.spec == spec:

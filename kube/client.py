@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from dynamo_webhooks.kube.answers import items, whole
+from dynamo_webhooks.kube.answers import items, served, whole
 from dynamo_webhooks.kube.config import load
 from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import GoneError, NotFoundError
@@ -146,8 +146,7 @@ class Client:
         """Reads the discovery documents."""
         core = whole(await self._connection.ask("GET", "/api"), "get /api", versions=list)
         others = whole(await self._connection.ask("GET", "/apis"), "get /apis", groups=list)
-        named = {each["name"]: frozenset(found["version"] for found in each["versions"]) for each in others["groups"]}
-        return {"": frozenset(core["versions"]), **named}
+        return served(core["versions"], others["groups"])
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """Reads the discovery document of one version."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -93,12 +94,25 @@ async def _read(names: str, context: str, into: Configuration) -> None:
     import yaml
     from kubernetes.aio import config
 
+    logging.getLogger(config.kube_config.__name__).addFilter(_unquoted)
     read: Any = config.load_kube_config  # it has no types
     try:
         await read(names, context or None, client_configuration=into, persist_config=False)
-    except (config.ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
-        said = str(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__  # others may quote a credential
+    except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
+        said = (
+            _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
+        )  # others may quote a credential
         raise ConfigError(f"the kubeconfig {names} can't be used: {said}") from error
+
+
+def _unquoted(record: logging.LogRecord) -> bool:
+    record.msg = _short(record.msg)
+    return True
+
+
+def _short(said: object) -> str:
+    """The client's words without an entry of the file: it quotes a user's whole one, where something is missing in it."""
+    return str(said).partition("/{")[0]
 
 
 def _blank(made: type[Configuration]) -> Configuration:

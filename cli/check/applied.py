@@ -56,8 +56,14 @@ def _tree(value: Any, depth: int) -> Said:
 def _managed(held: Fields, version: str) -> Said:
     """What those who apply said in a version, all of them together."""
     said: Said = {}
-    for entry in (held.get("metadata") or {}).get("managedFields") or ():
-        if entry.get("operation") == "Apply" and entry.get("apiVersion") == version and not entry.get("subresource"):
+    entries = (held.get("metadata") or {}).get("managedFields")
+    for entry in entries if isinstance(entries, list) else ():
+        if (
+            isinstance(entry, dict)
+            and entry.get("operation") == "Apply"
+            and entry.get("apiVersion") == version
+            and not entry.get("subresource")
+        ):
             _add(said, entry.get("fieldsV1"), 0)
     return said
 

@@ -70,9 +70,18 @@ class _Container(NamedTuple):
 async def operators(cluster: Cluster, namespace: str) -> list[Operator]:
     """All operators, of one namespace if one is given, in the order of their names. Raises: ApiError when Deployments can't be listed."""
     deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
-    found = [container for each in deployments if (container := _operator_in(each)) is not None]
-    told = [await _read(cluster, each) for each in found]
+    told = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
     return sorted(told, key=lambda each: (each.namespace, each.name))
+
+
+async def _told(cluster: Cluster, deployment: Node) -> Operator | None:
+    """The operator of a Deployment; None for another's, and for one with a member of a wrong type, as no API server stores it."""
+    container = None
+    try:
+        container = _operator_in(deployment)
+        return None if container is None else await _read(cluster, container)
+    except (AttributeError, TypeError, ValueError):
+        return None if container is None else _unreadable(container, {}, "its Deployment can't be read: a field has a wrong type")
 
 
 def _operator_in(deployment: Node) -> _Container | None:

@@ -70,6 +70,7 @@ def missing(told: Mapping[str, Any], observed: Observed) -> list[str]:
 
 def domains(topology: Mapping[str, Any]) -> tuple[str, ...]:
     """The domains of a ClusterTopology, or a ClusterTopologyBinding, from broad to narrow; levels without one are passed over."""
-    levels = (topology.get("spec") or {}).get("levels")
+    spec = topology.get("spec")
+    levels = spec.get("levels") if isinstance(spec, dict) else None
     found: Iterable[Any] = levels if isinstance(levels, list) else ()
     return tuple(level["domain"] for level in found if isinstance(level, dict) and isinstance(level.get("domain"), str))

@@ -113,9 +113,15 @@ def on_1_5(review: Review) -> bool:
     return review.line >= Line.V1_5
 
 
-def chosen_provider(review: Review) -> str | None:
-    """Who runs the graph's workloads as line 1.5 remembers it in an annotation; None where nothing is remembered, as on line 1.2."""
-    return review.annotations.get(WORKLOAD_PROVIDER) if on_1_5(review) else None
+def chosen_provider(at: At) -> str | None:
+    """Who runs the graph's workloads as line 1.5 remembers it in an annotation; None where nothing is remembered, as on line 1.2.
+
+    Needs the fact `grove` where the defaults of a new graph overwrite what its author wrote.
+    """
+    chosen = at.review.annotations.get(WORKLOAD_PROVIDER) if on_1_5(at.review) else None
+    if chosen is not None and at.review.operation == CREATE and not opted_out_of_grove(at.review):
+        at.fact("grove")
+    return chosen
 
 
 def decided_provider(at: At) -> str:
@@ -125,21 +131,21 @@ def decided_provider(at: At) -> str:
 
 def provider(at: At) -> str | None:
     """Who runs the graph's workloads on line 1.5; None for a graph of an older operator, which was not adopted yet."""
-    chosen = chosen_provider(at.review)
+    chosen = chosen_provider(at)
     return decided_provider(at) if chosen is None and at.review.operation == CREATE else chosen
 
 
 def filled_provider(at: At) -> str | None:
     """Who runs the graph's workloads as the defaults fill it in: of a new graph what is decided, whatever its annotation says."""
-    return decided_provider(at) if at.review.operation == CREATE else chosen_provider(at.review)
+    return decided_provider(at) if at.review.operation == CREATE else chosen_provider(at)
 
 
 def off_grove(at: At) -> str:
     """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
 
-    An annotation alone decides where there is one that does, so that an unknown fact does not matter then.
+    The annotation of a graph that runs decides alone, so that an unknown fact does not matter then.
     """
-    if (chosen := chosen_provider(at.review)) is not None:
+    if (chosen := chosen_provider(at)) is not None:
         return "" if chosen == GROVE else f'the annotation {WORKLOAD_PROVIDER} is "{said(chosen)}"'
     if opted_out_of_grove(at.review):
         if at.review.facts.grove is False:

@@ -3,7 +3,9 @@
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import COMPONENTS, GROVE, WORKLOAD_PROVIDER
+from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Hits, rule
 
 
@@ -32,6 +34,8 @@ def workload_provider_enum(at: At) -> Hits:
             nvidia.com/workload-provider: component
         ```
     """
+    if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
+        return  # the defaults overwrite it, with whatever the fact says
     value = at.value[WORKLOAD_PROVIDER]
     # what an update may not change at all, workload-provider-immutable says
     if value not in (GROVE, COMPONENTS) and (at.old or {}).get(WORKLOAD_PROVIDER) in (None, value):

@@ -84,3 +84,24 @@ def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files
     assert not served["allowed"]
     reviewed = command("review", "raw_review", "--facts", "facts.yaml")
     assert all(name in reviewed.out for name in names)
+
+
+@pytest.mark.parametrize("written", ["component", "grove", "lws"])
+@pytest.mark.parametrize(("known", "rules"), [(None, ["min-available-requires-grove"]), (True, []), (False, [])])
+def test_an_annotation_that_a_server_overwrites_decides_nothing(
+    written: str, known: bool | None, rules: list[str], files: Files, command: Command
+) -> None:
+    files(
+        graph=f"""
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {{name: g, annotations: {{nvidia.com/workload-provider: {written}}}}}
+spec:
+  components:
+  - {{name: w, type: worker, minAvailable: 1, podTemplate: {{spec: {{containers: [{{name: main, image: "i:1.5.0"}}]}}}}}}
+"""
+    )
+    flags = [] if known is None else ["--set-fact", f"grove={str(known).lower()}"]
+    found = command("check", "graph.yaml", "-o", "json", *flags).json
+    assert [note["rule"] for note in found["notEvaluated"]] == rules
+    assert [finding["rule"] for finding in found["findings"]] == (["min-available-requires-grove"] if known is False else [])

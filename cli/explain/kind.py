@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.explain.field import listed, short, told
 from dynamo_webhooks.cli.kinds import find_kind
 from dynamo_webhooks.policies.catalogue import rules
 from dynamo_webhooks.policies.review import CURRENT
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.api.kinds import Kind
 
 Page = dict[str, Any]
 
@@ -29,7 +33,10 @@ def page(name: str) -> Page:
         "group": GROUP,
         "plural": kind.plural,
         "shortName": kind.short,
-        "versions": [{"name": v.name, "stored": v.storage, "deprecated": v.deprecated} for v in kind.versions],
+        "versions": [
+            {"name": one.name, "stored": USUAL in (lines := _lines(kind, one.name)), "storedOn": lines, "deprecated": one.deprecated}
+            for one in kind.versions
+        ],
         "description": load_schema(name, kind.storage_version).get("description", ""),
         "rules": short(rule for rule in rules(CURRENT) if any(read.startswith(f"{name}/") for read in rule.kinds)),
     }
@@ -37,10 +44,20 @@ def page(name: str) -> Page:
 
 def markdown(page: Page) -> str:
     """The page for people."""
-    versions = ", ".join(v["name"] + (" (stored)" if v["stored"] else "") for v in page["versions"])
+    versions = ", ".join(one["name"] + _mark(one["storedOn"]) for one in page["versions"])
     about = f"Versions of `{page['group']}`: {versions}. Plural `{page['plural']}`, short name `{page['shortName']}`."
     more = f"`dynamo-webhooks explain {page['shortName']}.spec` lists its fields."
     if len(page["versions"]) > 1:
         more += f" `dynamo-webhooks convert --fields {page['kind']}` shows which is which in the other version."
     looking = listed("Rules that look at it or at what holds it:", told(page["rules"]))
     return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, more, looking) if part) + "\n"
+
+
+def _lines(kind: Kind, version: str) -> list[str]:
+    """The lines whose definitions keep the objects in a version."""
+    return [str(line) for line in Line if kind.stored(line) == version]
+
+
+def _mark(lines: list[str]) -> str:
+    always = " (stored)" if len(lines) == len(Line) else ""
+    return always or (f" (stored on line {' and '.join(lines)})" if lines else "")

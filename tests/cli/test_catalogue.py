@@ -60,9 +60,22 @@ def test_a_pasted_message_is_explained_by_the_rules_in_it(command: Command) -> N
 @pytest.mark.parametrize("word", ["DynamoModel", "dynamomodels", "dm", "MODEL", "dynamomodels.nvidia.com"])
 def test_a_kind_lists_its_versions_and_rules(command: Command, word: str) -> None:
     (page,) = command("explain", word, "-o", "json").json
-    assert (page["kind"], page["versions"]) == ("DynamoModel", [{"name": "v1alpha1", "stored": True, "deprecated": False}])
+    stored = {"name": "v1alpha1", "stored": True, "storedOn": ["1.2", "1.5"], "deprecated": False}
+    assert (page["kind"], page["versions"]) == ("DynamoModel", [stored])
     assert "model-name-required" in [rule["rule"] for rule in page["rules"]]
     assert "- `model-name-required` (DYN551): " in command("explain", word).out
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("dm", "v1alpha1 (stored). "),
+        ("dgd", "v1alpha1 (stored on line 1.2), v1beta1 (stored on line 1.5). "),
+        ("dgdr", "v1alpha1, v1beta1 (stored). "),
+    ],
+)
+def test_a_kind_says_which_version_each_line_stores(command: Command, word: str, said: str) -> None:
+    assert f"Versions of `nvidia.com`: {said}" in command("explain", word).out
 
 
 @pytest.mark.parametrize(

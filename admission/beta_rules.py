@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GRAPH: Final = "DynamoGraphDeployment"
 KINDS: Final = (_GRAPH, "DynamoComponentDeployment")
 _FIELDS: Final = ("forceScalingGroup", "frontendSidecar")
+_REMAINDERS: Final = ("-spec", "-status")  # what the names of annotations end with that conversion leaves
 _ESCAPE: Final = "\\u"  # of JSON: any letter may be written so
 
 
@@ -89,12 +90,12 @@ def _components(kind: str, obj: Fields) -> list[Fields]:
 
 def _remembers(kind: str, obj: Fields | None) -> bool:
     """Whether a conversion may have left such a field in the object's annotations: packed and escaped texts may hold one."""
-    if obj is None:
+    annotations = {} if obj is None else (obj.get("metadata") or {}).get("annotations") or {}
+    if not any(key.endswith(_REMAINDERS) for key in annotations):  # as nearly always; what follows takes long to import
         return False
     from dynamo_webhooks.conversion.bounds import PACKED
     from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
     from dynamo_webhooks.conversion.remainder import keys
 
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
     texts = [annotations.get(key) for key in keys(CONVERTED[kind])]
     return any(isinstance(text, str) and any(mark in text for mark in (*_FIELDS, _ESCAPE, PACKED)) for text in texts)

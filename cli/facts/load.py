@@ -28,7 +28,7 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
 
     Raises: UsageError that names the file or flag and the key.
     """
-    from dynamo_webhooks.cli.yaml.load import InputError, load
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     values = load_values(file) if file is not None else {}
     for setting in settings:
@@ -36,14 +36,25 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
         if not equals or name not in Facts._fields:
             raise UsageError(f"--set-fact {setting}: must be NAME=VALUE with a known fact{hint(name, Facts._fields)}")
         try:
-            documents = load(text, f"--set-fact {name}")
-            values[name] = documents[0].data if documents else None
+            values[name] = _value(text, f"--set-fact {name}")
             facts_from(values)
         except InputError as error:
             raise UsageError(f"--set-fact {setting}: {error.text}") from None
         except FactsError as error:
             raise UsageError(f"--set-fact {setting}: {error}") from None
     return facts_from(values)
+
+
+def _value(text: str, name: str) -> Any:
+    """A value in YAML; a single word, as nearly all are, is read without the parser, which takes long to import. Raises: InputError."""
+    if text.isascii() and text.isalnum():
+        from dynamo_webhooks.cli.yaml.scalars import plain
+
+        return plain(text)
+    from dynamo_webhooks.cli.yaml.load import load
+
+    documents = load(text, name)
+    return documents[0].data if documents else None
 
 
 def load_values(file: str) -> dict[str, Any]:

@@ -1,9 +1,12 @@
-"""What follows from facts that nobody knows, as `serve` says it at its start."""
+"""What follows from facts that nobody knows, as `serve` says it at its start; and what single facts mean."""
 
 from __future__ import annotations
 
+import pytest
+
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.facts.load import consequences
+from dynamo_webhooks.cli.facts.load import _value, consequences
+from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from tests.webhooks.test_admission import FACTS
@@ -26,3 +29,11 @@ def test_rules_that_refuse_are_named() -> None:
     [grove] = [line for line in lines if line.startswith("grove is not known: ")]
     assert "priority-class-requires-grove" in grove
     assert grove.endswith("what would have to be judged by it")
+
+
+@pytest.mark.parametrize("word", ["true", "No", "on", "null", "0", "012", "0x1F", "1e3", "1e999", "9" * 30, "cluster", "a1", "y"])
+def test_a_word_means_what_it_means_in_yaml(word: str) -> None:
+    documents = load(word)
+    meant = documents[0].data if documents else None
+    found = _value(word, "-")
+    assert (found, type(found)) == (meant, type(meant))

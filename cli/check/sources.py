@@ -176,13 +176,14 @@ def _folder(path: str) -> Iterator[str | InputError]:
     if any(entry.name == CHART for entry in entries):
         say(f"{path}: is a Helm chart, and is passed over; check what it renders with check --helm {path}")
         return
+    shown = os.path.join(_plain(path), "").removeprefix("./")  # noqa: PTH118 - as below
     for entry in entries:
         if not is_text(entry.name) or _is_folder(entry):
             continue
         if _is_file(entry):
-            yield _shown(entry)
+            yield shown + entry.name
         else:
-            yield InputError("is a pipe, a socket or a device; name it itself if it is to be read", _shown(entry))
+            yield InputError("is a pipe, a socket or a device; name it itself if it is to be read", shown + entry.name)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             yield from _folder(_shown(entry))
@@ -270,6 +271,11 @@ def _tell_of_link(entry: os.DirEntry[str]) -> None:
 
 
 def _shown(entry: os.DirEntry[str]) -> str:
+    return _plain(entry.path)
+
+
+def _plain(path: str) -> str:
+    """A path without needless dots and slashes; asked once for a folder, because it takes longer than to read a file's name."""
     from pathlib import Path
 
-    return str(Path(entry.path))
+    return str(Path(path))

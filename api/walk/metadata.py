@@ -35,7 +35,7 @@ def metadata_errors(obj: dict[str, Any]) -> Iterator[FieldError]:
 
 def embedded_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
     """Yields what is wrong with objects inside the object: they need apiVersion and kind, and sound metadata if any."""
-    return _find_embedded((), obj, resolve(schema))
+    return _find_embedded((), obj, resolve(schema)) if embeds(schema) else iter(())
 
 
 def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[FieldError]:

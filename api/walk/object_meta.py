@@ -48,7 +48,8 @@ EMBEDDED: Final = "x-kubernetes-embedded-resource"
 
 def metadata_type_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
     """Yields each place in metadata, at the root and of embedded objects, that holds another JSON type than the field has."""
-    for path, metadata in _found((), obj, resolve(schema), whole=True):
+    places = _found((), obj, resolve(schema), whole=True) if embeds(schema) else ((("metadata",), obj.get("metadata")),)
+    for path, metadata in places:
         yield from _wrong(path, metadata, METADATA)
 
 

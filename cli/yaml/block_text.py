@@ -23,7 +23,7 @@ _DASH: Final = re.compile("- +")
 _LONGEST: Final = 1_000  # characters of a line; a key must end within so many
 _DEEPEST: Final = 60  # levels
 _MOST: Final = 4_096  # lines that are remembered: of the longest about 5 MB
-_NOTHING: Final = object()  # the value of a key that stands alone on its line
+_ABSENT: Final = object()  # of a key that stands alone on its line
 
 
 class Read(NamedTuple):
@@ -43,7 +43,8 @@ class _Line(NamedTuple):
     column: int
     dashes: tuple[int, ...]  # their widths, with the blanks behind them
     word: str | None  # the key
-    value: Any  # of the key, or the item itself; `dict` or `list` for an empty one
+    value: Any  # of the key, or the item itself
+    made: Any  # instead of a value: `dict` or `list` where it is an empty one, _ABSENT where it is still to come
     start: int  # of the value in the line
     end: int
 
@@ -63,79 +64,86 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
     root: dict[str, Any] = {}
     indents: list[int] = [0]
     stack: list[Any] = [root]
+    top: Any = root  # of the stack, and its indent
+    indent = 0
     holder: Any = None  # of the key or item whose value is still to come
     key: str | None = None
     at = -1  # where that begins
     first, lines, name = -1, 0, None
+    known = _known
     rows = text.split("\n")
     begin = int(rows[0] == "---")
     for line in range(begin, len(rows)):
         row = rows[line]
-        parsed = _known.get(row)
+        parsed = known.get(row)
         if parsed is None and (parsed := _parsed(row)) is None:
             return None
         if not parsed:
             continue
-        column, dashes, word, value, start, end = parsed
+        column, dashes, word, value, made, start, end = parsed
         if first < 0:
             if column or dashes:
                 return None
             first = line
-        if holder is not None and (column < at or (column == at and not dashes)):
+        if holder is not None and column <= at and (column < at or not dashes):
             holder = None
         if dashes:
             for dash in dashes:
                 if holder is not None:
-                    made: Any = []
+                    top, indent = [], column
                     if key is None:
-                        holder.append(made)
+                        holder.append(top)
                     else:
-                        holder[key] = made
-                    stack.append(made)
+                        holder[key] = top
+                    stack.append(top)
                     indents.append(column)
                     if len(stack) > _DEEPEST:
                         return None
-                else:
-                    while indents[-1] > column:
+                elif indent != column or type(top) is not list:
+                    while indent > column:
                         indents.pop()
                         stack.pop()
-                    if indents[-1] != column or type(stack[-1]) is not list:
+                        indent = indents[-1]
+                    top = stack[-1]
+                    if indent != column or type(top) is not list:
                         return None
-                holder, key, at = stack[-1], None, column
+                holder, key, at = top, None, column
                 column += dash
         if word is not None:
             if holder is not None:
-                made = {}
+                top, indent = {}, column
                 if key is None:
-                    holder.append(made)
+                    holder.append(top)
                 else:
-                    holder[key] = made
-                stack.append(made)
+                    holder[key] = top
+                stack.append(top)
                 indents.append(column)
                 holder = None
                 if len(stack) > _DEEPEST:
                     return None
-            else:
-                while indents[-1] > column or (indents[-1] == column and type(stack[-1]) is list):
+            elif indent != column or type(top) is list:
+                while indent > column or (indent == column and type(top) is list):
                     indents.pop()
                     stack.pop()
-                if indents[-1] != column:
+                    indent, top = indents[-1], stack[-1]
+                if indent != column:
                     return None
-            top = stack[-1]
             if word in top:
                 return None
-            if value is _NOTHING:
+            if made is None:
+                top[word] = value
+                if word == "name" and len(stack) == 2 and root.get("metadata") is top:
+                    name = (line, start, end)
+            elif made is _ABSENT:
                 top[word] = None
                 holder, key, at = top, word, column
             else:
-                top[word] = value() if type(value) is type else value
-                if word == "name" and type(value) is not type and len(stack) == 2 and root.get("metadata") is top:
-                    name = (line, start, end)
+                top[word] = made()
             lines += 1
         else:
             if holder is None:
                 return None
-            holder.append(value() if type(value) is type else value)
+            holder.append(value if made is None else made())
             holder = None
     return Read(root, first, name) if lines > 1 else None
 
@@ -154,9 +162,9 @@ def _parsed(row: str) -> _Line | tuple[()] | None:
     parsed: _Line | tuple[()] = ()
     if word is not None and not is_word(word):
         start, end = found.span(4)
-        parsed = _Line(len(indent), _widths(dashes), word, _NOTHING if value is None else _scalar(value), start, end)
+        parsed = _Line(len(indent), _widths(dashes), word, *_scalar(value), start, end)
     elif word is None and item is not None and dashes:
-        parsed = _Line(len(indent), _widths(dashes), None, _scalar(item), 0, 0)
+        parsed = _Line(len(indent), _widths(dashes), None, *_scalar(item), 0, 0)
     elif word is not None or item is not None or dashes:
         return None
     if len(_known) >= _MOST:
@@ -169,9 +177,11 @@ def _widths(dashes: str) -> tuple[int, ...]:
     return tuple(map(len, _DASH.findall(dashes)))
 
 
-def _scalar(text: str) -> Any:
-    """A scalar of one line; the type of an empty map or list, of which each place gets its own."""
+def _scalar(text: str | None) -> tuple[Any, Any]:
+    """What a scalar of one line says, and what is to be made instead: `value` and `made` of a line."""
+    if text is None:
+        return None, _ABSENT
     begin = text[0]
     if begin in "'\"":
-        return text[1:-1]
-    return dict if begin == "{" else list if begin == "[" else plain(text)
+        return text[1:-1], None
+    return (None, dict) if begin == "{" else (None, list) if begin == "[" else (plain(text), None)

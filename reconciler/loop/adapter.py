@@ -25,13 +25,13 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
-    reference = obj["spec"]["dgdRef"]
-    name, component, wanted = str(reference["name"]), str(reference["componentName"]), int(obj["spec"]["replicas"])
+    spec = obj.get("spec") or {}
+    if not spec.get("dgdRef"):
+        return await _unusable(work, obj, Problem("spec: must name a component and its replicas, got none", "validation"))
+    name, component, wanted = str(spec["dgdRef"]["name"]), str(spec["dgdRef"]["componentName"]), int(spec["replicas"])
     graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, name))
     if graph is None:
-        problem = Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found")
-        await work.say(obj, "Warning", "UpdateFailed", problem.text, lasting=True)
-        return PassResult((problem,))  # the graph wakes it
+        return await _unusable(work, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
     members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
     status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(work, graph, component, members)}
     if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
@@ -49,13 +49,21 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
     return PassResult()
 
 
+async def _unusable(work: Work, adapter: Node, problem: Problem) -> PassResult:
+    """Says why an adapter has no effect; a change of it or its graph wakes it."""
+    await work.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
+    return PassResult((problem,))
+
+
 def adapter_to_apply(rendered: Node, cache: Cache) -> Node:
     """The adapter as a graph's pass applies it: with the autoscaler's number, unless the graph's changed since both agreed."""
     live = cache.get(key_of(rendered))
     if live is None:
         return rendered
     agreed = (live.get("status") or {}).get("replicas")
-    theirs, ours = live["spec"]["replicas"], rendered["spec"]["replicas"]
+    theirs, ours = (live.get("spec") or {}).get("replicas"), rendered["spec"]["replicas"]
+    if theirs is None:
+        return rendered
     if agreed is not None and theirs == agreed and ours != agreed:
         return rendered
     return {**rendered, "spec": {**rendered["spec"], "replicas": theirs}}

@@ -121,10 +121,11 @@ async def _look(work: Work, obj: Node, status: Node) -> _Outcome:
     job = await _found(work, key)
     if job is not None and not is_controlled(job, obj):
         found = controller(job)
-        if found is not None:
-            text = f"Job {key.name} belongs to {found['kind']} {found['name']}, and is left alone; rename or remove it"
+        if found is not None or texts(job["metadata"].get("labels")).get(CHECKPOINT_ID) != hash_of(obj):
+            whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
+            text = f"Job {key.name} {whose}, and is left alone; rename or remove it"
             return _Outcome(phases.not_made(obj, status, "TakenName", text, work.now(), final=True))
-        job = await _adopt(work, obj, job)  # the status names it, and nobody owns it
+        job = await _adopt(work, obj, job)  # the status and a label name it, and nobody owns it
     if job is None:
         return _Outcome(phases.pulled(obj, phases.lost(obj, status, work.now()), [], work.now()))
     job = await _adopt(work, obj, job)

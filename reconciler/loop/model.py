@@ -40,7 +40,7 @@ async def reconcile_model(work: Work, obj: Node) -> PassResult:
         return PassResult()
     if obj["metadata"].get("deletionTimestamp"):
         return await _release(work, models, obj)
-    key, base = key_of(obj), str(obj["spec"].get("baseModelName") or "")
+    key, base = key_of(obj), str((obj.get("spec") or {}).get("baseModelName") or "")
     if not work.cache.knows(SLICE):
         why = work.cache.why(SLICE) or "not listed yet"
         return await _told(work, obj, NOTHING, (), Verdict(False, "Forbidden", f"EndpointSlices can't be read: {why}"), SLOWLY)
@@ -77,7 +77,7 @@ async def _load(work: Work, models: Models, obj: Node, seen: Found) -> PassResul
 
 async def _hindrance(work: Work, models: Models, obj: Node, seen: Found) -> Verdict | None:
     """Why nothing may be loaded for a model, or its pods may be others'."""
-    base = str(obj["spec"].get("baseModelName") or "")
+    base = str((obj.get("spec") or {}).get("baseModelName") or "")
     for name in seen.services:
         found = await models.base_of(work, key_of(obj).namespace, name)
         if found and found != base:

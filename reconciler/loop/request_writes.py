@@ -14,7 +14,7 @@ from dynamo_webhooks.reconciler.loop.write import marked
 from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.request.job import job, output
 from dynamo_webhooks.reconciler.request.legacy import hardware_asked
-from dynamo_webhooks.reconciler.request.names import MANAGED, NAME, OURS, PROGRESS, SPEC_KEY, job_of, output_of
+from dynamo_webhooks.reconciler.request.names import JOB_NAME, MANAGED, NAME, OURS, PROGRESS, SPEC_KEY, job_of, output_of
 from dynamo_webhooks.reconciler.request.progress import digest_of, hardware_of, progress_of
 from dynamo_webhooks.reconciler.request.result import applied
 from dynamo_webhooks.reconciler.request.rights import rights
@@ -84,7 +84,7 @@ async def live_job(work: Work, request: Node) -> Node | None:
     metadata = request["metadata"]
     name = job_of(str(metadata["name"]))
     live = await work.cluster.get(JOBS, name, str(metadata["namespace"]))
-    if live is not None and controller(live) is not None and not is_controlled(live, request):
+    if live is not None and _is_foreign(live, request):
         raise TakenError(f"Job {name} belongs to somebody else, and is left alone; rename or remove it")
     return live
 
@@ -168,7 +168,7 @@ async def _adopt(work: Work, request: Node, wanted: Node, owner: Node) -> None:
 
 def _is_labelled(live: Node, request: Node) -> bool:
     labels = live["metadata"].get("labels") or {}
-    return labels.get(NAME) == request["metadata"]["name"] and bool(labels.get(MANAGED))
+    return request["metadata"]["name"] in (labels.get(NAME), labels.get(JOB_NAME)) and bool(labels.get(MANAGED))
 
 
 async def _put_output(work: Work, request: Node, wanted: Node) -> None:
@@ -198,5 +198,5 @@ def _is_current(live: Node, request: Node) -> bool:
 
 
 def _is_foreign(live: Node, request: Node) -> bool:
-    found = controller(live)
-    return found is not None and not is_controlled(live, request)
+    """Whether an object of the wanted name is somebody else's. Without an owner, as a backup restores it, labels tell."""
+    return not (is_controlled(live, request) or (controller(live) is None and _is_labelled(live, request)))

@@ -9,7 +9,18 @@ from dynamo_webhooks.reconciler.render.merge import merged_env
 from dynamo_webhooks.reconciler.render.objects import child
 from dynamo_webhooks.reconciler.render.settings import Infrastructure
 from dynamo_webhooks.reconciler.request.legacy import legacy_of
-from dynamo_webhooks.reconciler.request.names import COPIER, MANAGED, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
+from dynamo_webhooks.reconciler.request.names import (
+    COPIER,
+    JOB_NAME,
+    MANAGED,
+    OPERATOR,
+    PROFILER,
+    SPEC_KEY,
+    account_of,
+    job_of,
+    labels_of,
+    output_of,
+)
 from dynamo_webhooks.reconciler.request.overrides import overlaid
 
 if TYPE_CHECKING:
@@ -61,7 +72,7 @@ def job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
     """The Job, with the overlay of the request's author."""
     metadata = request["metadata"]
     name, namespace = str(metadata["name"]), str(metadata["namespace"])
-    labels = {"app": "dynamo-profiler", "dgdr": name, MANAGED: OPERATOR}
+    labels = {"app": "dynamo-profiler", JOB_NAME: name, MANAGED: OPERATOR}
     out = child("batch/v1", "Job", job_of(name), namespace, labels=labels, owner=request)
     config = config_text(request, hardware)
     file = len(config.encode()) > ARGUMENT

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 ACCOUNT: Final = "dgdr-profiling-job"  # begins the names of a request's account, Role and RoleBinding
 NAME: Final = "dgdr.nvidia.com/name"
 NAMESPACE: Final = "dgdr.nvidia.com/namespace"
+JOB_NAME: Final = "dgdr"  # the request's name on its Job
 MANAGED: Final = "nvidia.com/managed-by"
 OPERATOR: Final = "dynamo-operator"
 SPEC: Final = "nvidia.com/generated-dgd-spec"  # annotation of a request: its graph as YAML until that is created

@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS
 from dynamo_webhooks.reconciler.loop.marks import FINALIZER, MANAGER, RETRY
 from dynamo_webhooks.reconciler.loop.work import SLOWLY
-from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
+from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
 from tests.reconciler.checkpoint_objects import HASH, JOB, STATUS, checkpoint, ended, lease
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 
@@ -288,12 +288,24 @@ async def test_a_job_of_somebody_else_is_left_alone() -> None:
 
 async def test_a_job_that_the_status_names_is_adopted() -> None:
     """As after a restore from a backup, which gives all objects new uids."""
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": JOB, "namespace": NAMESPACE}, "spec": {}}
+    metadata = {"name": JOB, "namespace": NAMESPACE, "labels": {CHECKPOINT_ID: HASH}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {}}
     async with scene(job, {**checkpoint(), "status": {"phase": "Creating", "jobName": JOB}}) as site:
         assert (await site.all(JOBS))[JOB]["metadata"]["ownerReferences"][0]["name"] == "ck"
         await site.mark("completed")
         await site.later(2)
         assert await site.phase() == "Ready"
+
+
+async def test_a_job_that_only_the_status_names_stays_its_makers() -> None:
+    """Who may write the status of a checkpoint must not have Jobs of others deleted with it."""
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": JOB, "namespace": NAMESPACE}, "spec": {}}
+    async with scene(job, {**checkpoint(), "status": {"phase": "Creating", "jobName": JOB}}) as site:
+        assert (await site.told("JobCreated"))[1:] == (
+            "TakenName",
+            f"Job {JOB} was made by somebody else, and is left alone; rename or remove it",
+        )
+        assert "ownerReferences" not in (await site.all(JOBS))[JOB]["metadata"]
 
 
 async def test_a_changed_template_asks_for_a_new_version() -> None:

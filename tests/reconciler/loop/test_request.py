@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 OUTPUT = "dgdr-output-req"
 JOB = "profile-req"
@@ -505,3 +506,28 @@ async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_rig
         await site.later(2)
         assert await site.phase() == "Deploying"
         assert "the reconciler lacks a permission" in (await site.told("Reconciled"))[2]
+
+
+@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(resource: Resource, name: str) -> None:
+    async with scene() as site:
+        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "data": {"theirs": "1"}}
+        before = await site.user.create(resource, obj, NAMESPACE)
+        await site.ask()
+        await site.edit_request({RETRY: "1"})
+        await site.edit_request(modelCache=None, sla={"ttft": 5})
+        await site.edit_request({RETRY: "2"})
+        assert (await site.all(resource))[name]["metadata"]["uid"] == before["metadata"]["uid"]
+        assert (await site.all(resource))[name].get("data") == before.get("data")
+        assert await site.phase() == "Failed"
+        assert f"{resource.kind} {name} belongs to somebody else, and is left alone" in (await site.told("Profiling"))[2]
+
+
+@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+async def test_what_a_backup_restored_without_its_owner_is_still_the_requests(resource: Resource, name: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.user.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)
+        await site.find()
+        await site.later(3)
+        assert await site.phase() == "Deployed"

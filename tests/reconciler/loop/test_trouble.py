@@ -8,8 +8,8 @@ import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, of_status
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
-from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
@@ -317,3 +317,22 @@ async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at
         await site.later(3)
         assert shifted == []
         assert await site.user.get(GRAPHS, "g", NAMESPACE) is None
+
+
+@pytest.mark.parametrize("resource", [ADAPTERS, COMPONENTS, GRAPHS, MODELS, CHECKPOINTS, REQUESTS], ids=lambda one: str(one.kind))
+async def test_an_object_without_a_spec_which_schemas_admit_is_no_internal_error(
+    resource: Resource, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(settings("controllers: {models: on, checkpoints: on, requests: on}\n")) as site:
+        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "g-decode"}}
+        await site.user.create(resource, obj, NAMESPACE)
+        graph_of_it = disagg()
+        graph_of_it["spec"]["components"][1]["scalingAdapter"] = {}
+        await site.make(graph_of_it)
+        await site.rest()
+        await site.later(150)
+        assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+        assert site.reconciler is not None
+        assert not any(site.reconciler.meters.panics.values())
+        if resource in (ADAPTERS, GRAPHS):
+            assert [message for name, _, message in await site.events() if name == "g-decode" and "spec" in message]

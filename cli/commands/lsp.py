@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
+    import logging
     import os
     import signal
 
@@ -39,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     lay(arguments, ("profile", "line", "facts"), ())
     profile = arguments.profile or "current"
     made = server(Asked(Settings(asked_facts(arguments), profile), choose([], [], profile)))
+    if not arguments.verbose:
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     try:

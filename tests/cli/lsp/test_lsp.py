@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -222,3 +223,54 @@ def test_an_interrupt_ends_the_server() -> None:
             assert process.wait(30) == INTERRUPTED
         finally:
             process.kill()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\u0085"])
+async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) -> None:
+    """YAML 1.1 ends a line at each of these, too."""
+    text = TEXT.replace("# 𝓤nsere\n", f"# 𝓤nsere{end}# beiden\r\n# Texte\r").replace("worker\n    type", f"worker  # 𝓤{end}    type")
+    lines = re.split("\r\n|\r|\n", text)
+    line = next(number for number, line in enumerate(lines) if "Worker" in line)
+    column = len(lines[line][: lines[line].index("Worker")].encode("utf-16-le")) // 2
+    found = {one.code: one.range for one in await editor.show(text)}
+    assert found["schema-mismatch"] == types.Range(types.Position(line, column), types.Position(line, column + 6))
+    column = lines[line + 2].index("typ:") + 1  # as above
+    assert found["unknown-field"] == types.Range(types.Position(line + 2, column), types.Position(line + 2, column + 3))
+    which = types.TextDocumentIdentifier(URI)
+    hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(line + 1, 6)))
+    assert hover is not None
+    assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
+    place = types.Range(types.Position(line, 0), types.Position(line, 0))
+    first, *_ = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, types.CodeActionContext([]))) or ()
+    assert "type: worker" in edit_of(first)
+    [edit] = first.edit.changes[URI]  # type: ignore[union-attr,index]  # one was made of it above
+    assert edit.range == types.Range(types.Position(0, 0), types.Position(len(lines) - 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"{", "must be JSON"),
+        (b"\xff\xfe", "must be JSON"),
+        (b"[1]", "a message of the protocol"),
+        (b"7", "a message of the protocol"),
+        (b'{"jsonrpc": "2.0"}', "a message of the protocol"),
+        (b'{"jsonrpc": "1.0", "method": "x"}', "a message of the protocol"),
+        (b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": 1}}', "a message of the protocol"),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": "textDocument/hover", "params": []}', "a message of the protocol"),
+        (b"[" * 100_000, "must be JSON"),
+    ],
+)
+def test_a_message_that_is_none_is_one_plain_line(sent: bytes, said: str) -> None:
+    def framed(body: bytes) -> bytes:
+        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    start = framed(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}')
+    end = framed(b'{"jsonrpc": "2.0", "id": 2, "method": "shutdown"}') + framed(b'{"jsonrpc": "2.0", "method": "exit"}')
+    command = [sys.executable, "-c", "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())", "lsp"]
+    ran = subprocess.run(command, input=start + framed(sent) + end, capture_output=True, timeout=60, check=False)
+    assert ran.returncode == 0
+    assert len(ran.stderr.splitlines()) == 1
+    assert said in ran.stderr.decode()
+    assert b'"id":2,"jsonrpc":"2.0","result":null' in ran.stdout.replace(b" ", b"")

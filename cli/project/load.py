@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _WILD: Final = frozenset("*?[")
 _SHOWN: Final = 80  # characters of a wrong value
+_LONGEST: Final = 2**20  # bytes of a project file
 
 
 class Severity(NamedTuple):
@@ -43,8 +44,13 @@ class Project(NamedTuple):
 def load(place: Place) -> Project:
     """Reads the file. Raises: UsageError, one sentence with file and line, for the first thing that can't be used."""
     file = _shown(os.path.join(place.folder, NAME))
-    if not is_within(os.path.realpath(os.path.join(place.folder, NAME)), place.root):
+    real = os.path.realpath(os.path.join(place.folder, NAME))
+    if not is_within(real, place.root):
         raise UsageError(f"{file}: must lie in the repository, and is a link out of it")
+    if os.path.exists(real) and not os.path.isfile(real):  # noqa: PTH110, PTH113 - as above
+        raise UsageError(f"{file}: must be a file, is a {'folder' if os.path.isdir(real) else 'pipe or device'}")  # noqa: PTH112 - as above
+    if os.path.exists(real) and os.path.getsize(real) > _LONGEST:  # noqa: PTH110, PTH202 - as above
+        raise UsageError(f"{file}: must be at most {_LONGEST // 2**20} MiB long, got {os.path.getsize(real) // 2**20} MiB")  # noqa: PTH202
     document = _document(file)
     if document is None:
         return Project(file, place, {}, {})
@@ -119,6 +125,8 @@ class _Judge:
         real = "" if absolute else os.path.realpath(os.path.join(place.folder, text))
         if absolute or not is_within(real, place.root):
             self._wrong(path, f"must be a path in the repository, relative to this file, got {_quoted(text)}")
+        if os.path.exists(real) and not (os.path.isfile(real) or os.path.isdir(real)):  # noqa: PTH110, PTH112, PTH113 - as above
+            self._wrong(path, f"must be a file or folder, {_quoted(text)} is a pipe or device")
         if {".git", "git~1"}.intersection(part.lower() for part in os.path.relpath(real, place.root).split("/")):
             self._wrong(path, f"must not be a file of git itself, got {_quoted(text)}")
         shown = _shown(os.path.join(place.folder, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema_rs
@@ -209,6 +210,38 @@ def test_a_link_out_of_the_repository_is_not_followed(repository: Path, command:
     (repository / NAME).unlink()
     (repository / NAME).symlink_to(secret)
     assert command("check", "deploy").err == f"dynamo-webhooks check: {NAME}: must lie in the repository, and is a link out of it\n"
+
+
+def _large(file: Path) -> None:
+    with file.open("wb") as out:
+        out.truncate(2**30)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (os.mkfifo, "must be a file, is a pipe or device"),
+        (Path.mkdir, "must be a file, is a folder"),
+        (_large, "must be at most 1 MiB long, got 1024 MiB"),
+    ],
+)
+@pytest.mark.parametrize("words", [("check", "deploy"), ("default", "deploy"), ("convert", "--to", "v1beta1", "deploy")])
+def test_what_is_no_file_of_a_fit_size_is_not_read(
+    repository: Path, command: Command, make: Callable[[Path], None], told: str, words: tuple[str, ...]
+) -> None:
+    make(repository / NAME)
+    ran = command(*words)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks {words[0]}: {NAME}: {told}\n")
+    assert command(*words, "--no-project").code != 2
+
+
+@pytest.mark.parametrize("key", ["baseline: pipe", "facts: pipe", "paths: [pipe]", "outputs: {json: pipe}"])
+def test_a_pipe_that_the_file_names_is_neither_read_nor_written(repository: Path, command: Command, key: str) -> None:
+    os.mkfifo(repository / "pipe")
+    project(repository, f"{key}\n")
+    ran = command("check", *(["deploy"] if "paths" not in key else []))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith('must be a file or folder, "pipe" is a pipe or device\n')
 
 
 def test_a_name_that_is_a_hyphen_is_a_file(repository: Path, command: Command) -> None:

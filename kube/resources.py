@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.kube.errors import InvalidError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,16 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The URL path; without a namespace all of them, without a name the collection."""
+        """The URL path; without a namespace all of them, without a name the collection.
+
+        Users' objects name others: no name leads to another path. Raises: InvalidError for one that no object can have.
+        """
+        if name in (".", "..") or "/" in name or "%" in name:
+            raise InvalidError(422, "Invalid", f'metadata.name: must be one segment of a path, got "{name[:80]}"')
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, subresource) if part]
+        parts += [part for part in (self.plural, quote(name, safe=":="), subresource) if part]
         return "/" + "/".join(parts)
 
 

@@ -268,6 +268,8 @@ class MemoryCluster:
 
     async def _ask(self, verb: str, resource: Resource | None, namespace: str, name: str, subresource: str = "") -> None:
         await asyncio.sleep(0)  # others run between any two calls, as they do with a server
+        if resource is not None:
+            resource.path(namespace, name)
         if verb in {"create", "replace", "json_patch", "merge_patch", "apply", "delete"} and resource:
             self.writes.append((verb, resource.plural, name))
         for fault in [*self._faults]:

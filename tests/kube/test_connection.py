@@ -22,7 +22,7 @@ from kubernetes.aio.client import Configuration
 
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.connection import Connection
-from dynamo_webhooks.kube.errors import ConflictError, GoneError, UnavailableError
+from dynamo_webhooks.kube.errors import ConflictError, GoneError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
 from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
 
@@ -412,3 +412,34 @@ async def test_what_one_encoder_refuses_is_sent_by_the_other() -> None:
     async with connected(plain) as (client, server):
         await client.create(CONFIG_MAPS, {**CONFIG, "data": deep})
     assert json.loads(server.asked[0][3]) == {**CONFIG, "data": deep}
+
+
+@pytest.mark.parametrize("name", ["../../other/secrets/x", "a/status", "..", ".", "a%2fstatus"])
+async def test_nothing_is_asked_with_a_name_that_would_be_another_path(name: str) -> None:
+    async with connected(plain) as (client, server):
+        for call in (
+            client.get(CONFIG_MAPS, name, "n"),
+            client.merge_patch(CONFIG_MAPS, name, {}, "n"),
+            client.json_patch(CONFIG_MAPS, name, [], "n"),
+            client.delete(CONFIG_MAPS, name, "n"),
+            client.apply(CONFIG_MAPS, {**CONFIG, "metadata": {"name": name, "namespace": "n"}}, manager="me"),
+        ):
+            with pytest.raises(InvalidError, match=r"metadata.name: must be one segment of a path, got "):
+                await call
+        assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("a?limit=1", "a%3Flimit=1"),
+        ("a#b", "a%23b"),
+        ("a b", "a%20b"),
+        ("system:node", "system:node"),
+        ("é", "%C3%A9"),
+    ],
+)
+async def test_a_name_is_escaped(name: str, sent: str) -> None:
+    async with connected(plain) as (client, server):
+        await client.get(CONFIG_MAPS, name, "n")
+        assert [(method, path) for method, path, *_ in server.asked] == [("GET", f"/api/v1/namespaces/n/configmaps/{sent}")]

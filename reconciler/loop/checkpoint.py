@@ -146,7 +146,7 @@ async def _looked_for_pulls(work: Work, obj: Node, job: Node, step: Step) -> _Ou
     """Looks once a minute whether the Job's pod can pull its images, until it runs. Costs a list of that pod."""
     if (job.get("status") or {}).get("ready"):
         return _Outcome(phases.pulled(obj, step, [], work.now()))
-    if not work.reads.may(f"{uid_of(job)}/pulls"):
+    if not work.reads.may(f"{uid_of(job)}/pulls", key_of(obj).namespace):
         return _Outcome(step, after=step.until or SLOWLY)
     try:
         pods = await pods_of_job(work.cluster, job)

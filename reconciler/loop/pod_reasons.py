@@ -35,25 +35,26 @@ class Reads:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing was read yet."""
         self._clock = clock
-        self._last: dict[str, float] = {}  # uid of the graph -> when, oldest first
+        self._last: dict[str, tuple[float, str]] = {}  # uid of the graph -> when, and its namespace, oldest first
         self.texts: dict[str, str] = {}  # uid of the graph -> what was read, as long as it counts as read
 
-    def may(self, uid: str) -> bool:
-        """Whether the pods of a graph may be read now, which counts as having been done."""
+    def may(self, uid: str, namespace: str) -> bool:
+        """Whether the pods of a graph may be read now, which counts as having been done. No namespace has more than half of the reads."""
         now = self._clock()
         for one in [*self._last]:
-            if now - self._last[one] < EVERY:
+            if now - self._last[one][0] < EVERY:
                 break
             del self._last[one]
             self.texts.pop(one, None)
-        lately = 0
-        for when in reversed(self._last.values()):
+        lately = here = 0
+        for when, where in reversed(self._last.values()):
             if now - when >= EVERY / 10:
                 break
             lately += 1
-        if uid in self._last or lately >= AT_ONCE:
+            here += where == namespace
+        if uid in self._last or lately >= AT_ONCE or here >= AT_ONCE // 2:
             return False
-        self._last[uid] = now
+        self._last[uid] = now, namespace
         return True
 
 
@@ -68,7 +69,7 @@ async def with_reasons(work: Work, graph: Node, status: Node) -> tuple[Node, flo
         return status, PATIENCE - age
     before = str(found(graph.get("status") or {}, READY).get("message") or "")
     uid = uid_of(graph)
-    if work.reads.may(uid):
+    if work.reads.may(uid, graph["metadata"]["namespace"]):
         try:
             work.reads.texts[uid] = why(await pods_of(work, graph)) or _refused(work, graph)
         except ApiError as error:

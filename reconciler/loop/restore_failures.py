@@ -36,7 +36,7 @@ async def followed(work: Work, obj: Node, choice: Choice, runs: Restoring) -> Ch
     if choice.restore is None or runs.ready or not runs.replicas:
         return choice
     again, place = choice._replace(after=EVERY), f"{uid_of(obj)}/{mark_of(obj)}"
-    if work.reads.may(place):
+    if work.reads.may(place, key_of(obj).namespace):
         try:
             pods = await work.cluster.list(PODS, key_of(obj).namespace, labels=f"{runs.labels},{RESTORE_TARGET}=true")
         except ForbiddenError:

@@ -68,12 +68,18 @@ def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
 def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
     timing = Timing()
     reads = Reads(timing.clock)
-    assert sum(reads.may(f"graph-{number}") for number in range(100)) == AT_ONCE
+    assert sum(reads.may(f"graph-{number}", f"n-{number}") for number in range(100)) == AT_ONCE
     timing.seconds = EVERY - 1
-    assert not reads.may("graph-0")
-    assert reads.may("graph-99")
+    assert not reads.may("graph-0", "n-0")
+    assert reads.may("graph-99", "n-99")
     timing.seconds = EVERY
-    assert reads.may("graph-0")
+    assert reads.may("graph-0", "n-0")
+
+
+def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
+    reads = Reads(Timing().clock)
+    assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == AT_ONCE // 2
+    assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == AT_ONCE // 2
 
 
 async def _reads(site: Site, pods: list[Node]) -> int:

@@ -121,6 +121,18 @@ async def test_kinds_of_one_cause_take_turns() -> None:
     assert few in [await queue.get() for _ in range(2)]
 
 
+async def test_namespaces_of_one_cause_and_kind_take_turns() -> None:
+    queue, _ = _queue()
+    many = [Key("K", "busy", str(number)) for number in range(100)]
+    few = [Key("K", namespace, "x") for namespace in "ab"]
+    for key in (*many, *few):
+        queue.add(key)
+    assert {*few} < {await queue.get() for _ in range(3)}
+    assert [await queue.get() for _ in many[1:]] == many[1:]  # each namespace first in, first out
+    queue.add(few[0])
+    assert await queue.get() == few[0]
+
+
 async def test_nobody_waits_for_ever_while_others_are_edited_again_and_again() -> None:
     queue, _ = _queue()
     queue.add(B, cause=Cause.LOOK)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.check.edits import RENAME, edited
+from dynamo_webhooks.cli.check.edits import RENAME, SET, edited
 from dynamo_webhooks.cli.check.objects import objects
-from dynamo_webhooks.cli.default.texts import with_objects
+from dynamo_webhooks.cli.default.texts import swapped, with_objects
 from dynamo_webhooks.cli.exits import OK, REFUSED, UsageError, worst
 from dynamo_webhooks.cli.output import say
+from dynamo_webhooks.cli.rewrite.fresh import flow_scalar
 from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
+from dynamo_webhooks.cli.rewrite.tree import same
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Document, Source, read
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.check.edits import Edit
     from dynamo_webhooks.cli.check.record import Reported
+
+_ANCHORED: Final = re.compile(r"(&\S+\s+)?(.*)", re.DOTALL)
+_FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "items")
 
 
 class Mended(NamedTuple):
@@ -107,7 +113,40 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     documents = documents if named is source else _objects(named)
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
     wanted = [edited(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
-    return with_objects(named.name, named.text, wanted).text if any(rest.values()) else named.text
+    if not any(rest.values()):
+        return named.text
+    if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
+        placed = _in_place(named, rest, wanted)
+        if placed is not None:
+            return placed
+    return with_objects(named.name, named.text, wanted, expands=False).text
+
+
+def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
+    """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
+    documents = [one for one in read(source) if isinstance(one, Document)]
+    ours = [one.document for one in objects(documents)]
+    spots: dict[tuple[int, int], str] = {}
+    for number, some in edits.items():
+        for edit in some:
+            line, column, end = ours[number].value_position(edit.path)
+            first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
+            anchor, old = _ANCHORED.fullmatch(source.text[first:last]).groups("")  # type: ignore[union-attr]  # matches everything
+            if not old.startswith("*"):  # an alias is what its anchor says
+                spots[first, last] = anchor + flow_scalar(edit.value, old)
+    parts, cursor = [], 0
+    for (first, last), new in sorted(spots.items()):
+        parts += [source.text[cursor:first], new]
+        cursor = last
+    text = "".join([*parts, source.text[cursor:]])
+    swaps = {id(one.data): new for one, new in zip(ours, wanted, strict=True) if new is not None}
+    told = [one.data if isinstance(one, Document) else None for one in read(Source(source.name, text))]
+    return text if same([_kept(swapped(one.data, swaps)) for one in documents], [_kept(one) for one in told]) else None
+
+
+def _kept(data: Any) -> Any:
+    """What an API server looks at: anchors are often gathered below a field of no meaning."""
+    return {name: value for name, value in data.items() if name in _FIELDS} if isinstance(data, dict) else data
 
 
 def _certain(edits: list[Edit]) -> list[Edit]:

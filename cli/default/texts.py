@@ -21,8 +21,10 @@ class NewText(NamedTuple):
     lost: list[int]
 
 
-def with_objects(name: str, text: str, wanted: Iterable[Fields | None]) -> NewText:
+def with_objects(name: str, text: str, wanted: Iterable[Fields | None], *, expands: bool = True) -> NewText:
     """The text with its objects of our kinds replaced, in the order in which they stand; None keeps one as it is.
+
+    Without `expands` no alias is written out.
 
     Raises: NotWrittenError for values that no text says.
     """
@@ -33,7 +35,7 @@ def with_objects(name: str, text: str, wanted: Iterable[Fields | None]) -> NewTe
         if not swaps:
             parts.append(piece.text)
             continue
-        new = rewritten(piece.text, [_swapped(document.data, swaps) for document in piece.documents])
+        new = rewritten(piece.text, [swapped(document.data, swaps) for document in piece.documents], expands=expands)
         parts.append(new.text)
         lost += [comment.line + piece.line - 1 for comment in new.lost]
     return NewText("".join(parts), lost)
@@ -45,9 +47,10 @@ def _swaps(documents: list[Any], coming: Iterator[Fields | None]) -> dict[int, F
     return {at: value for at, value in pairs if value is not None}
 
 
-def _swapped(value: Any, swaps: dict[int, Fields]) -> Any:
+def swapped(value: Any, swaps: dict[int, Fields]) -> Any:
+    """A document with its objects replaced, by the identity of their data."""
     if id(value) in swaps:
         return swaps[id(value)]
     if isinstance(value, dict) and isinstance(value.get("items"), list):
-        return {**value, "items": [_swapped(item, swaps) for item in value["items"]]}
+        return {**value, "items": [swapped(item, swaps) for item in value["items"]]}
     return value

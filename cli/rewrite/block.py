@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.cli.rewrite.beside import Beside
+from dynamo_webhooks.cli.rewrite.build import UnsureError
 from dynamo_webhooks.cli.rewrite.flow import Flow
 from dynamo_webhooks.cli.rewrite.fresh import key_text, scalar_lines, yaml_text
 from dynamo_webhooks.cli.rewrite.lines import line_end, line_start, shifted
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     Reader = Callable[[str], Any]
 
 DASH: Final = "-"
+_ANCHOR: Final = re.compile(r"&[^\s,\[\]{}]+")
 
 
 class Block:
@@ -132,21 +135,33 @@ class Block:
         return [*(shifted(line, columns) for line in lead), " " * column + opening, *(shifted(line, columns) for line in more)]
 
     def _nested(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
-        """A map or list that has changed somewhere inside."""
+        """A map or list that has changed somewhere inside. Raises: UnsureError for a merge key that would have to be written out."""
+        if self._sources.trusts_aliases and len(node.by_key) > len(node.entries):
+            raise UnsureError
         to = self._column_like(key, source, node, column, value)
-        behind = self._beside.behind(source, node, key)
+        anchor = self._anchor(node) if key is None else ""  # behind a key it is among what stands beside it
+        behind = anchor + self._beside.behind(source, node, key)
         below = self.children(value, path, to)
         moved = to - node.column if node.form is Form.BLOCK else column - source.column
-        return [*_joined(self._prefix(key, source, column), behind, below, column), *self._beside.below(source, node, moved)]
+        prefix = self._prefix(key, source, column)
+        lines = [prefix + behind, *below] if anchor else _joined(prefix, behind, below, column)
+        return [*lines, *self._beside.below(source, node, moved)]
+
+    def _anchor(self, node: Node) -> str:
+        """The anchor of a value behind a blank; "" where it has none, or aliases are written out."""
+        found = _ANCHOR.match(self._text, node.start, node.end) if self._sources.keeps_aliases else None
+        return f" {found[0]}" if found else ""
 
     def _inline(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
         """A value on the line of its key: a changed scalar, or a map or list in brackets."""
         prefix = self._prefix(key, source, column)
         behind = self._beside.behind(source, node, key)
         tail = self._beside.below(source, node, column - source.column)
+        anchor = self._anchor(node)
         if isinstance(value, (dict, list)) and value:
             text = self._flow.written(value, path, node, " " * column)
-            return [*(prefix + " " + text + behind).split("\n"), *tail]
+            return [*(prefix + anchor + " " + text + behind).split("\n"), *tail]
+        prefix += anchor
         scalar = node.form is Form.SCALAR
         like = self._text[node.start : node.end] if scalar else ""
         return [*_scalar(prefix, value, behind, column, like, self._gap(source, node) if scalar else " "), *tail]

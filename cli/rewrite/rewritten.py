@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Comment", "NotWrittenError", "Rewritten", "rewritten"]
 
 _ONLY_CRLF: Final = re.compile(r"(?:[^\r\n]|\r\n)*")
+_SHARING: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\[\]{}]")  # where an alias may stand, if not in a text
 _HEAD: Final = re.compile(r"(?:\ufeff?---[ \t]*(?:#.*)?\r?\n|[ \t\ufeff]*(?:[#%].*)?\r?\n)*(?:---[ \t]+)?")
 
 
@@ -42,10 +43,11 @@ class Rewritten(NamedTuple):
     lost: list[Comment]
 
 
-def rewritten(text: str, values: Sequence[Any], origin: Origin | None = None) -> Rewritten:
+def rewritten(text: str, values: Sequence[Any], origin: Origin | None = None, *, expands: bool = True) -> Rewritten:
     """The text, one piece between `---` lines, changed so that its documents read as the values; equal ones stay byte for byte.
 
     `origin` says where a path in the new value of a document was in the old one, None for what is new; by default paths are the same.
+    Aliases are written out where their values are no longer the anchor's, unless nothing `expands` them.
 
     Raises: InputError for a text that can't be read, NotWrittenError for values that can't be written.
     """
@@ -56,11 +58,14 @@ def rewritten(text: str, values: Sequence[Any], origin: Origin | None = None) ->
         raise NotWrittenError(f"the text holds {len(parsed.values)} documents, not {len(values)}")
     if all(map(same, parsed.values, values)):
         return Rewritten(text, [])
-    for attempt in _attempts(plain, parsed, values, origin or _same_path):
+    shared = not expands and not parsed.is_json and _SHARING.search(plain) is not None
+    for attempt in _attempts(plain, parsed, values, origin or _same_path, shared=shared):
         read = _read(attempt)
         if read is not None and len(read.values) == len(values) and all(map(same, read.values, values)):
             gone = [] if parsed.is_json else lost(_comments(plain, parsed), _comments(attempt, read))
             return Rewritten(attempt.replace("\n", "\r\n") if crlf else attempt, gone)
+    if shared:
+        raise NotWrittenError("the edits would write out what its anchors and aliases share; make them by hand")
     raise NotWrittenError("the changed object can't be written as text")
 
 
@@ -68,22 +73,35 @@ def _same_path(_: int, path: Path) -> Path:
     return path
 
 
-def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin) -> Iterator[str]:
-    """Texts to be tried: that which keeps most first."""
+def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, shared: bool) -> Iterator[str]:
+    """Texts to be tried: that which keeps most first; only that where nothing `shared` may be written out."""
     try:
+        if shared:
+            yield _changed(text, parsed, values, origin, trusts_aliases=True)
+            return
         for keeps_aliases, checks in ((True, False), (False, False), (False, True)):
             yield _changed(text, parsed, values, origin, keeps_aliases=keeps_aliases, checks=checks)
     except UnsureError:
         pass
-    yield _anew(text, values, is_json=parsed.is_json)
+    if not shared:
+        yield _anew(text, values, is_json=parsed.is_json)
 
 
-def _changed(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, keeps_aliases: bool, checks: bool) -> str:
+def _changed(
+    text: str,
+    parsed: Parsed,
+    values: Sequence[Any],
+    origin: Origin,
+    *,
+    keeps_aliases: bool = True,
+    trusts_aliases: bool = False,
+    checks: bool = False,
+) -> str:
     parts, cursor = [], 0
     for index, (root, value) in enumerate(zip(trees(text, parsed), values, strict=True)):
         if same(root.node.data, value):
             continue
-        sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases)
+        sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=trusts_aliases)
         style = style_of(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:
             parts += [text[cursor : root.node.start], Flow(text, style, sources).written(value, (), root.node, "")]

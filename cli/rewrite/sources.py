@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.cli.rewrite.items import partners
-from dynamo_webhooks.cli.rewrite.tree import Entry, entry_at, meant, same
+from dynamo_webhooks.cli.rewrite.tree import Entry, Form, entry_at, meant, same
 from dynamo_webhooks.cli.rewrite.twins import Twins
 
 if TYPE_CHECKING:
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 class Sources:
     """Finds the entries of the old text that the values of the new one are written from."""
 
-    def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool) -> None:
-        """`origin` says where a path of the new value was in the old one; without `keeps_aliases` what they stand for is written out."""
+    def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
+        """`origin` says where a path of the new value was in the old one; without `keeps_aliases` what they stand for is written out.
+
+        With `trusts_aliases` they stay where their value changes, too: what they stand for is taken to change alike.
+        """
         self._root = root
+        self.trusts_aliases = trusts_aliases
         self.keeps_aliases = keeps_aliases
         self._found: dict[Path, Entry] = {}
         self._places: dict[Path, int | None] = {}
@@ -155,7 +159,15 @@ class Sources:
 
     def copies(self, node: Node, value: Any) -> bool:
         """Whether a value can be written by copying a node's text."""
+        if self.trusts_aliases and (node.form is Form.ALIAS or self._merges(node, value)):
+            return True
         return (self.keeps_aliases or meant(node).local) and same(node.data, value)
+
+    def _merges(self, node: Node, value: Any) -> bool:
+        """Whether a merge key brings in all that a map may have changed in."""
+        own = {entry.key: entry.node for entry in node.entries}
+        merges = len(node.by_key) > len(own) and isinstance(value, dict) and value.keys() >= own.keys()
+        return merges and all(self.copies(one, value[key]) for key, one in own.items() if key is not None)
 
     def order(self, value: dict[str, Any], path: Path) -> list[str]:
         """Keys in the order in which what they hold stood in the text; new ones behind the key that they follow in the value."""

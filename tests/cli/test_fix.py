@@ -304,3 +304,73 @@ def test_the_switch_that_line_1_5_requires_is_written(command: Command, files: F
     folder = files(chat=text)
     command("check", ".", "--fix", "--line", "1.5")
     assert "experimental: {checkpoint: {checkpointRef: c, enabled: true}}\n" in (folder / "chat.yaml").read_text()
+
+
+SHARING = """\
+# top\u2028# of it
+x-common: &common
+  type: Worker   # one
+  replicas: "3"
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  components:
+    - &base
+      <<: *common   # all
+      name: a
+      podTemplate:   &pod
+        spec: {containers: [{name: main, image: "i:1.5.0"}],   hostNetwork: "true"}
+    - name: b
+      type:    Worker
+      replicas: &two "2"
+      podTemplate:   *pod   # shared
+    - {<<: *base, name: c, replicas: *two}
+"""
+
+
+def test_an_edit_of_what_is_shared_is_made_at_its_anchor(command: Command, files: Files) -> None:
+    folder = files(a=SHARING)
+    assert command("check", ".", "--fix", "--ignore", "unknown-field").code == 0
+    fixed = SHARING.replace("Worker", "worker").replace('"3"', "3").replace('"2"', "2").replace('"true"', "true")
+    assert (folder / "a.yaml").read_text() == fixed
+
+
+SERVICES = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  services:
+    a: &a   # one
+      componentType: worker
+      autoscaling: {enabled: true}   # goes
+      extraPodSpec:   &pod
+        mainContainer: {image: "i:1.5.0"}
+        hostNetwork: "true"
+    b: *a
+    c:
+      <<: *a
+"""
+
+
+def test_what_is_removed_from_an_anchor_is_gone_from_its_aliases(command: Command, files: Files) -> None:
+    folder = files(a=SERVICES)
+    command("check", ".", "--fix")
+    kept = "".join(line for line in SERVICES.splitlines(keepends=True) if "goes" not in line)
+    assert (folder / "a.yaml").read_text() == kept.replace('"true"', "true")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SERVICES + "      autoscaling: {enabled: true}   # own\n",
+        SERVICES.replace("    b: *a\n", "    b:\n      extraPodSpec: *pod\n      annotations: {a: *t}\n").replace('"true"', '&t "true"'),
+    ],
+)
+def test_what_would_have_to_be_written_out_is_left_to_the_author(command: Command, files: Files, text: str) -> None:
+    folder = files(a=text)
+    ran = command("check", ".", "--fix")
+    assert ran.code == 1
+    assert "a.yaml is left as it is: the edits would write out what its anchors and aliases share; make them by hand\n" in ran.err
+    assert (folder / "a.yaml").read_text() == text

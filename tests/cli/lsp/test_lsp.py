@@ -243,7 +243,7 @@ async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) 
     assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
     place = types.Range(types.Position(line, 0), types.Position(line, 0))
     first, *_ = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, types.CodeActionContext([]))) or ()
-    assert "type: worker" in edit_of(first)
+    assert edit_of(first) == text.replace("Worker", "worker")
     [edit] = first.edit.changes[URI]  # type: ignore[union-attr,index]  # one was made of it above
     assert edit.range == types.Range(types.Position(0, 0), types.Position(len(lines) - 1, 0))
 

@@ -21,6 +21,7 @@ from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.loop.work import PassResult
 from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
@@ -133,6 +134,8 @@ async def _set_up(site: Site, case: Node) -> None:
         resource = {each.kind: each for each in (CHECKPOINTS, CLAIMS, COMPONENTS, DAEMON_SETS, JOBS, LEASES)}[obj["kind"]]
         site.storage.now += timedelta(seconds=2)  # the others are older
         metadata = {key: value for key, value in obj["metadata"].items() if key != "deletionTimestamp"}
+        if obj["kind"] == "Job":  # the recorded operator gives its own this label
+            metadata["labels"] = {CHECKPOINT_ID: metadata["name"].split("-")[2]}
         await site.user.create(resource, {**copy.deepcopy(obj), "metadata": metadata}, NAMESPACE)
         if status := obj.get("status"):
             await site.kubelet.merge_patch(resource, metadata["name"], {"status": status}, NAMESPACE, subresource="status")

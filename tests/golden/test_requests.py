@@ -18,7 +18,7 @@ from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from dynamo_webhooks.reconciler.loop.work import PassResult
 from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
-from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, OURS, SPEC, account_of
+from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
@@ -140,7 +140,9 @@ async def _set_up(site: Site, case: Node) -> set[Any]:
 
 
 async def _store(site: Site, obj: Node) -> None:
-    """Stores an object as it is, with its status and generation."""
+    """Stores an object as it is, with its status and generation; a Job with the labels that the recorded operator gives its own."""
+    if obj["kind"] == "Job":
+        obj = {**obj, "metadata": {**obj["metadata"], "labels": {JOB_NAME: "req", MANAGED: OPERATOR}}}
     resource = REQUESTS if obj["kind"] == REQUESTS.kind else _RESOURCES[obj["kind"]]
     namespace = obj["metadata"].get("namespace", "") if resource.namespaced else ""
     await site.user.create(resource, copy.deepcopy(obj), namespace)

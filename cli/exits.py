@@ -15,6 +15,8 @@ UNREACHABLE: Final = 6
 BUG: Final = 70
 INTERRUPTED: Final = 130
 
+NO_OBJECT: Final = "no Dynamo object (group nvidia.com) found; --allow-empty accepts that"  # the sentence of NOTHING_FOUND
+
 _PRECEDENCE: Final = (BUG, USAGE, UNREACHABLE, UNREADABLE, REFUSED, NOT_EVALUATED, NOTHING_FOUND, OK)
 
 

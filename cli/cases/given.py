@@ -19,5 +19,5 @@ def given(name: str, text: str) -> list[Found]:
     """
     found = list(objects(load(text, name)))
     if not found:
-        raise UsageError(f"{name} holds no object of our kinds")
+        raise UsageError(f"{name} holds no Dynamo object (group nvidia.com)")
     return found

@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
+from dynamo_webhooks.cli.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, worst
 from dynamo_webhooks.cli.nearest import hint
 from dynamo_webhooks.cli.output import say, write, write_bytes
 
@@ -142,7 +142,7 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
     for sentence in result.unreachable:
         say(sentence)
     if code == NOTHING_FOUND:
-        say("no object of our kinds was found; --allow-empty makes that fine")
+        say(NO_OBJECT)
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
 

@@ -69,7 +69,7 @@ def _convert(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.convert.builds import builds
     from dynamo_webhooks.cli.convert.refused import newly_refused
     from dynamo_webhooks.cli.convert.run import convert_text
-    from dynamo_webhooks.cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
+    from dynamo_webhooks.cli.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
     from dynamo_webhooks.cli.files import load_text
     from dynamo_webhooks.cli.output import say
     from dynamo_webhooks.cli.rewrite.files import put
@@ -102,8 +102,8 @@ def _convert(arguments: argparse.Namespace) -> int:
         if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
             codes.append(put(file, outcome.text, text))
         done.append(outcome)
-    if not found and not arguments.allow_empty:
-        say("no object of our kinds was found; --allow-empty makes that fine")
+    if not found and not arguments.allow_empty and UNREADABLE not in codes:
+        say(NO_OBJECT)
         codes.append(NOTHING_FOUND)
     if not arguments.check and not arguments.write:
         _print(done, arguments.output)

@@ -115,6 +115,7 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
 
 def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
     from dynamo_webhooks.cli.default import reports
+    from dynamo_webhooks.cli.exits import NO_OBJECT
     from dynamo_webhooks.cli.output import say
 
     for outcome in outcomes:
@@ -125,7 +126,8 @@ def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
     for line in reports.idle(outcomes):
         say(line)
     if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
-        say("no object of our kinds was found; --allow-empty makes that fine")
+        if not any(outcome.unreadable for outcome in outcomes):
+            say(NO_OBJECT)
     elif arguments.output == "text":
         say(reports.summary(outcomes))
 

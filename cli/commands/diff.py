@@ -114,6 +114,7 @@ def _code(results: list[Compared], *, unreadable: bool, allow_empty: bool) -> in
 
 def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: list[InputError], code: int) -> None:
     from dynamo_webhooks.cli.diff import reports
+    from dynamo_webhooks.cli.exits import NO_OBJECT
     from dynamo_webhooks.cli.output import say, write
 
     if arguments.output == "json":
@@ -123,6 +124,6 @@ def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: l
     else:
         write(reports.text(results, spelling=arguments.spelling))
     if not results and not unreadable and not arguments.allow_empty:
-        say("no object of our kinds was found; --allow-empty makes that fine")
+        say(NO_OBJECT)
     elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
         say(reports.summary(results))

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for wrong flags, facts, configuration or revision.
     """
     from dynamo_webhooks.cli.check.sources import find
-    from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
+    from dynamo_webhooks.cli.exits import NOTHING_FOUND, UNREADABLE, UsageError, worst
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.picture.mermaid import mermaid
     from dynamo_webhooks.cli.picture.read import changed
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         pictures = [one.picture for one in drawn]
     if not pictures:
-        if not arguments.allow_empty:
-            say("no graph was found; --allow-empty makes that fine")
+        if not arguments.allow_empty and UNREADABLE not in codes:
+            say("no graph found; --allow-empty accepts that")
             codes.append(NOTHING_FOUND)
     else:
         write({"mermaid": mermaid, "svg": svg, "html": page}[arguments.output](pictures))

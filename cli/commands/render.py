@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for wrong flags, facts, configuration or revision.
     """
     from dynamo_webhooks.cli.check.sources import find
-    from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
+    from dynamo_webhooks.cli.exits import NO_OBJECT, NOTHING_FOUND, UNREADABLE, UsageError, worst
     from dynamo_webhooks.cli.output import say
     from dynamo_webhooks.cli.render.run import Asked, choose, render_file
     from dynamo_webhooks.policies.facts import UNKNOWN
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     for line in (line for one in done for line in (*one.told, *one.notes)):
         say(line)
     codes = [_code(one) for one in done]
-    if not any(one.made for one in done) and not arguments.allow_empty:
-        say("no object of our kinds was found; --allow-empty makes that fine")
+    if not any(one.made for one in done) and not arguments.allow_empty and UNREADABLE not in codes:
+        say(NO_OBJECT)
         codes.append(NOTHING_FOUND)
     every = [child for one in done for child in one.children]
     children = _chosen(every, arguments.only)

@@ -93,7 +93,7 @@ def test_what_holds_no_object_is_no_error_but_no_success(command: Command, files
     files(a=content)
     ran = command("check", "a.yaml", "-q")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err == "no object of our kinds was found; --allow-empty makes that fine\n"
+    assert ran.err == "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n"
 
 
 def test_windows_files_are_files(command: Command, files: Files) -> None:
@@ -122,3 +122,15 @@ def test_file_names_of_any_bytes_can_be_printed(command: Command, files: Files) 
     for output in ("text", "json", "jsonl"):
         ran = command("check", ".", "-o", output)
         assert (ran.code, "ingress-host-required" in ran.out) == (1, True)
+
+
+@pytest.mark.parametrize("words", [("check",), ("default",), ("convert", "--to", "v1beta1"), ("render", "-q"), ("picture",)])
+def test_beside_an_unreadable_file_nothing_is_missed(command: Command, files: Files, words: tuple[str, ...]) -> None:
+    files(bad="a: [\n", other="kind: X\n")
+    for paths in (["bad.yaml"], ["bad.yaml", "other.yaml"], ["missing.yaml"]):
+        ran = command(*words, *paths)
+        assert ran.code == 4
+        assert "found" not in ran.err, ran.err
+    ran = command(*words, "other.yaml")
+    assert ran.code == 3
+    assert "found; --allow-empty accepts that" in ran.err

@@ -155,7 +155,7 @@ TWINS = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: 
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        (OTHER_KIND, 3, "no object of our kinds was found"),
+        (OTHER_KIND, 3, "no Dynamo object (group nvidia.com) found"),
         (MODEL, 0, ""),
         (TWINS, 1, "a.yaml:1: DynamoGraphDeployment t: spec.components[1].name: must be"),
         (TWINS.replace("v1beta1", "v7"), 1, "a.yaml:1: DynamoGraphDeployment t: apiVersion: must be nvidia.com/v1alpha1 or"),

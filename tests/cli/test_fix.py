@@ -210,7 +210,7 @@ def test_a_diff_tells_what_could_not_be_looked_at(command: Command, files: Files
     assert ran.err.splitlines() == ["broken.yaml:2:1: a value must stand here", "gone.yaml: does not exist"]
     assert (command("check", "chat.yaml", "gone.yaml", "--fix", "--diff").code) == 4
     ran = command("check", "other.yaml", "--fix", "--diff")
-    assert (ran.code, ran.err) == (3, "no object of our kinds was found; --allow-empty makes that fine\n")
+    assert (ran.code, ran.err) == (3, "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n")
     assert command("check", "other.yaml", "--fix", "--diff", "--allow-empty").code == 0
     assert command("check", "clean.yaml", "--fix", "--diff").code == 0
 

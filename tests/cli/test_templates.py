@@ -288,7 +288,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is passed over"
     assert (ran.code, ran.err.startswith(passed)) == (0, True)
-    assert command("check", "deploy/chart/templates", "-q").err == "no object of our kinds was found; --allow-empty makes that fine\n"
+    assert command("check", "deploy/chart/templates", "-q").err == "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n"
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_what_an_apply_makes_of_a_stored_object_is_foreseen(
 
 def test_an_empty_namespace_holds_nothing(alpha: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
     code, report, talk = check(alpha, capsys, "-n", "nobody-is-here")
-    assert (code, report["findings"], "no object of our kinds was found" in talk) == (3, [], True)
+    assert (code, report["findings"], "no Dynamo object (group nvidia.com) found" in talk) == (3, [], True)
 
 
 def test_a_token_that_nobody_knows_is_code_6(alpha: ControlPlane, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

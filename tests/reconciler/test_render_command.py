@@ -140,7 +140,7 @@ spec:
         ("{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeploymnt}", 1, "did you mean DynamoGraphDeployment?"),
         ("{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {}}", 1, "metadata.name: "),
         ("a: [", 4, "a.yaml:"),
-        ("{apiVersion: v1, kind: Secret}", 3, "no object of our kinds was found"),
+        ("{apiVersion: v1, kind: Secret}", 3, "no Dynamo object (group nvidia.com) found"),
         ("{apiVersion: nvidia.com/v1alpha1, kind: DynamoModel, metadata: {name: m}, spec: {modelName: m, baseModelName: b}}", 0, ""),
     ],
 )

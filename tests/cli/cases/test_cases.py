@@ -272,8 +272,8 @@ def test_exit_codes(command: Command, case: Files, texts: dict[str, str], words:
     ("text", "told"),
     [
         ("a: [", "deny.x.yaml:"),
-        (OTHER_KIND, "deny.x.yaml holds no object of our kinds"),
-        ("", "deny.x.yaml holds no object of our kinds"),
+        (OTHER_KIND, "deny.x.yaml holds no Dynamo object (group nvidia.com)"),
+        ("", "deny.x.yaml holds no Dynamo object (group nvidia.com)"),
         (json.dumps({"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel"}), "JSON has no comments for marks"),
     ],
 )

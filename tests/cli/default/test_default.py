@@ -239,7 +239,7 @@ def test_other_kinds_versions_and_older_forms_are_told(command: Command, files: 
     assert "must be nvidia.com/v1alpha1 or nvidia.com/v1beta1" in command("default", "a.yaml").err
     assert "older form" in command("default", "b.yaml").err
     empty = command("default", "c.yaml")
-    assert (empty.code, empty.err) == (3, "no object of our kinds was found; --allow-empty makes that fine\n")
+    assert (empty.code, empty.err) == (3, "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n")
     assert command("default", "--allow-empty", "c.yaml").code == 0
 
 

@@ -166,7 +166,7 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
         (("old.yaml",), 2, "name two files"),
         (("-", "-"), 2, "only one side"),
         (("old.yaml", "missing.yaml"), 4, "missing.yaml: does not exist"),
-        (("foreign.yaml", "foreign.yaml"), 3, "no object of our kinds"),
+        (("foreign.yaml", "foreign.yaml"), 3, "no Dynamo object"),
         (("foreign.yaml", "foreign.yaml", "--allow-empty"), 0, "0 objects"),
         (("broken.yaml", "old.yaml"), 4, "broken.yaml:"),
         (("older.yaml", "older.yaml"), 1, "1 failed"),

@@ -162,5 +162,5 @@ def test_what_can_not_be_drawn_is_said_and_the_rest_is_drawn(command: Command, f
     assert "wrong.yaml:" in ran.err
     assert command("picture", "broken.yaml").code == 4
     files(other="kind: ConfigMap\napiVersion: v1\n")
-    assert command("picture", "other.yaml") == (3, "", "no graph was found; --allow-empty makes that fine\n")
+    assert command("picture", "other.yaml") == (3, "", "no graph found; --allow-empty accepts that\n")
     assert command("picture", "other.yaml", "--allow-empty") == (0, "", "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.loop.keys import key_of
-from dynamo_webhooks.reconciler.loop.kinds import resource_of
+from dynamo_webhooks.reconciler.loop.kinds import ONCE, resource_of
 from dynamo_webhooks.reconciler.loop.marks import FINALIZER
 from dynamo_webhooks.reconciler.loop.problems import ContestedError, Problem, StandDownError, TakenError, of_error
 from dynamo_webhooks.reconciler.loop.status import difference
@@ -121,10 +121,10 @@ class Work:
         await self.recorder.record(obj, kind, reason, message, lasting=lasting)
 
     async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept: frozenset[str] = frozenset()) -> None:
-        """Deletes children of kinds that are rendered, but not these any more. Raises: ApiError, StandDownError."""
+        """Deletes children of kinds that are rendered, but not these any more; what holds data stays. Raises: ApiError, StandDownError."""
         for child in self.cache.owned(owner):
             name = child["metadata"]["name"]
-            if (child["kind"], name) in wanted or name in kept or child["metadata"].get("deletionTimestamp"):
+            if (child["kind"], name) in wanted or name in kept or child["kind"] in ONCE or child["metadata"].get("deletionTimestamp"):
                 continue
             await self.writer.drop(child)
             await self.say(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
 from tests.reconciler.rendering import component
@@ -252,3 +253,18 @@ async def test_optional_children_cost_one_list_of_each_kind_and_nothing_at_rest(
     await site.later(180)
     assert [call for call in calls[before:] if call[1] != "leases" and call[0] not in ("groups", "allowed", "watch")] == []
     await site.stop()
+
+
+async def test_a_claim_that_the_graph_asks_for_no_more_stays_however_new_it_is() -> None:
+    async with running() as site:
+        alpha = convert_object(disagg(), target("nvidia.com/v1alpha1")).object
+        alpha["spec"]["pvcs"] = [{"name": "cache", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}]
+        await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
+        await site.rest()
+        assert "cache" in await site.all(CLAIMS)
+        stored = await site.graph()
+        stored["metadata"]["annotations"] = {}
+        await site.user.replace(GRAPHS, stored)
+        await site.rest()
+        assert "cache" in await site.all(CLAIMS)
+        assert ("delete", "persistentvolumeclaims", "cache") not in site.cluster.writes

@@ -13,7 +13,7 @@ from tests.kube.timing import Timing
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Listing, Node
     from dynamo_webhooks.kube.resources import Resource
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
@@ -144,6 +144,32 @@ async def test_pods_that_can_not_be_made_are_told_of() -> None:
         for _ in range(20):
             await site.timing.advance(5)
         assert (await site.condition())["message"].endswith(". Pods wait: g-frontend: FailedCreate: exceeded quota: gpus")
+
+
+async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_and_few_are_read_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        large = _pod("d", conditions=[UNSCHEDULABLE])
+        large["metadata"]["annotations"] = {"a": "x" * 200_000}
+        large["spec"] = {"serviceAccountName": "mine", "containers": [{"name": "c", "args": ["x" * 200_000]}]}
+        found: list[tuple[int, Node]] = []
+        read = site.cluster.list
+
+        async def listed(resource: Resource, *where: str, limit: int = 500, **more: Any) -> Listing:
+            listing = await read(resource, *where, limit=limit, **more)
+            found.extend((limit, one) for one in listing.items if resource == PODS)
+            return listing
+
+        monkeypatch.setattr(site.cluster, "list", listed)
+        await _reads(site, [large])
+        assert found
+        for limit, one in found:
+            assert (limit, one["spec"], len(str(one)) < 2000) == (100, {"serviceAccountName": "mine"}, True)
+        assert ". Pods wait: d: Unschedulable" in (await site.condition())["message"]
 
 
 async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
+MANY = 500  # files that take longer to check without orjson than its import takes
 FEW = 4  # files that are not worth a look at how many processes would pay
 _MARKS = ("$", "<", "{{")  # without them a text holds no placeholder
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
@@ -96,6 +97,9 @@ class Run:
                 yield
             return
         from dynamo_webhooks.cli.check import parallel
+
+        if self.settings.judged and len(files) >= MANY:
+            import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
         # standard input can be read in this process alone; what the first file needs is then loaded for all
         files = [_standard_input(stdin_name) if file == STDIN else file for file in files]

@@ -76,13 +76,14 @@ def _default(done: list[Path], path: Path, value: Any, plan: _Plan) -> None:
         if value.get(name) is None and not (nullable and name in value):
             value[name] = _copy(default)
             done.append((*path, name))
-    for name, child in fields.items():
-        item = value.get(name)
+    if not fields and extra is None:
+        return
+    for name, item in value.items():
         if type(item) is dict or type(item) is list:
-            _default(done, (*path, name), item, child)
-    if extra is not None:
-        for name, item in value.items():
-            if (type(item) is dict or type(item) is list) and name not in known:
+            child = fields.get(name)
+            if child is not None:
+                _default(done, (*path, name), item, child)
+            elif extra is not None and name not in known:
                 _default(done, (*path, Key(name)), item, extra)
 
 

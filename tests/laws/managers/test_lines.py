@@ -75,3 +75,28 @@ def test_who_moves_to_v1beta1_leaves_no_mount_of_a_cache() -> None:
         found = server.read(BETA)["spec"]
         left.append(found["podTemplate"]["spec"]["containers"][0].get("volumeMounts", []))
     assert left == [[], [{"name": "c", "mountPath": "/c"}]]
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"podTemplate": {"spec": {"containers": [{"name": "main", "envFrom": [{"secretRef": {"name": "s"}}]}]}}},
+        {"podTemplate": {"spec": {"containers": [{"name": "main", "readinessProbe": {"httpGet": {"path": "/", "port": 1}}}]}}},
+        {"podTemplate": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}}},
+        {"compilationCache": {"pvcName": "c", "mountPath": "/c"}},
+        {"experimental": {"gpuMemoryService": {"mode": "IntraPod"}}},
+        {"experimental": {"failover": {"mode": "IntraPod", "numShadows": 1}}},
+    ],
+    ids=["envFrom", "probe", "resources", "cache", "gpuMemoryService", "failover"],
+)
+def test_what_another_adds_in_v1beta1_costs_an_apply_in_v1alpha1_one_write_of_the_remainder(added: dict[str, Any]) -> None:
+    """The stored remainder says where v1alpha1 has its values; of those that v1beta1 adds, the next write in v1alpha1 adds it."""
+    server = Server(COMPONENT, _converted, Line.V1_5)
+    owned = _manifest(ALPHA, componentType="worker", extraPodSpec={"mainContainer": {"image": MAIN["image"]}})
+    server.apply(owned, "owner")
+    server.apply(_manifest(BETA, name="t", **added), "beside")
+    assert server.stored is not None
+    before, shown = server.stored["spec"], server.read(ALPHA)["spec"]
+    first, second = (server.apply(owned, "owner") for _ in range(2))
+    assert (first.changed, first.generation, second.changed) == (True, False, False)
+    assert (server.stored["spec"], server.read(ALPHA)["spec"]) == (before, shown)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from aiohttp import web_protocol
 from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.server")
 UNREADABLE: Final = "the request can't be read as HTTP/1.1"
 _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
+# requests of a connection that wait: with so many aiohttp parses no more, and calls `data_received` without data when there are fewer
+_WAITING: Final[int] = getattr(web_protocol, "MAX_MSG_QUEUE_SIZE", sys.maxsize)
+_PIECE: Final = 8 * 1024  # bytes that are parsed between two looks at how a body is framed: as chunks of a byte they take 2 ms
+_FRAMING: Final = 64  # bytes of a chunked body for one of its framing, beyond one piece: chunks of 400 bytes and more
 
 
 def is_framed(request: BaseRequest) -> bool:
@@ -44,7 +50,21 @@ def is_last(request: BaseRequest) -> bool:
 class Connection(RequestHandler):
     """A connection that is closed if no request arrives in time; the first response sets `spoken`."""
 
-    __slots__ = ("_arriving", "_late", "_limits", "_unreadable", "caller", "client", "generation", "last", "met", "spoken", "unread")
+    __slots__ = (
+        "_arriving",
+        "_framed",
+        "_held",
+        "_late",
+        "_limits",
+        "_unreadable",
+        "caller",
+        "client",
+        "generation",
+        "last",
+        "met",
+        "spoken",
+        "unread",
+    )
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
@@ -73,6 +93,8 @@ class Connection(RequestHandler):
         self.met = met
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
+        self._framed = -1  # bytes of a chunked body and its framing, without the piece that it begins in; negative for others
+        self._held = b""  # not parsed yet
         self._late: asyncio.TimerHandle | None = None
         self._unreadable = False  # the last data isn't HTTP: the next request's begin is unknown
 
@@ -102,27 +124,48 @@ class Connection(RequestHandler):
         The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
         collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
         """
-        if self._unreadable:
+        size, at = _PIECE if data else 0, 0  # without data the parser goes on with what it has left over
+        data, self._held = self._held + data, b""
+        while not self._unreadable and len(self._messages) < _WAITING:
+            piece = data[at : at + size]
+            super().data_received(piece)
+            self._look(len(piece))
+            size, at = _PIECE, at + size
+            if at >= len(data):
+                return
+        if not self._unreadable:
+            self._held = data[at:]
+
+    def _look(self, size: int) -> None:
+        """Looks at what so many bytes have brought: the parser takes a microsecond for a chunk, so that one of a byte costs too much."""
+        found, body = self._messages[-1] if self._messages else (None, self._arriving)
+        if isinstance(found, _ErrInfo):
+            found.exc.__traceback__ = None
+            self._messages.pop()
+            self._spoil()
             return
-        super().data_received(data)
-        if not self._messages:
-            return
-        found, body = self._messages[-1]
-        if not isinstance(found, _ErrInfo):
-            self._arriving = body
-            return
+        if body is not self._arriving:
+            self._arriving, self._framed = body, 0 if found is not None and found.chunked else -1
+        elif self._framed >= 0 and not body.is_eof():
+            self._framed += size
+            if self._framed - body.total_bytes > _PIECE + body.total_bytes // _FRAMING:
+                self._spoil()
+
+    def _spoil(self) -> None:
+        """Ends the connection with an answer: where another request would begin is unknown."""
         self._unreadable = True
-        found.exc.__traceback__ = None
-        self._messages[-1] = (_UNREADABLE, EMPTY_PAYLOAD)
+        self._messages.append((_UNREADABLE, EMPTY_PAYLOAD))
         if not self._arriving.is_eof():  # a reader would wait forever for its end
             self._arriving.set_exception(BadHttpMessage("not HTTP"))
+            self._arriving.feed_eof()  # aiohttp would read the rest of it, and be given the error once more, with its own frames
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Stops the clock, so that nothing holds the connection."""
         if self._late is not None:
             self._late.cancel()
         super().connection_lost(exc)
-        self._arriving = EMPTY_PAYLOAD
+        self._arriving, self._held = EMPTY_PAYLOAD, b""
+        self._messages.clear()  # their bodies hold this connection
         if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
             self.unread.feed_eof()
             self.unread = None  # it holds this connection

@@ -271,7 +271,7 @@ class Webhooks:
 
     def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
-        whole = request.content.at_eof() and found.status not in (408, 413, 429)
+        whole = request.content.exception() is None and request.content.at_eof() and found.status not in (408, 413, 429)
         if not whole and request.transport is not None:
             cast("Connection", request.protocol).unread = request.content
         keep_alive = (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WHOLE: Final = post(GRAPHS, review(graph()))
+CHUNKED: Final = WHOLE.partition(b"\r\n\r\n")[0].replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\nX: ") + b"\r\n\r\n"
 
 
 async def leaves_in_the_middle(running: Served) -> None:
@@ -44,6 +45,30 @@ async def says_what_is_not_http(running: Served) -> None:
     client.writer.transport.abort()
 
 
+async def sends_a_chunk_that_is_none(running: Served) -> None:
+    """In the midst of a body, which is refused because of it."""
+    client = await running.connect()
+    client.send(CHUNKED + b"2\r\n{}\r\nzz\r\n")
+    assert (await client.answer()).status == 400
+    client.writer.transport.abort()
+
+
+async def sends_chunks_of_a_byte(running: Served) -> None:
+    """So many that they are refused."""
+    client = await running.connect()
+    client.send(CHUNKED + b"1\r\n \r\n" * 50_000)
+    assert (await client.answer()).status == 400
+    client.writer.transport.abort()
+
+
+async def leaves_before_all_is_answered(running: Served) -> None:
+    """Of many requests that were sent at once."""
+    client = await running.connect()
+    client.send(WHOLE * 200)
+    await client.answer()
+    client.writer.transport.abort()
+
+
 async def speaks_no_tls(running: Served) -> None:
     """Nor anything else."""
     async with asyncio.timeout(DEADLINE):
@@ -53,7 +78,18 @@ async def speaks_no_tls(running: Served) -> None:
     writer.transport.abort()
 
 
-@pytest.mark.parametrize("visit", [leaves_in_the_middle, is_too_long, says_what_is_not_http, speaks_no_tls])
+VISITS: Final = (
+    leaves_in_the_middle,
+    is_too_long,
+    says_what_is_not_http,
+    sends_a_chunk_that_is_none,
+    sends_chunks_of_a_byte,
+    leaves_before_all_is_answered,
+    speaks_no_tls,
+)
+
+
+@pytest.mark.parametrize("visit", VISITS)
 def test_nothing_of_a_connection_stays(tmp_path: Path, visit: Callable[[Served], Awaitable[None]]) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as in production: others keep other things
         runner.run(_visited(tmp_path, visit))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from aiohttp.web import RequestHandler
 
 from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPHS, graph, review
@@ -83,6 +84,41 @@ async def test_chunks_that_lie_are_no_fault_of_ours(running: Served, body: bytes
         head = await client.reader.readuntil(b"\r\n")
     assert head.split()[1] in (b"200", b"400", b"413"), head
     client.writer.transport.abort()
+    await running.gone()
+
+
+async def test_a_body_of_ever_so_small_chunks_is_read(running: Served) -> None:
+    client = await running.connect()
+    client.send(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in BODY) + b"0\r\n\r\n")
+    assert (await client.answer()).status == 200
+    assert (await client.post(GRAPHS, BODY)).status == 200
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [b"1\r\n \r\n" * 300_000, b"1;" + b"x" * 2_000_000, b"20\r\n" + b" " * 32 + b"\r\n" + b"1\r\n \r\n" * 300_000],
+    ids=["chunks of a byte", "an extension", "later"],
+)
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nHost: s\r\n\r\n" * 200], ids=["alone", "behind others"])
+async def test_chunks_that_are_next_to_nothing_but_framing_keep_nobody_waiting(
+    running: Served, monkeypatch: pytest.MonkeyPatch, flood: bytes, before: bytes
+) -> None:
+    """The parser takes a microsecond for each chunk; of such a body it sees a small part."""
+    seen = 0
+    received = RequestHandler.data_received
+
+    def counted(connection: RequestHandler, data: bytes) -> None:
+        nonlocal seen
+        seen += len(data)
+        received(connection, data)
+
+    monkeypatch.setattr(RequestHandler, "data_received", counted)
+    client = await running.connect()
+    client.send(before + CHUNKED + flood)
+    found = await all_of(client)
+    assert found.count(b"HTTP/1.1 404") == before.count(b"GET")
+    assert found.rpartition(b"HTTP/1.1 ")[2].startswith(b"400")
+    assert len(before) < seen < len(before) + 100_000
     await running.gone()
 
 

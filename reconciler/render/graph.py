@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.decode import decoder
@@ -27,6 +28,8 @@ NEW: Final[Target] = target(api_version("v1beta1"))
 OLD: Final[Target] = target(api_version("v1alpha1"))
 SHARED: Final = "dynamo"  # the Dynamo namespace of components that serve several graphs
 INTER_POD: Final = "InterPod"
+COPIED: Final = ("env", "labels", "annotations")  # fields of a graph that each component gets
+MOST_COPIED: Final = 8 * 1024 * 1024  # characters of them in all components; to render them takes two seconds
 WAIT: Final = "WaitForCheckpoint"  # startupPolicy
 
 
@@ -108,7 +111,7 @@ def both_versions(obj: Fields, line: Line = INSTALLED) -> tuple[Fields, Fields]:
 def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
     """Read a graph of either version, as a line converts it.
 
-    Raises: RenderError if it has a wrong type or can't be converted, or a component has no name.
+    Raises: RenderError if it has a wrong type or can't be converted, a component has no name, or too much is copied into each.
     """
     new, old = both_versions(obj, line)
     metadata = new.get("metadata") or {}
@@ -126,7 +129,16 @@ def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
         fields = with_alpha(component, services.get(called) or {}, first=first)
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
         members.append(Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace))
+    copied = size_of([spec.get(one) for one in COPIED]) * len(members)
+    if copied > MOST_COPIED:
+        text = f"must be at most {MOST_COPIED} characters of JSON in all components together, got {copied}"
+        raise RenderError(("spec",), f"{', '.join(COPIED)} {text}; set long ones in the components that need them")
     return Graph(new, name, namespace, texts(metadata.get("annotations")), spec, items(alpha.get("pvcs")), members)
+
+
+def size_of(value: Any) -> int:
+    """Characters of JSON, at most the bytes that an API server gets."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def written_as_alpha(new: Fields) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
+from dynamo_webhooks.reconciler.render.grove import clique_set
 from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
 from dynamo_webhooks.reconciler.render.grove.names import set_name
 from tests.reconciler.rendering import children, component, env_of, graph, rendered, vllm
@@ -223,3 +225,43 @@ def test_components_that_would_make_the_same_clique_are_named(wide: Fields, othe
 def test_components_whose_names_only_begin_alike_run_on_grove() -> None:
     found = _set(graph(vllm("w", **WIDE), vllm("w-ldr", **WIDE), vllm("w-led")))
     assert [one["name"] for one in found["cliques"]] == ["w-ldr", "w-wkr", "w-ldr-ldr", "w-ldr-wkr", "w-led"]
+
+
+@pytest.mark.parametrize(
+    ("members", "more"),
+    [
+        ([vllm(f"w{number}", experimental=SHARED, multinode={"nodeCount": 1024}) for number in range(25)], {}),
+        ([vllm("w", experimental=SHARED, multinode={"nodeCount": 1024})], {}),
+        ([vllm("w", experimental=SHARED, multinode={"nodeCount": 9})], {"env": [{"name": "A", "value": "x" * 200_000}]}),
+        ([vllm(f"w{number}") for number in range(25)], {"env": [{"name": "A", "value": "x" * 200_000}]}),
+    ],
+)
+def test_a_set_that_no_api_server_takes_is_refused_before_it_is_rendered(
+    members: list[Fields], more: Fields, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clique_set, "cliques", None)  # calling it fails
+    done = rendered(graph(*members, **more), grove=True)
+    [problem] = [str(one) for one in done.problems if "podTemplate: must be short enough" in str(one)]
+    assert "for a PodCliqueSet of 3145728 bytes" in problem
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+
+
+def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
+    """The estimate must not refuse what an API server would take."""
+    for number in range(1, 4):
+        member = component(
+            "w", "", {"resources": {"limits": {"nvidia.com/gpu": "1"}}}, experimental=SHARED, multinode={"nodeCount": number}
+        )
+        found = graph(member, env=[{"name": "A", "value": "x"}])
+        made = [len(json.dumps(one, separators=(",", ":"))) for one in _set(found)["cliques"]]
+        each = size_of(found["spec"]["env"]) + size_of(member["podTemplate"]) + clique_set.LEAST
+        assert each * len(made) <= sum(made)
+
+
+def test_a_graph_of_which_too_much_is_copied_into_each_component_is_refused() -> None:
+    done = rendered(graph(*(vllm(f"w{number}") for number in range(25)), env=[{"name": "A", "value": "x" * 400_000}]))
+    assert done.children == []
+    assert [str(one) for one in done.problems] == [
+        "spec: env, labels, annotations must be at most 8388608 characters of JSON in all components together, got 10000925;"
+        " set long ones in the components that need them"
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.graph import is_inter_pod, size_of
 from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
 from dynamo_webhooks.reconciler.render.grove.cliques import cliques
 from dynamo_webhooks.reconciler.render.grove.member import grove_member
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 API_VERSION: Final = "grove.io/v1alpha1"
+MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
+LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its author says
 
 
 def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
@@ -37,6 +39,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
         check_nodes(one.nodes, one.path)
         override.check_roles(one)
     _check_names(graph.members)
+    _check_size(graph)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
     made = [
@@ -62,6 +65,17 @@ def _check_names(members: Iterable[Member]) -> None:
             if other is not one:
                 does = f"would make the PodClique {name} of Grove, as {render(other.path)} ({other.name}) does"
                 raise RenderError((*one.path, "name"), f"must be another one: {one.name} {does}; rename one of both")
+
+
+def _check_size(graph: Graph) -> None:
+    """Raises: RenderError for a set that no API server takes, before it is rendered: of a short graph that may take a minute."""
+    shared, least = size_of(graph.spec.get("env")), 0
+    for one in graph.members:
+        pod = shared + size_of(one.fields.get("podTemplate")) + (LEAST if is_inter_pod(one.fields) else 0)
+        least += pod * len(names.cliques(one))
+        if least > MOST:
+            text = f"must be short enough for a PodCliqueSet of {MOST} bytes, which is all that an API server takes"
+            raise RenderError((*one.path, "podTemplate"), f"{text}; it would have {least} at least: use fewer nodes, or shorter templates")
 
 
 def _template(graph: Graph, made: list[Fields]) -> Fields:

@@ -32,7 +32,7 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     known = ours and (key.kind not in _OWN or (old or {}).get("status") == (new or {}).get("status"))
     owner = controller(seen)
     if not known:
-        keys += _owners(old, new, key.namespace)
+        keys += [one for one in _owners(old, new, key.namespace) if cache.get(one) is not None]
     if owner is not None and owner.get("kind") == CLIQUES and not known and _counted(old) != _counted(new):
         keys += _of_set(Key(CLIQUES, key.namespace, str(owner["name"])), cache)
     if key.kind == STATEFUL_SET and _counted(old) != _counted(new):
@@ -83,7 +83,7 @@ def _counted(obj: Node | None) -> object:
 
 
 def _owners(old: Node | None, new: Node | None, namespace: str) -> list[Key]:
-    """All owners that an object has or had: one that shares it, or has lost it, must look again."""
+    """All owners that an object has or had, of any number: one that shares it, or has lost it, must look again."""
     references = [one for obj in (old, new) if obj is not None for one in obj["metadata"].get("ownerReferences") or ()]
     keys = [Key(str(one["kind"]), namespace, str(one["name"])) for one in references if one.get("kind") in _OWN]
     return list(dict.fromkeys(keys))

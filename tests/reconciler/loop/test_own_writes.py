@@ -98,6 +98,7 @@ def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
         "status": {},
     }
     cache = Cache(MemoryCluster(), [""], lambda *_: None)
+    cache.wrote({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
     assert routed(None, made, cache, ours=True) == []
     assert routed(None, made, cache) == [Key("DynamoComponentDeployment", "n", "c")]
     ready = {**made, "status": {"replicas": 1}}

@@ -8,7 +8,10 @@ import pytest
 
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.loop.marks import RECONCILED
+from dynamo_webhooks.reconciler.loop.route import routed
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
 from tests.reconciler.rendering import component
 
@@ -268,3 +271,18 @@ async def test_a_claim_that_the_graph_asks_for_no_more_stays_however_new_it_is()
         await site.rest()
         assert "cache" in await site.all(CLAIMS)
         assert ("delete", "persistentvolumeclaims", "cache") not in site.cluster.writes
+
+
+async def test_an_object_that_names_many_owners_concerns_those_that_are_there() -> None:
+    """Anybody who may label a ConfigMap may write ten thousand owners into it, again and again."""
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        graph = {"apiVersion": "nvidia.com/v1beta1", "kind": GRAPHS.kind}
+        owners = [{**graph, "name": f"g-{number}", "uid": str(number)} for number in range(10_000)]
+        owners.append({**graph, "name": "g", "uid": (await site.graph())["metadata"]["uid"]})
+        metadata = {"name": "cm", "namespace": NAMESPACE, "ownerReferences": owners, "labels": {RECONCILED: "true"}}
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        assert site.reconciler is not None
+        assert site.reconciler.cache is not None
+        assert routed(None, made, site.reconciler.cache) == [Key(GRAPHS.kind, NAMESPACE, "g")]

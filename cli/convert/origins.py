@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.paths import Key, lookup
 from dynamo_webhooks.cli.rewrite.items import akin
-from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.conversion.translate import Translation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,12 +24,12 @@ Origin: TypeAlias = Callable[["Path"], "Path | None"]
 
 def converted_from(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Origin:
     """The lenses' own answer, None where the other version has no such field."""
-    version = old["apiVersion"].partition("/")[2]
+    translation = Translation(kind, new, old["apiVersion"].partition("/")[2], old)
 
     def origin(path: Path) -> Path | None:
         # a step of a text is text; to the lenses the name of a service is a key, and no field
         steps = (*path[:2], Key(path[2]), *path[3:]) if path[:2] == _SERVICES and len(path) > len(_SERVICES) else path
-        place = translated(kind, steps, new, version, old)
+        place = translation.of(steps)
         return place.path if place.exact and _is_sure(path, place.path, old, new) else None
 
     return origin

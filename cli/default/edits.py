@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dynamo_webhooks.api.paths import MISSING, lookup
 from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.shape import path_of
-from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.conversion.translate import Translation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,12 +31,14 @@ class NamedEdit(NamedTuple):
 
 def named(done: Defaulted) -> list[NamedEdit]:
     """The edits as the author sees them, in the order in which the defaults made them."""
-    result = done.object
-    return [one for edit in done.edits for one in _named(edit, done, result)]
+    result, translation = done.object, None
+    if done.view is not None and done.judged is not None:
+        translation = Translation(done.view.kind, done.judged.object, done.review.kind.partition("/")[2], result)
+    return [one for edit in done.edits for one in _named(edit, done, result, translation)]
 
 
-def _named(edit: Edit, done: Defaulted, result: Fields) -> Iterator[NamedEdit]:
-    place = _place(edit, done, result)
+def _named(edit: Edit, done: Defaulted, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:
+    place = _place(edit, result, translation)
     if place is not None:
         yield _edit(edit, done.review.object, place, edit.value)
         return
@@ -52,12 +54,11 @@ def _edit(edit: Edit, obj: Fields, path: Path, value: Any) -> NamedEdit:
     return NamedEdit(edit.rule.name, edit.rule.code, path, None if before is MISSING else before, value)
 
 
-def _place(edit: Edit, done: Defaulted, result: Fields) -> Path | None:
+def _place(edit: Edit, result: Fields, translation: Translation | None) -> Path | None:
     """The same field in the author's version; None where it isn't one field or holds another value there."""
-    if done.view is None or done.judged is None:
+    if translation is None:
         return edit.path
-    version = done.review.kind.partition("/")[2]
-    place = translated(done.view.kind, edit.path, done.judged.object, version, result)
+    place = translation.of(edit.path)
     return place.path if place.exact and lookup(result, place.path) == edit.value else None
 
 

@@ -56,12 +56,13 @@ def objects(outcomes: Iterable[Outcome]) -> str:
 def diff(name: str, before: str, after: str) -> str:
     """The unified diff of one file, as `git apply` takes it; empty where nothing changes."""
     import posixpath
-    from difflib import unified_diff
+
+    from dynamo_webhooks.cli.rewrite.unified import unified
 
     old, new = (f"{side}/{posixpath.normpath(name).lstrip('/')}" for side in "ab")
     if not name.isprintable():
         old, new = json.dumps(old), json.dumps(new)
-    made = unified_diff(_lines(before), _lines(after), old, new)
+    made = unified(_lines(before), _lines(after), old, new)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
 
 

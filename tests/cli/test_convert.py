@@ -22,6 +22,7 @@ from dynamo_webhooks.cli.replace import replace
 from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.cli.yaml.load import Source, load, read
 from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.translate import Translation
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BARE as GOOD
 from tests.cli.objects import MODEL, OTHER_KIND
@@ -568,3 +569,25 @@ def test_a_table_of_fields_reads_no_files(command: Command, files: Files) -> Non
     files(a=GOOD)
     sentence = "--fields prints a table and reads no files: leave out a.yaml"
     assert command("convert", "--fields", "DynamoGraphDeployment", "a.yaml") == (2, "", f"dynamo-webhooks convert: {sentence}\n")
+
+
+@pytest.mark.parametrize("words", [("convert", "--to", "v1alpha1"), ("default", "--line", "1.2", "-o", "diff")])
+def test_cost_grows_with_the_components(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+    """The names of an object's list are gathered once, and not for each field that is translated."""
+    gathered = []
+    plain = Translation._index
+
+    def counted(self: Translation, items: list[Any], name: str) -> int | None:
+        gathered.append(len(items) if id(items) not in self._found else 1)
+        return plain(self, items, name)
+
+    monkeypatch.setattr(Translation, "_index", counted)
+    costs = []
+    for many in (20, 80):
+        parts = [{"name": f"w{number}", "type": "worker"} for number in range(many)]
+        graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}}
+        files(a=json.dumps({**graph, "spec": {"components": parts}}))
+        gathered.clear()
+        assert command(*words, "a.yaml").code == 0
+        costs.append(sum(gathered))
+    assert 0 < costs[1] <= 4 * costs[0]

@@ -62,6 +62,7 @@ class Connection(RequestHandler):
         "generation",
         "last",
         "met",
+        "reading",
         "spoken",
         "unread",
     )
@@ -88,6 +89,7 @@ class Connection(RequestHandler):
         self.generation = generation
         self.client = ""  # who shares CPU time fairly with others, see fair_queue.py
         self.caller: tuple[str, float] | None = None
+        self.reading = False  # whether the body of a request is awaited
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
         self.met = met

@@ -13,6 +13,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.webhooks.fair_queue import client_of
 from dynamo_webhooks.webhooks.limits import Bound
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ class Listener:
         sock: socket.socket,
         context: ReloadingContext,
         limits: Limits,
-        factory: Callable[[], asyncio.Protocol | None],
+        factory: Callable[[str], asyncio.Protocol | None],
         met: Callable[[Bound], None],
     ) -> None:
-        """Begins at once. `factory` makes a protocol for one more connection, or none when there are too many."""
+        """Begins at once. `factory` makes a protocol for one more connection of a client, or none when there are too many."""
         self._loop = asyncio.get_running_loop()
         self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
         self._greeting: dict[socket.socket, asyncio.Task[None]] = {}  # the oldest first
@@ -62,7 +63,7 @@ class Listener:
     def _accept(self) -> None:
         for _ in range(_AT_ONCE):
             try:
-                accepted, _ = self._sock.accept()
+                accepted, peer = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError:
@@ -70,7 +71,7 @@ class Listener:
                 self._loop.call_later(_PAUSE, self._resume)
                 return
             accepted.setblocking(False)
-            protocol = self._factory()
+            protocol = self._factory(client_of(peer))
             if protocol is None:
                 accepted.close()
                 continue

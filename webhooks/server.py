@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import orjson
@@ -157,13 +158,34 @@ class Webhooks:
                 self._listeners.append(listener)
             self.listening.set()
 
-    def _connection(self) -> Connection | None:
-        full = len(self._http.connections) >= self._limits.connections
-        self.meter.count("connections_refused" if full else "connections")
-        if full:
+    def _connection(self, client: str) -> Connection | None:
+        if len(self._http.connections) >= self._limits.connections:
             self.meter.met(Bound.CONNECTIONS)
-            return None
+            if not self._made_room(client):
+                self.meter.count("connections_refused")
+                return None
+        self.meter.count("connections")
         return Connection(self._http, self._loop, self._limits, self.meter.met, self._callers.generation())
+
+    def _made_room(self, client: str) -> bool:
+        """Closes a connection of the client that has most, unless this one would have as many; first those without a request.
+
+        So nobody keeps others out. Costs a look at each connection, and no request that has arrived.
+        """
+        found = cast("list[Connection]", self._http.connections)
+        counts = Counter(each.client for each in found)
+        [(most, count)] = counts.most_common(1)
+        theirs = [each for each in found if each.client == most and not each.last] if count > counts[client] + 1 else []
+        if (idle := next((each for each in theirs if each not in self._busy), None)) is not None:
+            idle.last = True
+            self._close_idle([idle])
+            return True
+        slow = next((each for each in theirs if each.reading), None)
+        if slow is None or slow.transport is None:
+            return False
+        slow.last = True
+        slow.transport.abort()
+        return True
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()
@@ -191,7 +213,7 @@ class Webhooks:
             body = content.read_nowait()
         else:
             with self._held(request):
-                body = await self._read(route, self._bodies.read(request, conversion=converting))
+                body = await self._read(route, request, self._bodies.read(request, conversion=converting))
         started = time.perf_counter()
         if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
             # a bound shorter than what is read at once: all of it had arrived before anybody looked
@@ -208,7 +230,7 @@ class Webhooks:
         converting = route.purpose is Purpose.CONVERT
         with self._held(request), self._bodies.reserve(conversion=converting) as reservation, Spool() as body:
             found: Answer | LongAnswer | None = await self._read(
-                route, self._bodies.read_long(request, reservation, body, conversion=converting)
+                route, request, self._bodies.read_long(request, reservation, body, conversion=converting)
             )
             started, size = time.perf_counter(), body.size
             if found is None and not size:
@@ -248,8 +270,10 @@ class Webhooks:
             if not outer:
                 self._busy.discard(connection)
 
-    async def _read(self, route: Route, reading: Awaitable[B]) -> B | Answer:
+    async def _read(self, route: Route, request: BaseRequest, reading: Awaitable[B]) -> B | Answer:
         """Waits for a body; the answer to a client that sends too much or too slowly."""
+        connection = cast("Connection", request.protocol)
+        connection.reading = True
         self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
         try:
             return await reading
@@ -260,6 +284,7 @@ class Webhooks:
             error.__traceback__ = None
             return rejection(400, "the body must arrive whole")
         finally:
+            connection.reading = False
             self.meter.reading[route.path] -= 1
 
     def _told(self, route: Route | None, request: BaseRequest, found: Answer | LongAnswer, started: float, size: int) -> None:

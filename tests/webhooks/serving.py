@@ -108,12 +108,12 @@ class Served:
         self._authority, self._log, self._lines = authority, log, lines
         self._clients: list[Client] = []
 
-    async def connect(self) -> Client:
-        """Opens a connection, verified with the authority."""
+    async def connect(self, address: str = "127.0.0.1") -> Client:
+        """Opens a connection from an address of loopback, verified with the authority."""
         context = ssl.create_default_context()
         self._authority.configure_trust(context)
         async with asyncio.timeout(DEADLINE):
-            client = Client(*await asyncio.open_connection("127.0.0.1", self.port, ssl=context))
+            client = Client(*await asyncio.open_connection("127.0.0.1", self.port, ssl=context, local_addr=(address, 0)))
         self._clients.append(client)
         return client
 

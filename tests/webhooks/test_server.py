@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
-from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
+from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -249,6 +249,38 @@ async def test_too_many_connections_are_refused(tmp_path: Path) -> None:
         second.writer.transport.abort()
         await until(lambda: running.server.gauges()["open_connections"] == 1)
         assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+
+
+async def _says(running: Served, address: str, data: bytes) -> Client:
+    """A connection from an address of loopback, on which so much has been said; a whole request has been answered."""
+    client = await running.connect(address)
+    client.send(data)
+    if data.endswith(b"\r\n\r\n"):
+        assert (await client.answer()).status == 404
+    return client
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"GET / HTTP/1.1\r\nHost: s\r\n\r\n", b"", post(GRAPHS, BODY)[:-9], post("/convert", b" " * 40_000)[:-9]],
+    ids=["idle", "silent", "in a short body", "in a long body"],
+)
+async def test_who_has_most_connections_makes_room_for_others(tmp_path: Path, data: bytes) -> None:
+    """One who opens as many as there may be keeps nobody else out, and gets no more of them."""
+    async with served(tmp_path, QUICK._replace(connections=8)) as running:
+        kept = await _says(running, "127.0.0.1", b"GET / HTTP/1.1\r\nHost: s\r\n\r\n")
+        hog = [await _says(running, "127.0.0.2", data) for _ in range(7)]
+        await until(lambda: running.server.gauges()["open_connections"] == 8)
+        if data.startswith(b"POST"):
+            await until(lambda: sum(running.server.meter.reading.values()) == 7)
+        for _ in range(3):
+            assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+        await until(lambda: running.server.gauges()["open_connections"] == 8)
+        assert await hog[0].closed()
+        with contextlib.suppress(OSError):
+            assert await (await running.connect("127.0.0.2")).closed()
+        assert running.server.meter.counts["connections_refused"] == 1
+        assert (await kept.post(GRAPHS, BODY)).status == 200
 
 
 async def test_clients_that_leave_leave_nothing(running: Served) -> None:

@@ -105,7 +105,7 @@ def _sort(file: str) -> str:
 def _stranger(file: str) -> str:
     if _sort(file):
         return "belongs to no case; a case can't be called old, expected or facts"
-    return "is no case; names begin with allow., deny., default. or convert."
+    return "is not a test case file; names begin with allow., deny., default. or convert."
 
 
 def _part(file: str) -> str:

@@ -144,7 +144,7 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
     if code == NOTHING_FOUND:
         say(NO_OBJECT)
     if code == BUG:
-        say(f"a rule of ours raised; to replay it: {_replay()}")
+        say(f"internal error: a rule raised an exception; to replay it: {_replay()}")
 
 
 def _put(arguments: argparse.Namespace, one: Wish, result: Result, code: int) -> None:

@@ -183,7 +183,8 @@ class _Run:
             return
         for finding in self._apart_from(wrong) if wrong else self._judged():
             if finding.level is Level.NOT_EVALUATED:
-                self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag_for(finding.fact))
+                flag = flag_for(finding.fact, self.settings.line)
+                self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
             else:
                 self._policy(finding)
 

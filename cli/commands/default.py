@@ -10,6 +10,7 @@ from dynamo_webhooks.cli.facts.load import asked_facts
 if TYPE_CHECKING:
     import argparse
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.default.run import Asked, Outcome
 
 _KEYS = ("paths", "exclude", "profile", "line", "facts")  # of the project file
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.default.run import Asked
     from dynamo_webhooks.cli.exits import UsageError, worst
     from dynamo_webhooks.cli.project.lay import lay
+    from dynamo_webhooks.policies.review import line_of
 
     lay(arguments, _KEYS, arguments.paths)
     if not arguments.paths:
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     code = _code(arguments, outcomes)
     if arguments.output != "diff":
         _print(arguments, outcomes, code)
-    _say(arguments, outcomes)
+    _say(arguments, outcomes, line_of(asked.facts, asked.profile))
     if arguments.output == "diff" or arguments.write:
         code = worst([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
     return code
@@ -113,18 +115,18 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
         write({"patch": reports.patches, "yaml": reports.objects, "text": reports.text}[arguments.output](outcomes))
 
 
-def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
+def _say(arguments: argparse.Namespace, outcomes: list[Outcome], line: Line) -> None:
     from dynamo_webhooks.cli.default import reports
     from dynamo_webhooks.cli.exits import NO_OBJECT
     from dynamo_webhooks.cli.output import say
 
     for outcome in outcomes:
-        for line in reports.failures(outcome):
-            say(line)
+        for told in reports.failures(outcome):
+            say(told)
     if arguments.quiet:
         return
-    for line in reports.idle(outcomes):
-        say(line)
+    for told in reports.idle(outcomes, line):
+        say(told)
     if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
         if not any(outcome.unreadable for outcome in outcomes):
             say(NO_OBJECT)

@@ -149,6 +149,6 @@ def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder)
     if not verdicts and not arguments.allow_empty:
         chosen = f" whose name holds {arguments.word}" if arguments.word else ""
         names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
-        say(f"{arguments.folder}: there is no case{chosen}{names}")
+        say(f"{arguments.folder}: no test case found{chosen}{names}")
     elif arguments.output == "text":
         say(summary(verdicts))

@@ -14,6 +14,7 @@ from dynamo_webhooks.policies.finding import Level
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.default.edits import NamedEdit
     from dynamo_webhooks.cli.default.run import Changed, Outcome
 
@@ -72,7 +73,7 @@ def _lines(text: str) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
 
 
-def idle(outcomes: Iterable[Outcome]) -> list[str]:
+def idle(outcomes: Iterable[Outcome], line: Line) -> list[str]:
     """A sentence for each default that could not be asked: why, for how many objects, and what helps."""
     told: dict[tuple[str, str, str], int] = {}
     for one in _objects(outcomes):
@@ -81,7 +82,7 @@ def idle(outcomes: Iterable[Outcome]) -> list[str]:
             told[key] = told.get(key, 0) + 1
     return [
         f"{rule} is not evaluated for {count} object{'s' * (count != 1)}: "
-        + (f"the fact {fact} is not known; {flag_for(fact)} would supply it" if fact else reason)
+        + (f"the fact {fact} is not known; {flag_for(fact, line)} would supply it" if fact else reason)
         for (rule, fact, reason), count in sorted(told.items())
     ]
 

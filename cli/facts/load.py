@@ -84,12 +84,12 @@ def _from_file(file: str) -> dict[str, Any]:
     return dict(data)
 
 
-def flag_for(fact: str) -> str:
-    """The flag that supplies a fact, with a value of its shape."""
+def flag_for(fact: str, line: Line) -> str:
+    """The flag that supplies a fact, with a value of its shape that keeps the line."""
     examples = {
         "operatorScope": "cluster",
-        "operatorVersion": "1.2.0",
-        "operatorLine": "1.5",
+        "operatorVersion": f"{line}.0",
+        "operatorLine": str(line),
         "operatorPrincipal": "system:serviceaccount:NAMESPACE:NAME",
         "clusterTopologies": "'{NAME: [zone, rack, host]}'",
         "excludedNamespaces": "'[]'",

@@ -73,7 +73,7 @@ def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Comma
     assert ran.code == 70
     assert "good.yaml:6:1 fault" in ran.out
     assert "secret" not in ran.out + ran.err
-    assert "a rule of ours raised; to replay it: dynamo-webhooks" in ran.err
+    assert "internal error: a rule raised an exception; to replay it: dynamo-webhooks" in ran.err
 
 
 def test_a_rule_that_raises_leaves_the_log_as_it_was(command: Command, files: Files, caplog: pytest.LogCaptureFixture) -> None:

@@ -35,7 +35,8 @@ def rules(command: Command, *words: str) -> list[tuple[str, list[str]]]:
 def test_a_rule_and_the_schema_make_one_finding_that_names_both(command: Command, files: Files) -> None:
     files(a=NEGATIVE)
     assert rules(command, "a.yaml") == [("replicas-non-negative", ["schema-mismatch"])]
-    assert "  also schema-mismatch (DYN004): must be 0 or more, got -1\n" in command("check", "a.yaml").out
+    out = command("check", "a.yaml").out
+    assert ("  also schema-mismatch (DYN004)\n" in out, out.count("must be 0 or more")) == (True, 1)
     quiet = "a.yaml:10:17 error replicas-non-negative (DYN201): spec.services[worker].replicas: must be 0 or more, got -1"
     assert command("check", "a.yaml", "-q").out == f"{quiet} [also schema-mismatch (DYN004)]\n"
     for form in ("sarif", "github", "junit"):

@@ -73,7 +73,8 @@ def _block(finding: Reported, colour: bool) -> Iterator[str]:
     if about:
         yield f"  {printable(about)}"
     yield f"  {printable(finding.message)}"
-    yield from (f"  also {one}: {printable(one.message)}" for one in finding.also)
+    for one in finding.also:
+        yield f"  also {one}" + (f": {printable(one.message)}" if one.message != finding.message else "")
     *lines, carets = frame(finding.source.lines, finding.position) or [""]
     yield from (_painted(line, _DIM, colour) for line in lines)
     if carets:

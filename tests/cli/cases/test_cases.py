@@ -252,11 +252,11 @@ def test_update_keeps_line_ends(command: Command, case: Files) -> None:
 @pytest.mark.parametrize(
     ("texts", "words", "code", "told"),
     [
-        ({}, (), 3, "there is no case"),
+        ({}, (), 3, "no test case found"),
         ({}, ("--allow-empty",), 0, "0 cases"),
-        ({"allow_good": GOOD}, ("-k", "bad"), 3, "there is no case whose name holds bad"),
+        ({"allow_good": GOOD}, ("-k", "bad"), 3, "no test case found whose name holds bad"),
         ({"allow_good": GOOD}, ("-k", "goo"), 0, "1 case: 1 passed"),
-        ({"allow_good": GOOD, "alow_bad": BAD}, (), 0, "alow.bad.yaml: is no case; names begin with"),
+        ({"allow_good": GOOD, "alow_bad": BAD}, (), 0, "alow.bad.yaml: is not a test case file; names begin with"),
         ({"allow_good": GOOD, "deny_old": BAD}, (), 0, "deny.old.yaml: belongs to no case; a case can't be called old, expected or facts"),
         ({"allow_good": GOOD, "facts": "grov: true"}, (), 2, "facts.yaml: grov: unknown fact"),
         ({"allow_good": GOOD, "allow_good_facts": "grove: 3"}, (), 2, "allow.good.facts.yaml: grove: must be"),

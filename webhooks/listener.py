@@ -1,7 +1,7 @@
 """Accepts connections on one socket, with TLS. connection.py handles their requests.
 
 The event loops' own servers let any number of clients begin a handshake that they never end, and each costs memory that no bound counts.
-Here the oldest of too many must go: who means it needs milliseconds.
+Here the oldest of too many must go, of the client that has most of them: who means it needs milliseconds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import logging
 import socket
 import ssl
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.webhooks.fair_queue import client_of
@@ -43,7 +44,7 @@ class Listener:
         """Begins at once. `factory` makes a protocol for one more connection of a client, or none when there are too many."""
         self._loop = asyncio.get_running_loop()
         self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
-        self._greeting: dict[socket.socket, asyncio.Task[None]] = {}  # the oldest first
+        self._greeting: dict[socket.socket, tuple[str, asyncio.Task[None]]] = {}  # client and handshake, the oldest first
         self._closed = False
         self._quiet = 0.0  # until when no invalid certificate is logged
         sock.listen(_BACKLOG)
@@ -71,14 +72,16 @@ class Listener:
                 self._loop.call_later(_PAUSE, self._resume)
                 return
             accepted.setblocking(False)
-            protocol = self._factory(client_of(peer))
+            client = client_of(peer)
+            protocol = self._factory(client)
             if protocol is None:
                 accepted.close()
                 continue
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._greeting[accepted] = self._loop.create_task(self._greet(accepted, protocol))
+            self._greeting[accepted] = client, self._loop.create_task(self._greet(accepted, protocol))
             if len(self._greeting) > self._limits.handshakes:
-                self._drop(next(iter(self._greeting)))
+                [(most, _)] = Counter(each for each, _ in self._greeting.values()).most_common(1)
+                self._drop(next(sock for sock, (each, _) in self._greeting.items() if each == most))
 
     async def _greet(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
         try:

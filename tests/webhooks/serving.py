@@ -110,12 +110,17 @@ class Served:
 
     async def connect(self, address: str = "127.0.0.1") -> Client:
         """Opens a connection from an address of loopback, verified with the authority."""
-        context = ssl.create_default_context()
-        self._authority.configure_trust(context)
+        context = self.trusting()
         async with asyncio.timeout(DEADLINE):
             client = Client(*await asyncio.open_connection("127.0.0.1", self.port, ssl=context, local_addr=(address, 0)))
         self._clients.append(client)
         return client
+
+    def trusting(self) -> ssl.SSLContext:
+        """What clients verify the server by."""
+        context = ssl.create_default_context()
+        self._authority.configure_trust(context)
+        return context
 
     def issue(self) -> trustme.LeafCert:
         """A new leaf of the same authority."""

@@ -160,6 +160,18 @@ async def test_garbage_instead_of_a_handshake_costs_a_connection(running: Served
     assert (await other.post(GRAPHS, BODY)).status == 200
 
 
+async def test_who_has_begun_most_handshakes_loses_the_oldest(tmp_path: Path) -> None:
+    """One who takes longer than the many of a stranger need is not in their way."""
+    async with served(tmp_path, QUICK._replace(handshakes=3)) as running:
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        strangers = [await asyncio.open_connection("127.0.0.1", running.port, local_addr=("127.0.0.2", 0)) for _ in range(10)]
+        await until(lambda: running.server.meter.bounds[Bound.HANDSHAKES] == 8)
+        await writer.start_tls(running.trusting())
+        assert (await Client(reader, writer).post(GRAPHS, BODY)).status == 200
+        for _, each in [(reader, writer), *strangers]:
+            each.transport.abort()
+
+
 async def test_a_client_cannot_have_keys_made_again_and_again(running: Served) -> None:
     """Renegotiation, which costs a server much more than a client, is not offered under TLS 1.2 either."""
     context = ssl.create_default_context()

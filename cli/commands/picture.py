@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.facts(parser)
     parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration; facts override it")
     parser.add_argument("--allow-empty", action="store_true", help="accept no graph")
+    flags.project(parser)
     flags.verbose(parser)
 
 
@@ -50,10 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.picture.mermaid import mermaid
     from dynamo_webhooks.cli.picture.read import changed
     from dynamo_webhooks.cli.picture.svg import page, svg
-    from dynamo_webhooks.cli.render.run import Asked, choose, render_file, render_revision
+    from dynamo_webhooks.cli.project.lay import lay
+    from dynamo_webhooks.cli.render.run import PROJECT_KEYS, Asked, choose, render_file, render_revision
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
+    lay(arguments, PROJECT_KEYS if arguments.config is None else PROJECT_KEYS[1:], arguments.paths)
     known = asked_facts(arguments)
     operator, _ = choose(known, arguments.config)
     asked = Asked(known, operator, arguments.namespace)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
+PROJECT_KEYS: Final = ("line", "facts")  # of the project file; a configuration tells the line itself
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 
 
@@ -170,7 +171,7 @@ def choose(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[
     kept = usual.checkpoints._replace(gate=gate)
     settings = usual._replace(**told, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in told]
-    assumed += ["no operatorVersion"] * (not version)
+    assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)
     said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
     return Operator(settings, load), said
 

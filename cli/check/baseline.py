@@ -72,7 +72,8 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
     try:
         data = json.loads(load_text(file))
     except InputError as error:
-        raise UsageError(f"{FLAG} {error}") from None
+        writes = "; --update-baseline writes it" if file and not Path(file).exists() else ""
+        raise UsageError(f"{FLAG} {error}{writes}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
     except RecursionError:

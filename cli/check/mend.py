@@ -11,7 +11,7 @@ from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.default.texts import swapped, with_objects
 from dynamo_webhooks.cli.exits import OK, REFUSED, UsageError, worst
 from dynamo_webhooks.cli.output import say
-from dynamo_webhooks.cli.rewrite.fresh import flow_scalar
+from dynamo_webhooks.cli.rewrite.fresh import double_quoted, flow_scalar
 from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
 from dynamo_webhooks.cli.rewrite.tree import same
 from dynamo_webhooks.cli.yaml.errors import InputError
@@ -126,6 +126,7 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
     """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
     documents = [one for one in read(source) if isinstance(one, Document)]
     ours = [one.document for one in objects(documents)]
+    json = source.text.lstrip()[:1] in ("{", "[")
     spots: dict[tuple[int, int], str] = {}
     for number, some in edits.items():
         for edit in some:
@@ -133,7 +134,8 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
             first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
             anchor, old = _ANCHORED.fullmatch(source.text[first:last]).groups("")  # type: ignore[union-attr]  # matches everything
             if not old.startswith("*"):  # an alias is what its anchor says
-                spots[first, last] = anchor + flow_scalar(edit.value, old)
+                word = json and isinstance(edit.value, str) and old[:1] not in ("'", '"')
+                spots[first, last] = anchor + (double_quoted(edit.value) if word else flow_scalar(edit.value, old))
     parts, cursor = [], 0
     for (first, last), new in sorted(spots.items()):
         parts += [source.text[cursor:first], new]

@@ -161,7 +161,7 @@ def test_a_finding_of_no_object_is_known_by_its_file(command: Command, files: Fi
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (None, f"--baseline {FILE}: does not exist"),
+        (None, f"--baseline {FILE}: does not exist; --update-baseline writes it"),
         ("", f"--baseline {FILE}:1:1: must be JSON, as --update-baseline writes it"),
         ("{\n<<<<<<< HEAD\n", f"--baseline {FILE}:2:1: must be JSON"),
         ("[]", f"--baseline {FILE}: must be a baseline, an object with format and findings"),

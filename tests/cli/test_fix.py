@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.cli.check.choice import Choice
 from dynamo_webhooks.cli.check.edits import ADD, REMOVE, RENAME, SET, Edit, edited, retyped
-from dynamo_webhooks.cli.check.mend import mended
+from dynamo_webhooks.cli.check.mend import mended, with_edits
 from dynamo_webhooks.cli.check.pipeline import Settings
 from dynamo_webhooks.cli.check.record import Reported
 from dynamo_webhooks.cli.check.run import Run
@@ -374,3 +375,30 @@ def test_what_would_have_to_be_written_out_is_left_to_the_author(command: Comman
     assert ran.code == 1
     assert "a.yaml is left as it is: the edits would write out what its anchors and aliases share; make them by hand\n" in ran.err
     assert (folder / "a.yaml").read_text() == text
+
+
+@pytest.mark.parametrize("form", ["crlf", "bom", "json"])
+def test_a_file_keeps_its_form(command: Command, files: Files, form: str) -> None:
+    folder = files(a="")
+    text = MANIFEST.partition("---")[0].replace("8080", "0123")
+    before = (b"\xef\xbb\xbf" if form == "bom" else b"") + text.replace("\n", "\r\n" if form == "crlf" else "\n").encode()
+    if form == "json":
+        pod = {"spec": {"containers": [{"name": "main", "image": "x/vllm:1.5.0", "env": [{"name": "P", "value": 5}]}]}}
+        parts = [{"name": "w", "type": "Worker", "replicas": "2", "podTemplate": pod}]
+        graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}}
+        before = json.dumps({**graph, "spec": {"components": parts}}).encode()
+    (folder / "a.yaml").write_bytes(before)
+    assert command("check", ".", "--fix").code == 0
+    after = (folder / "a.yaml").read_bytes()
+    assert after != before
+    if form == "json":
+        wanted = json.loads(before.replace(b"Worker", b"worker").replace(b'"2"', b"2").replace(b": 5}", b': "5"}'))
+        assert json.loads(after) == wanted
+    else:
+        assert (after[:3], after.count(b"\r\n")) == (before[:3], before.count(b"\r\n"))
+
+
+def test_a_word_in_json_is_quoted() -> None:
+    graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": {"backendFramework": 5}}
+    text = with_edits(Source("a.json", json.dumps(graph)), {0: [Edit(SET, ("spec", "backendFramework"), "vllm")]})
+    assert json.loads(text) == {**graph, "spec": {"backendFramework": "vllm"}}

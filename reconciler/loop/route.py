@@ -32,7 +32,8 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     known = ours and (key.kind not in _OWN or (old or {}).get("status") == (new or {}).get("status"))
     owner = controller(seen)
     if not known:
-        keys += [one for one in _owners(old, new, key.namespace) if cache.get(one) is not None]
+        # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
+        keys += [one for one, controls in _owners(old, new, key.namespace).items() if controls or cache.get(one) is not None]
     if owner is not None and owner.get("kind") == CLIQUES and not known and _counted(old) != _counted(new):
         keys += _of_set(Key(CLIQUES, key.namespace, str(owner["name"])), cache)
     if key.kind == STATEFUL_SET and _counted(old) != _counted(new):
@@ -82,11 +83,14 @@ def _counted(obj: Node | None) -> object:
     return obj["metadata"].get("uid"), obj["metadata"].get("deletionTimestamp"), (obj.get("spec") or {}).get("replicas"), status
 
 
-def _owners(old: Node | None, new: Node | None, namespace: str) -> list[Key]:
-    """All owners that an object has or had, of any number: one that shares it, or has lost it, must look again."""
-    references = [one for obj in (old, new) if obj is not None for one in obj["metadata"].get("ownerReferences") or ()]
-    keys = [Key(str(one["kind"]), namespace, str(one["name"])) for one in references if one.get("kind") in _OWN]
-    return list(dict.fromkeys(keys))
+def _owners(old: Node | None, new: Node | None, namespace: str) -> dict[Key, bool]:
+    """All owners that an object has or had, of any number, and whether they control it: one that shares it, or has lost it, looks again."""
+    found: dict[Key, bool] = {}
+    for one in (one for obj in (old, new) if obj is not None for one in obj["metadata"].get("ownerReferences") or ()):
+        if one.get("kind") in _OWN:
+            key = Key(str(one["kind"]), namespace, str(one["name"]))
+            found[key] = found.get(key, False) or bool(one.get("controller"))
+    return found
 
 
 def meant(obj: Node) -> object:

@@ -51,12 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.picture.mermaid import mermaid
     from dynamo_webhooks.cli.picture.read import changed
     from dynamo_webhooks.cli.picture.svg import page, svg
-    from dynamo_webhooks.cli.project.lay import lay
-    from dynamo_webhooks.cli.render.run import PROJECT_KEYS, Asked, choose, render_file, render_revision
+    from dynamo_webhooks.cli.render.run import Asked, choose, lay_project, render_file, render_revision
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
-    lay(arguments, PROJECT_KEYS if arguments.config is None else PROJECT_KEYS[1:], arguments.paths)
+    lay_project(arguments)
     known = asked_facts(arguments)
     operator, _ = choose(known, arguments.config)
     asked = Asked(known, operator, arguments.namespace)

@@ -41,15 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.sources import find
     from dynamo_webhooks.cli.exits import NO_OBJECT, NOTHING_FOUND, UNREADABLE, UsageError, worst
     from dynamo_webhooks.cli.output import say
-    from dynamo_webhooks.cli.project.lay import lay
-    from dynamo_webhooks.cli.render.run import PROJECT_KEYS, Asked, choose, render_file
+    from dynamo_webhooks.cli.render.run import Asked, choose, lay_project, render_file
     from dynamo_webhooks.policies.facts import UNKNOWN
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     if arguments.against is not None and arguments.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
-    lay(arguments, PROJECT_KEYS if arguments.config is None else PROJECT_KEYS[1:], arguments.paths)
+    lay_project(arguments)
     known = asked_facts(arguments)
     operator, assumed = choose(known, arguments.config, lenient=arguments.lenient_config)
     if assumed and not arguments.quiet:

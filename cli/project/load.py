@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -41,16 +42,25 @@ class Project(NamedTuple):
     origins: Mapping[str, str]  # the file and line of each
 
 
+def _look(real: str, file: str) -> None:
+    """Raises: UsageError for what is no file, or a long one. Of what can't be looked at, who reads it tells."""
+    try:
+        status = os.stat(real)  # noqa: PTH116 - as above
+    except OSError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{file}: must be a file, is a {'folder' if stat.S_ISDIR(status.st_mode) else 'pipe or device'}")
+    if status.st_size > _LONGEST:
+        raise UsageError(f"{file}: must be at most {_LONGEST // 2**20} MiB long, got {status.st_size // 2**20} MiB")
+
+
 def load(place: Place) -> Project:
     """Reads the file. Raises: UsageError, one sentence with file and line, for the first thing that can't be used."""
     file = _shown(os.path.join(place.folder, NAME))
     real = os.path.realpath(os.path.join(place.folder, NAME))
     if not is_within(real, place.root):
         raise UsageError(f"{file}: must lie in the repository, and is a link out of it")
-    if os.path.exists(real) and not os.path.isfile(real):  # noqa: PTH110, PTH113 - as above
-        raise UsageError(f"{file}: must be a file, is a {'folder' if os.path.isdir(real) else 'pipe or device'}")  # noqa: PTH112 - as above
-    if os.path.exists(real) and os.path.getsize(real) > _LONGEST:  # noqa: PTH110, PTH202 - as above
-        raise UsageError(f"{file}: must be at most {_LONGEST // 2**20} MiB long, got {os.path.getsize(real) // 2**20} MiB")  # noqa: PTH202
+    _look(real, file)
     document = _document(file)
     if document is None:
         return Project(file, place, {}, {})

@@ -10,6 +10,7 @@ from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects, unfolded, unknown
 from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.project.lay import lay
 from dynamo_webhooks.cli.render.admit import admitted
 from dynamo_webhooks.cli.render.kinds import Operator, children
 from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
-PROJECT_KEYS: Final = ("line", "facts")  # of the project file; a configuration tells the line itself
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 
 
@@ -154,6 +154,11 @@ def told(found: Found, path: Path, text: str) -> str:
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
     return shortened(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
+
+
+def lay_project(arguments: argparse.Namespace) -> None:
+    """Lays line and facts of the project file under the flags; a configuration tells the line itself. Raises: UsageError."""
+    lay(arguments, ("line", "facts") if arguments.config is None else ("facts",), arguments.paths)
 
 
 def choose(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:

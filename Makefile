@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs migrate-full lint types contracts format generate docs stale assets release lock new-rule clean
+.PHONY: help serve demo up test beside unit golden laws hostile cluster line15 neighbours browser site playground compiled bench bench-graphs lint types contracts size format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ serve: $(READY) ## a server with its own certificates and no cluster; asks it on
 demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
+up: $(READY) ## server and reconciler beside an API server of the tests, with `dynamo-webhooks up`, until Ctrl-C
+	$(BIN)/python -m tests.cluster.trying
+
 test: lint ## lint, types, and all tests but those of `make neighbours` and `make browser`; they look at contracts and generated files, too
 	$(MAKE) --no-print-directory -j2 types beside
 
@@ -43,7 +46,7 @@ golden: $(READY) ## the recorded answers of the Go operator, in tests/golden/rec
 	$(PYTEST) $(BESIDE) -m golden
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from the seed of the day
-	LAWS_SEED=$(or $(LAWS_SEED),$(shell date +%Y%m%d)) LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) LAWS_EXAMPLES=$(or $(LAWS_EXAMPLES),500) $(PYTEST) tests/laws
+	LAWS_SEED=$(or $(LAWS_SEED),$(shell date +%Y%m%d)) LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws
 
 hostile: $(READY) ## two hundred thousand damaged reviews, and as many through a server, from a fresh seed that is printed
 	HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) $(PYTEST) tests/hostile
@@ -59,11 +62,33 @@ neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-ma
 	$(PYTEST) $(ALONE)
 	$(PYTEST) $(BESIDE) -m neighbours
 
-browser: $(READY) ## the page of a report in a headless Chromium, which must be on the PATH
+browser: site ## the site and the page of a report in a headless Chromium, which must be on the PATH
 	$(PYTEST) -m browser
 
-bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about six minutes
+# mkdocs has an environment of its own: nothing else needs what it is made of
+SITE_READY := build/site-venv/.ready
+$(SITE_READY): requirements-site.lock
+	$(PYTHON) -m venv build/site-venv
+	build/site-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@touch $@
+
+export SITE
+site: $(READY) $(SITE_READY) ## the site of docs/ in build/site, the same bytes each time; SITE=https://... is its address
+	$(BIN)/python -m tools.site --playground
+	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=0 build/site-venv/bin/mkdocs build -q --strict -f build/site-source/mkdocs.yml -d ../site
+	$(MAKE) --no-print-directory playground
+
+playground: $(READY) ## the page that runs the commands in the browser, in build/site/playground; needs Node and npm
+	$(BIN)/python -m tools.playground
+
+bench: $(READY) ## speed, waiting times and memory beside a bare server, then beside the last release or AGAINST=commit; about eight minutes
 	$(BIN)/python -m tests.bench --write
+	$(BIN)/python -m tests.bench --against $(AGAINST) --write
+
+compiled: $(READY) ## the tests of conversion, its laws and the recorded answers on modules that mypyc compiles, in a copy in build/compiled
+	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/compiled
+	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not interpreted and not cluster and not alone' $(or $(TESTS),tests/conversion tests/laws tests/golden)
 
 bench-graphs: $(READY) ## the reconciler with GRAPHS=1000 graphs at once, and MODELS=0; GRAPHS="100 1000" shows growth
 	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000) --models $(or $(MODELS),0)
@@ -77,6 +102,9 @@ types: $(READY) ## mypy, strict, code and tests
 
 contracts: $(READY) ## which room may import which
 	$(BIN)/lint-imports
+
+size: ## lines of Python by room, beside its budget and the last tag
+	$(PYTHON) -m tools.size
 
 format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff check --fix-only .
@@ -98,9 +126,6 @@ stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.crd_files --check
 	$(BIN)/python -m tools.pages --check
 
-migrate-full: $(READY) ## ten thousand objects moved there and back, beside writers and through kills, into docs/bench.md; or OBJECTS=1000
-	$(BIN)/python -m tests.bench --write --migrate $(or $(OBJECTS),10000)
-
 assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
 	$(BIN)/python -m tests.cluster.assets.build $(SETS)
 
@@ -113,6 +138,8 @@ lock: $(READY) ## newest versions and their hashes into requirements.lock, and o
 	$(LOCK) --upgrade --extra dev -o requirements.lock
 	$(LOCK) --extra server -c requirements.lock -o requirements-server.lock
 	$(LOCK) -c requirements.lock -o requirements-files.lock
+	$(LOCK) --extra lsp -c requirements.lock -o requirements-lsp.lock
+	$(subst pyproject.toml,--group site,$(LOCK)) --upgrade -o requirements-site.lock
 
 new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
 	$(BIN)/python -m tools.new_rule $(NAME)

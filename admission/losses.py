@@ -1,4 +1,4 @@
-"""Converts an object to its kind's other version and back, and reports what is lost or can't be converted. A client that reads an object in
+"""Converts an object to its kind's other version and back, and reports lost and inconvertible fields. A client that reads an object in
 the other version, changes one field and writes it back must change only that field."""
 
 from __future__ import annotations
@@ -6,21 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.line import USUAL, Line
-from dynamo_webhooks.api.paths import Key, Path, render
-from dynamo_webhooks.conversion.difference import differences
-from dynamo_webhooks.conversion.engine import convert
-from dynamo_webhooks.conversion.kinds import kind_of
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.remainder import KEPT, keys, reserved
-from dynamo_webhooks.conversion.weight import NAME as LONG_REMAINDER
-from dynamo_webhooks.conversion.weight import OTHER, weight
-from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.raised import log
+from ..api.line import USUAL, Line
+from ..api.paths import Key, Path, format_path
+from ..conversion.difference import find_differences
+from ..conversion.engine import convert
+from ..conversion.kinds import kind_of
+from ..conversion.lens.protocol import ConversionError
+from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
+from ..conversion.weight import NAME as LONG_REMAINDER
+from ..conversion.weight import OTHER, weight
+from ..policies.finding import Level
+from ..policies.raised import log
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.kind import Kind
-    from dynamo_webhooks.policies.review import Fields
+    from ..conversion.kind import Kind
+    from ..policies.review import Fields
 
 
 UNCONVERTIBLE: Final = "unconvertible"
@@ -63,7 +63,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
     try:
         back = convert(kind, there.object, version).object
     except ConversionError as error:
-        where = render(error.path)
+        where = format_path(error.path)
         text = f"can be converted to {other}, but not back: there, {where} {error.reason}"
         yield Loss(CONVERSION_LOSS, _level(kind, obj), (), text)
     except Exception as error:  # noqa: BLE001 - as above
@@ -81,13 +81,13 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
         return False
     kept = f'"{KEPT}":'
     before, after = ((one.get("metadata") or {}).get("annotations") or {} for one in (obj, there))
-    own = keys(kind)
+    own = annotation_keys(kind)
     return not any(key in before for key in own) and not any(kept in after.get(key, "") for key in own)
 
 
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
     """The fields that a round trip changes or drops."""
-    for path, *_ in differences(_compared(kind, back), _compared(kind, obj)):
+    for path, *_ in find_differences(_compared(kind, back), _compared(kind, obj)):
         yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
 
 
@@ -95,7 +95,7 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
     """The object without the annotations of conversion, and without empty metadata, which conversion adds."""
     metadata: dict[str, Any] = dict(obj.get("metadata") or {})
     annotations = metadata.pop("annotations", None) or {}
-    own = reserved(kind)
+    own = reserved_keys(kind)
     if left := {key: value for key, value in annotations.items() if key not in own}:
         metadata["annotations"] = left
     return {**obj, "metadata": metadata}
@@ -104,7 +104,7 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
 def _level(kind: Kind, obj: Fields) -> Level:
     """The level of a loss: a remainder may have been edited by hand, but an object without one must round-trip."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    return Level.WARNING if any(key in annotations for key in reserved(kind)) else Level.FAULT
+    return Level.WARNING if any(key in annotations for key in reserved_keys(kind)) else Level.FAULT
 
 
 def _fault(error: Exception, what: str) -> Loss:

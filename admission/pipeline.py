@@ -7,49 +7,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.admission.beta_rules import BetaRules
-from dynamo_webhooks.admission.defaults import Defaulted, defaulted
-from dynamo_webhooks.admission.registration import MUTATED_ONCE, Purpose, read_as
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.schema import Node, load_schema
-from dynamo_webhooks.api.walk.admit import Shaped, shaped, with_status_of
-from dynamo_webhooks.api.walk.default import default
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
-from dynamo_webhooks.api.walk.validate import validate
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.domain import on_1_5
-from dynamo_webhooks.policies.evaluate import deleting, evaluate
-from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.review import CURRENT, UPDATE, Fields, Review, line_of
+from ..api.decode import decoder
+from ..api.schema import Node, load_schema
+from ..api.walk.admit import Shaped, with_status_of
+from ..api.walk.admit import shape as shaped
+from ..api.walk.default import default
+from ..api.walk.object_meta import metadata_type_errors
+from ..api.walk.validate import validate
+from ..policies.facts import Facts
+from ..policies.review import UPDATE, Fields, Review
+from .defaults import Defaulted, compute_defaults
+from .judging import judge
+from .new_pods import NewPods
+from .registration import MUTATED_ONCE, Purpose, read_as
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.line import Line
-    from dynamo_webhooks.api.walk.errors import FieldError
-    from dynamo_webhooks.policies.finding import Finding
+    from ..api.line import Line
+    from ..api.walk.errors import FieldError
+    from ..policies.finding import Finding
 
 
 class Settings(NamedTuple):
     """What verdicts depend on besides the write; the same for all writes of a server or a run."""
 
     facts: Facts = Facts()
-    profile: str = CURRENT
+    new_pods: NewPods = NewPods()  # of the webhook of pods, which judges none
+    policies: tuple[str, ...] = ()  # users' own, with bindings and parameters, as JSON
+    site: str = ""  # the address of the documentation, which causes of refusals name
 
     @property
     def line(self) -> Line:
         """The line of the operator to judge by."""
-        return line_of(self.facts, self.profile)
+        return self.facts.line
 
 
-def prepared(obj: Fields, kind: str, version: str, line: Line) -> tuple[FieldError, ...]:
+def decode_and_shape(obj: Fields, kind: str, version: str, line: Line) -> tuple[FieldError, ...]:
     """Shapes an object in place as a server does, or returns why it can't be read."""
     errors = decoder(kind, version)(obj)
     if not errors:
         shaped(obj, kind, version, line)
     return errors
-
-
-class OldError(ConversionError):
-    """The stored object of an update can't be converted to the version that rules read."""
 
 
 class Admission:
@@ -92,7 +89,7 @@ class Admission:
 
     def defaults(self) -> Defaulted:
         """Compute the webhook's defaults without applying them. Raises: ConversionError."""
-        return defaulted(self.review())
+        return compute_defaults(self.review())
 
     def mutate(self, *, schema: bool = True) -> None:
         """Apply the webhook's defaults and, with `schema`, the schema's to what they added. Raises: ConversionError."""
@@ -116,32 +113,9 @@ class Admission:
 
         Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
         """
-        read, review = read_as(self.kind, Purpose.VALIDATE), self.review()
-        if not read or deleting(review):
-            return []
-        beta = BetaRules(review) if on_1_5(review) else None
-        if read == self.version:
-            if beta is None:
-                return evaluate(review, most)
-            review.forced = beta.forced
-            return beta.added_to(evaluate(review, most), most, named)
-        from dynamo_webhooks.admission.version_view import VersionView
-        from dynamo_webhooks.conversion.bounds import require_whole
-
-        view = VersionView(self.kind, self.version, read, self.settings.line)
-        require_whole(review.metadata, read)
-        judged = view.judged(self.object)
-        try:
-            old = None if self.old is None else view.judged(self.old)
-        except ConversionError as error:
-            raise OldError(error.path, error.reason) from None
-        asked = Review(f"{self.kind}/{read}", self.operation, judged, old, user=self.user, facts=review.facts, profile=review.profile)
-        if beta is None:
-            return view.findings(evaluate(asked, most), judged, self.object, named)
-        asked.forced = beta.forced
-        return beta.added_to(view.findings(evaluate(asked, most), judged, self.object, named), most, named)
+        return judge(self.review(), most, named)
 
     def review(self) -> Review:
         """The review for the policies, in the author's version."""
-        kind, (facts, profile) = f"{self.kind}/{self.version}", self.settings
-        return Review(kind, self.operation, self.object, self.old, user=self.user, facts=facts, profile=profile)
+        kind = f"{self.kind}/{self.version}"
+        return Review(kind, self.operation, self.object, self.old, user=self.user, facts=self.settings.facts)

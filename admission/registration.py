@@ -1,11 +1,10 @@
 """Which webhook is called for which kind, version and operation, and which version of a kind rules and defaults read."""
 
-from __future__ import annotations
-
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from ..api.kinds import ALPHA, BETA, BY_NAME
 
 
 class Purpose(StrEnum):
@@ -14,19 +13,22 @@ class Purpose(StrEnum):
     VALIDATE = "validate"
     MUTATE = "mutate"
     CONVERT = "convert"
+    RESTORE = "restore"
 
 
-# (kind, purpose) -> the version that policies read, as the Go operator registers its webhooks
-READ: Final = {
-    ("DynamoComponentDeployment", Purpose.VALIDATE): ALPHA,
-    ("DynamoComponentDeployment", Purpose.MUTATE): BETA,
-    ("DynamoGraphDeployment", Purpose.VALIDATE): ALPHA,
-    ("DynamoGraphDeployment", Purpose.MUTATE): ALPHA,
-    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE): BETA,
-    ("DynamoGraphDeploymentRequest", Purpose.MUTATE): BETA,
-    ("DynamoCheckpoint", Purpose.VALIDATE): ALPHA,
-    ("DynamoModel", Purpose.VALIDATE): ALPHA,
-}
+# the version that rules and defaults read; a kind without it is read in its only version
+HUB: Final = BETA
+# the webhooks that there are
+WEBHOOKS: Final = (
+    ("DynamoComponentDeployment", Purpose.VALIDATE),
+    ("DynamoComponentDeployment", Purpose.MUTATE),
+    ("DynamoGraphDeployment", Purpose.VALIDATE),
+    ("DynamoGraphDeployment", Purpose.MUTATE),
+    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE),
+    ("DynamoGraphDeploymentRequest", Purpose.MUTATE),
+    ("DynamoCheckpoint", Purpose.VALIDATE),
+    ("DynamoModel", Purpose.VALIDATE),
+)
 # kinds whose mutating webhook is called only for new objects
 MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 # webhooks whose names omit the version, as in the Go operator
@@ -42,12 +44,16 @@ _BARE: Final = frozenset(
 )
 
 
+@cache
 def read_as(kind: str, purpose: Purpose) -> str:
     """The version in which rules or defaults read a kind; empty if it has no webhook of that purpose.
 
     Objects of the other version are converted first.
     """
-    return READ.get((kind, purpose), "")
+    if (kind, purpose) not in WEBHOOKS:
+        return ""
+    known = BY_NAME[kind]
+    return HUB if known.has(HUB) else known.versions[0].name
 
 
 def webhook_name(kind: str, version: str, purpose: Purpose) -> str:

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.line import USUAL, Line
-from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
-from dynamo_webhooks.conversion.difference import differences
-from dynamo_webhooks.conversion.engine import convert, viewed
-from dynamo_webhooks.conversion.kinds import kind_of
-from dynamo_webhooks.conversion.remainder import reserved
-from dynamo_webhooks.conversion.translate import Translation
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
-from dynamo_webhooks.policies.edit import apply, pointer
+from ..api.paths import MISSING, Key, Path, format_path, lookup
+from ..conversion.difference import find_differences
+from ..conversion.engine import convert, convert_for_reading
+from ..conversion.kinds import kind_of
+from ..conversion.remainder import reserved_keys
+from ..conversion.translate import Translation, copied_path
+from ..policies.answer import MESSAGE_LENGTH, REFUSING
+from ..policies.edit import Edit, PatchOperation, apply, to_json_patch, to_json_pointer
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.policies.edit import Edit, PatchOperation
-    from dynamo_webhooks.policies.finding import Finding
-    from dynamo_webhooks.policies.review import Fields
+    from ..api.line import Line
+    from ..policies.finding import Finding
+    from ..policies.review import Fields
 
 
 class VersionView:
-    """One kind between the author's version and the one that is read there; what is too long is refused elsewhere, and never left out."""
+    """One kind between the author's version and the one that rules read; a conversion keeps everything, however long."""
 
     __slots__ = ("author", "kind", "read")
 
-    def __init__(self, kind: str, author: str, read: str, line: Line = USUAL) -> None:
+    def __init__(self, kind: str, author: str, read: str, line: Line) -> None:
         """Versions are bare: `v1beta1`."""
         self.kind = kind_of(kind, line)
         self.author = author
         self.read = read
 
     def judged(self, obj: Fields) -> Fields:
-        """What the object says in the version that is read, for rules alone.
+        """The object in the version that rules read.
 
         Raises: ConversionError where that version can't say it; its path is the author's.
         """
-        return viewed(self.kind, obj, self.read)
+        return convert_for_reading(self.kind, obj, self.read)
 
     def findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:
         """Findings about `judged` as findings about what the author wrote: paths and words.
@@ -60,11 +58,11 @@ class VersionView:
         if place.exact:
             return said._replace(path=place.path)
         # the author's version has no such field, so the sentence begins with the field's name and version
-        text = f"{render(finding.path, MESSAGE_LENGTH)} of {self.read} {finding.text}"
+        text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {self.read} {finding.text}"
         return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
 
     def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
-        """The annotation that a block comes from which the author's version has no field for."""
+        """The annotation that holds a block without a field in the author's version."""
         key = self.kind.spec_key
         if key not in ((written.get("metadata") or {}).get("annotations") or {}):
             return None
@@ -76,33 +74,43 @@ class VersionView:
                 return ("metadata", "annotations", Key(key))
         return None
 
-    def changed(self, written: Fields, edits: list[Edit]) -> Fields:
-        """The author's object with edits of the judged one applied."""
+    def _edits(self, judged: Fields, edits: list[Edit]) -> list[Edit] | None:
+        """Edits of `judged` as edits of what the author wrote; None if a field isn't there in his version with the same values."""
+        places = [copied_path(self.kind, edit.path, judged) for edit in edits]
+        found = [Edit(edit.rule, path, edit.value) for edit, path in zip(edits, places, strict=True) if path is not None]
+        return found if len(found) == len(edits) else None
+
+    def changed(self, written: Fields, judged: Fields, edits: list[Edit]) -> Fields:
+        """The author's object with edits of the judged one applied; converted only if a field isn't the same in both versions."""
+        if (own := self._edits(judged, edits)) is not None:
+            return apply(written, own)
         whole: Fields = _completed(written, convert(self.kind, apply(self._whole(written), edits), self.author, whole=True).object)
         return whole
 
     def _whole(self, written: Fields) -> Fields:
-        """The object in the version that is read, with all that brings it back to the author's."""
+        """The object in the version that rules read, with its remainder."""
         return convert(self.kind, written, self.read, whole=True).object
 
-    def patch(self, written: Fields, edits: list[Edit]) -> list[PatchOperation]:
+    def patch(self, written: Fields, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
         """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
 
         What conversion keeps in annotations is patched only where the effect would not come about without it.
         """
-        judged = self._whole(written)
-        before, wanted = convert(self.kind, judged, self.author, whole=True).object, apply(judged, edits)
+        if (own := self._edits(judged, edits)) is not None:
+            return to_json_patch(written, own)
+        whole = self._whole(written)
+        before, wanted = convert(self.kind, whole, self.author, whole=True).object, apply(whole, edits)
         after = convert(self.kind, wanted, self.author, whole=True).object
         lean = self._with_annotations_of(before, after)
         for enough in (_completed(before, lean), lean):
-            said = viewed(self.kind, enough, self.read)
+            said = convert_for_reading(self.kind, enough, self.read)
             if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
                 return difference(_present(before, written, enough), enough)
         return difference(_present(before, written, after), after)
 
     def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
         """`after` with the reserved annotations that `before` has."""
-        ours = reserved(self.kind)
+        ours = reserved_keys(self.kind)
         had = (before.get("metadata") or {}).get("annotations") or {}
         has = (after.get("metadata") or {}).get("annotations") or {}
         annotations = {key: value for key, value in has.items() if key not in ours}
@@ -140,12 +148,12 @@ def _completed(before: Any, after: Any) -> Any:
 
 def difference(before: Any, after: Any) -> list[PatchOperation]:
     """The RFC 6902 operations that make one value of another; maps and lists of equal length are compared entry by entry."""
-    return [_operation(before, path, value) for path, *value in differences(before, after)]
+    return [_operation(before, path, value) for path, *value in find_differences(before, after)]
 
 
 def _operation(before: Any, path: list[Any], value: list[Any]) -> PatchOperation:
     if not value:
-        return {"op": "remove", "path": pointer(tuple(path))}
-    # adding to where null stands replaces it, and says better what happens
+        return {"op": "remove", "path": to_json_pointer(tuple(path))}
+    # an addition replaces a null
     absent = lookup(before, tuple(path)) in (MISSING, None)
-    return {"op": "add" if absent else "replace", "path": pointer(tuple(path)), "value": value[0]}
+    return {"op": "add" if absent else "replace", "path": to_json_pointer(tuple(path)), "value": value[0]}

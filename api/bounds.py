@@ -5,23 +5,19 @@ Only maxItems, maxProperties and maxLength are read here; everything else that a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve, whole_schema
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.api.paths import Path
+from .paths import Key, Path
+from .schema import Node, resolve, whole_schema
+from .walk.errors import FieldError, Reason, field_error
 
 Measure: TypeAlias = "Callable[[object], _Excess | None]"
 
 
 class _Excess(NamedTuple):
-    """What is too large, as a path below the value that was measured."""
+    """A value that is too large, with its path below the measured one."""
 
     path: Path
     reason: Reason
@@ -41,7 +37,7 @@ def bounds(kind: str, version: str) -> Callable[[object], FieldError | None]:
 
     def excess(obj: object) -> FieldError | None:
         found = measure(obj.get("spec")) if measure is not None and type(obj) is dict else None
-        return None if found is None else at(("spec", *found.path), found.reason, found.message)
+        return None if found is None else field_error(("spec", *found.path), found.reason, found.message)
 
     return excess
 

@@ -1,16 +1,12 @@
 """Builds complete CustomResourceDefinitions from the kinds and the generated schemas. Nothing is written to disc or applied here."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.api.schema import MARKS, load_schema, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from .kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
+from .line import INSTALLED, Line
+from .schema import BRIEF, MARKS, load_schema, resolve
 
 Node: TypeAlias = dict[str, Any]
 Column: TypeAlias = dict[str, str]
@@ -29,7 +25,8 @@ def _age(name: str = "Age") -> Column:
 
 
 _BACKEND: Final = _column("Backend", ".spec.backendFramework")
-_GRAPH: Final = [_condition("Ready", "Ready"), _BACKEND, _age()]
+# the message is the last column, so that scripts which cut the output by column find the others where they were
+_GRAPH: Final = [_condition("Ready", "Ready"), _BACKEND, _age(), _condition("Message", "Ready", "message")]
 _ADAPTER: Final = _column("DGD", ".spec.dgdRef.name")
 _REPLICAS: Final = _column("REPLICAS", ".status.replicas", "integer")
 COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
@@ -40,8 +37,14 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
         _condition("Available", "Available"),
         _BACKEND,
         _age(),
+        _condition("Message", "Available", "message"),
     ],
-    ("DynamoComponentDeployment", BETA): [_condition("Available", "Available"), _BACKEND, _age()],
+    ("DynamoComponentDeployment", BETA): [
+        _condition("Available", "Available"),
+        _BACKEND,
+        _age(),
+        _condition("Message", "Available", "message"),
+    ],
     ("DynamoGraphDeploymentRequest", ALPHA): [
         _column("Model", ".spec.model"),
         _column("Backend", ".status.backend"),
@@ -77,8 +80,8 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
     ],
     ("DynamoWorkerMetadata", ALPHA): [_age()],
 }
-# by kind and name: what stands in a column's place since line 1.5
-_SINCE_1_5: Final = {("DynamoCheckpoint", "Hash"): _column("CheckpointID", ".status.checkpointID")}
+# by kind and name: the column that replaces another, and since which line
+_SINCE: Final = {("DynamoCheckpoint", "Hash"): (Line.V1_4, _column("CheckpointID", ".status.checkpointID"))}
 _SUBRESOURCES: Final[dict[str, Node]] = {
     "status": {},
     "scale": {
@@ -120,25 +123,44 @@ def build(
 
 
 def _columns(kind: str, version: str, line: Line) -> list[Column]:
-    changed = _SINCE_1_5 if line >= Line.V1_5 else {}
+    changed = {name: column for name, (since, column) in _SINCE.items() if line >= since}
     return [changed.get((kind, column["name"]), column) for column in COLUMNS[kind, version]]
 
 
 _CHILDREN: Final = ("properties", "items", "additionalProperties")
 
 
-def inline(node: Node) -> Node:
+# the longest parts of a pod template, of which a brief one has the keys of lists alone; webhooks and `check` know them whole
+_LONGEST: Final = frozenset({"affinity", "ephemeralContainers", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "volumes"})
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+
+
+def inline(node: Node, *, brief: bool = False) -> Node:
     """Copies a schema with every `$ref` written out; an own description beside a `$ref` is kept."""
     meant = resolve(node)
+    brief = brief or BRIEF in meant
     out = {key: deepcopy(value) for key, value in meant.items() if key not in _CHILDREN and key not in MARKS}
     if "description" in node:
         out["description"] = node["description"]
     if meant.get("properties"):  # an empty one is not stored, and would make every apply a change
-        out["properties"] = {name: inline(member) for name, member in meant["properties"].items()}
+        out["properties"] = {
+            name: _outline(resolve(member)) if brief and name in _LONGEST else inline(member, brief=brief)
+            for name, member in meant["properties"].items()
+        }
     for key in ("items", "additionalProperties"):
         if isinstance(meant.get(key), dict):
-            out[key] = inline(meant[key])
+            out[key] = inline(meant[key], brief=brief)
     return out
+
+
+def _outline(node: Node) -> Node:
+    """An object that keeps every field, or a list of those with its keys."""
+    if "items" not in node:
+        return {"type": "object", _PRESERVE: True}
+    out = {key: value for key, value in node.items() if key not in _CHILDREN and key not in MARKS}
+    keys = node.get("x-kubernetes-list-map-keys", ())
+    members = {key: inline(resolve(node["items"])["properties"][key]) for key in keys}
+    return out | {"items": {"type": "object", _PRESERVE: True, "properties": members, "required": [*keys]}}
 
 
 def _version(kind: Kind, version: Version, line: Line, *, stored: bool) -> Node:

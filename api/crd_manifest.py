@@ -1,16 +1,12 @@
-"""CustomResourceDefinitions as they are handed out: with the conversion stanza and annotations. What is in them is `crd.py`'s business."""
-
-from __future__ import annotations
+"""CustomResourceDefinitions to apply: those of `crd.py` with the conversion stanza and annotations."""
 
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
-from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.line import INSTALLED, Line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from .crd import build
+from .kinds import BY_NAME
+from .line import INSTALLED, Line
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"
@@ -18,8 +14,8 @@ SERVICE: Final = "dynamo-webhooks"
 PORT: Final = 443
 CONVERT: Final = "/convert"
 GENERATED_BY: Final = "webhooks.nvidia.com/generated-by"
-# "true" lets an update of the definition through that definition_guard.py would refuse. It is written as "false", so that applying the
-# definition again takes back what somebody allowed once.
+# "true" permits an update of the definition that definition_guard.py would refuse. It is written as "false", so that applying the
+# definition again revokes an earlier permission.
 ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
 # Deleting a CustomResourceDefinition deletes every object of its kind, so Helm must not do it along with a release.
 _KEEP: Final = ("helm.sh/resource-policy", "keep")

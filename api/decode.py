@@ -1,25 +1,21 @@
-"""Typed decoding: says whether a JSON object could be read into the types of its kind, as a typed decoder would, and where not.
+"""Typed decoding: checks whether a typed decoder could read a JSON object into the types of its kind.
 
 Runs on every admission request, so a schema is compiled once into closures over flat tables, and a well-typed object costs no
-allocation. Lenient as the API is: unknown fields are ignored, null stands for absent everywhere, and enums, bounds and patterns are no
-business of a decoder (`api.walk` validates those).
+allocation. Lenient as the API is: unknown fields are ignored, null means absent everywhere, and enums, bounds and patterns are
+not checked (`api.walk` validates those).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from dynamo_webhooks.api.kinds import GROUP
-from dynamo_webhooks.api.paths import Key, render
-from dynamo_webhooks.api.scalars import SCALARS, is_null, json_type, scalar_form
-from dynamo_webhooks.api.schema import Node, resolve, whole_schema
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from dynamo_webhooks.api.paths import Path
+from .kinds import GROUP
+from .paths import Key, Path, format_path
+from .scalars import SCALARS, is_null, json_type, scalar_form
+from .schema import Node, resolve, whole_schema
+from .walk.errors import FieldError, Reason, field_error
 
 Check: TypeAlias = "Callable[[object], bool]"
 Decoder: TypeAlias = "Callable[[object], tuple[FieldError, ...]]"
@@ -43,7 +39,7 @@ ANY: Final = Shape("any")
 _STRING: Final = Shape("string")
 _STRINGS: Final = Shape("map", item=_STRING)
 _OWNER: Final = Shape("object", dict.fromkeys(("apiVersion", "kind", "name", "uid"), _STRING))
-# The part of an object's metadata that rules read; the rest, managedFields above all, is long and nobody's concern here.
+# The part of an object's metadata that rules read; the rest, managedFields above all, is long.
 METADATA: Final = Shape(
     "object",
     {
@@ -61,7 +57,7 @@ METADATA: Final = Shape(
 
 @lru_cache(maxsize=64)
 def decoder(kind: str, version: str) -> Decoder:
-    """Returns the decoder of one kind and version: it gives an empty tuple for a well-typed object, else what is wrong and where.
+    """The decoder of one kind and version: it returns the type errors of an object.
 
     Raises what `whole_schema` raises for a kind or version that doesn't exist.
     """
@@ -104,7 +100,7 @@ def shape_of(node: Node, memo: dict[int, Shape]) -> Shape:
 
 
 def _read_shape(node: Node, memo: dict[int, Shape]) -> Shape:
-    """Free-form and embedded objects decode whatever they hold; all others as their schema says."""
+    """Free-form and embedded objects always decode; all others by their schema."""
     if node.get("x-kubernetes-embedded-resource"):
         return ANY
     properties, extra, items = node.get("properties"), node.get("additionalProperties"), node.get("items")
@@ -120,7 +116,7 @@ def _read_shape(node: Node, memo: dict[int, Shape]) -> Shape:
 
 
 def _field(name: str, node: Node, memo: dict[int, Shape]) -> Shape:
-    """Reads a named field; `metadata` is the metadata of an object, however little its schema says about it."""
+    """Read a named field; `metadata` is an object's metadata, whatever its schema."""
     if name in _STRICTER:
         return _STRICTER[name]
     shape = shape_of(node, memo)
@@ -142,19 +138,18 @@ def _compile(shape: Shape, done: dict[int, Check]) -> Check:
 
 
 def _compile_object(shape: Shape, done: dict[int, Check]) -> Check:
-    """Two flat tables: the names whose JSON type decides alone, compared inline, and a check for each name that needs more."""
-    exact = {name: kind for name, field in shape.fields.items() if (kind := _exact(field)) is not None}
-    checks = {name: is_null if name in exact else _compile(field, done) for name, field in shape.fields.items() if field.form != "any"}
-    exact_of, check_of = exact.get, checks.get
+    """One flat table: for each name the JSON type that decides alone, compared inline, or the check that decides."""
+    wanted: dict[str, Any] = {name: _exact(field) or _compile(field, done) for name, field in shape.fields.items() if field.form != "any"}
+    wanted_of = wanted.get
 
     def check_object(value: object) -> bool:
         if type(value) is not dict:
             return value is None
         for name, item in value.items():
-            if type(item) is exact_of(name):
+            want = wanted_of(name)
+            if type(item) is want or want is None or item is None:
                 continue
-            check = check_of(name)
-            if check is not None and not check(item):
+            if type(want) is type or not want(item):
                 return False
         return True
 
@@ -215,16 +210,16 @@ def _describe(path: Path, shape: Shape, value: object, check_of: Callable[[Shape
 
 
 def _wrong(path: Path, form: str, value: object) -> FieldError:
-    """Makes the error of one place: what must stand there and which JSON type was seen, never the value."""
+    """Makes the error at one path: the expected and the actual JSON type, never the value."""
     want, family = SCALARS[form][2:] if form in SCALARS else ("a list", "list") if form == "list" else ("an object", "object")
     seen = json_type(value)
     reason = Reason.INVALID if seen == family else Reason.TYPE_INVALID
     message = f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}"
-    return FieldError(path, render(path, LONGEST_NAME), reason, message)  # the root has no name: who reads it knows which object was read
+    return FieldError(path, format_path(path, LONGEST_NAME), reason, message)  # the root has no name
 
 
 def _foreign(name: str, value: object, want: str) -> FieldError:
-    """Makes the error of an object that says it's of another type than the one that was asked for."""
+    """The error of an object of another kind or version than the requested one."""
     if isinstance(value, str):
-        return at((name,), Reason.INVALID, f"must be {want} here, or absent")
+        return field_error((name,), Reason.INVALID, f"must be {want} here, or absent")
     return _wrong((name,), "string", value)

@@ -4,13 +4,11 @@ The API server converts and prunes by what a definition says at that moment. Wit
 schema, it answers every write with 200 and drops what the definition no longer says. The policy refuses such an update of a definition.
 """
 
-from __future__ import annotations
-
 from textwrap import indent
 from typing import Any, Final, TypeAlias
 
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
-from dynamo_webhooks.api.kinds import BETA, KINDS
+from .crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
+from .kinds import BETA, KINDS
 
 Node: TypeAlias = dict[str, Any]
 NAME: Final = f"{SERVICE}-definitions"

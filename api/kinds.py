@@ -1,10 +1,8 @@
 """The table of kinds: names, aliases, versions and which of them is stored. Import-light: no schema, no pydantic."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.line import Line
+from .line import Line
 
 GROUP: Final = "nvidia.com"
 ALPHA: Final = "v1alpha1"
@@ -29,11 +27,16 @@ class Kind(NamedTuple):
     short: str
     versions: tuple[Version, ...]
     subresources: tuple[str, ...] = ("status",)
+    until: Line | None = None  # the first line that has it no longer
 
     @property
     def crd_name(self) -> str:
         """The name of the CustomResourceDefinition object."""
         return f"{self.plural}.{GROUP}"
+
+    def is_of(self, line: Line) -> bool:
+        """Whether the operator of a line has the kind."""
+        return self.until is None or line < self.until
 
     def stored(self, line: Line) -> str:
         """The version in which the definitions of a line keep the objects: since line 1.5 always the newest."""
@@ -49,7 +52,7 @@ class Kind(NamedTuple):
         return next((known.name for known in self.versions if known.name != version), "")
 
     def has(self, version: str) -> bool:
-        """Tells whether the kind exists in that version."""
+        """Whether the kind exists in that version."""
         return any(known.name == version for known in self.versions)
 
 
@@ -69,13 +72,12 @@ KINDS: Final[tuple[Kind, ...]] = (
         _ALPHA_STORED,
         subresources=("status", "scale"),
     ),
-    Kind("DynamoCheckpoint", "CKPT", "dynamocheckpoints", "dckpt", _ALPHA_ONLY),
+    Kind("DynamoCheckpoint", "CKPT", "dynamocheckpoints", "dckpt", _ALPHA_ONLY, until=Line.V1_5),
     Kind("DynamoModel", "MODEL", "dynamomodels", "dm", _ALPHA_ONLY),
     Kind("DynamoWorkerMetadata", "DWM", "dynamoworkermetadatas", "dwm", _ALPHA_ONLY, subresources=()),
 )
 BY_NAME: Final[dict[str, Kind]] = {kind.name: kind for kind in KINDS}
 BY_ALIAS: Final[dict[str, Kind]] = {kind.alias: kind for kind in KINDS}
-BY_PLURAL: Final[dict[str, Kind]] = {kind.plural: kind for kind in KINDS}
 
 
 def api_version(version: str) -> str:
@@ -83,6 +85,6 @@ def api_version(version: str) -> str:
     return f"{GROUP}/{version}"
 
 
-def pairs() -> tuple[tuple[str, str], ...]:
+def list_kind_versions() -> tuple[tuple[str, str], ...]:
     """Lists every (kind, version) that exists, in the order of the table."""
     return tuple((kind.name, version.name) for kind in KINDS for version in kind.versions)

@@ -3,18 +3,14 @@
 Costs one walk over both schemas. A live definition is anything: what isn't of the right type has no fields.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any, Final
 
 DEPTH: Final = 64  # levels of fields that are compared; an API server's own limits are below
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
-def taken_away(live: Any, wanted: Any) -> list[str]:
+def find_lost_fields(live: Any, wanted: Any) -> list[str]:
     """What objects would lose if `wanted` took the place of `live`: each a field with its version, or a sentence about a version."""
     before, after = _versions(live), _versions(wanted)
     found: list[str] = []
@@ -44,7 +40,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _lost(old: dict[str, Any], new: dict[str, Any], path: str, depth: int) -> Iterator[str]:
-    """The fields of one schema that another neither has nor preserves; what lies below a lost field isn't named."""
+    """The fields of one schema that another neither has nor preserves, without those below a lost field."""
     if not depth or new.get(_PRESERVE) is True:
         return
     kept = _dict(new.get("properties"))

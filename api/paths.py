@@ -1,6 +1,4 @@
-"""Field paths: tuples of field names, map keys and list indices, and how people read them. Looking values up by path lives here too."""
-
-from __future__ import annotations
+"""Field paths: tuples of field names, map keys and list indices; formats them, and looks up values by path."""
 
 from typing import Final, TypeAlias
 
@@ -16,7 +14,7 @@ ROOT: Final[Path] = ()
 MISSING: Final = object()
 
 
-def render(path: Path, longest: int | None = None) -> str:
+def format_path(path: Path, longest: int | None = None) -> str:
     """Prints a path as Kubernetes does: `spec.services[worker].pvcs[0].name`; the root is the empty text.
 
     Names are cut where they have more characters than `longest`: for texts that are cut there in any case, but are made many times.
@@ -24,7 +22,7 @@ def render(path: Path, longest: int | None = None) -> str:
     out: list[str] = []
     for part in path:
         if longest is not None and isinstance(part, str) and len(part) > longest:
-            part = type(part)(part[:longest])  # noqa: PLW2901 - the same part, as far as anybody reads it
+            part = type(part)(part[:longest])  # noqa: PLW2901 - the same part, shortened for printing
         if isinstance(part, (int, Key)):
             out.append(f"[{part}]")
         else:
@@ -33,7 +31,7 @@ def render(path: Path, longest: int | None = None) -> str:
 
 
 def lookup(value: object, path: Path) -> object:
-    """Returns what lies at the path, or MISSING when a step does not exist; never raises."""
+    """Returns the value at the path, or MISSING when a step does not exist; never raises."""
     for part in path:
         if isinstance(part, int):
             if not isinstance(value, list) or not -len(value) <= part < len(value):

@@ -20,7 +20,7 @@ _DECIMAL_NAMES: Final = {exponent: name for name, exponent in _DECIMAL.items()} 
 _BINARY_NAMES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # More digits than this before the point are beyond LARGEST for any suffix but the smallest, whatever they are (19 digits and nano).
 _MOST_DIGITS: Final = 40
-_REMEMBERED: Final = 32  # characters; people's quantities have fewer than ten
+_REMEMBERED: Final = 32  # characters; usual quantities have fewer than ten
 
 
 class _Parts(NamedTuple):
@@ -31,7 +31,7 @@ class _Parts(NamedTuple):
 
 
 def parse(value: str | float) -> int | Fraction:
-    """Returns the exact amount that a quantity stands for: an int when it is whole, a Fraction of nanos otherwise.
+    """Returns the exact amount of a quantity: an int when it is whole, a Fraction of nanos otherwise.
 
     Bare JSON numbers are quantities too. An amount below one nano rounds away from zero to the next nano, and an amount above
     2**63-1 is cut down to that, so no exponent can ask for unbounded memory.
@@ -50,7 +50,7 @@ def parse(value: str | float) -> int | Fraction:
 
 
 def is_quantity(value: object) -> bool:
-    """Says whether a JSON value reads as a quantity: a number, or a text such as `1`, `500m`, `16Gi`, `1e3`."""
+    """Whether a JSON value is a quantity: a number, or a text such as `1`, `500m`, `16Gi`, `1e3`."""
     if isinstance(value, str):
         try:
             _parts(value.strip())
@@ -61,7 +61,7 @@ def is_quantity(value: object) -> bool:
 
 
 def is_zero(value: str | float) -> bool:
-    """Says whether the amount is numerically zero; the tiniest non-zero text is not."""
+    """Whether the amount is numerically zero; the tiniest non-zero text is not."""
     return parse(value) == 0
 
 
@@ -116,7 +116,7 @@ def _remembered(text: str) -> _Parts:
 
 
 def _read(text: str) -> _Parts:
-    """Reads a quantity's text; raises ValueError with a sentence that doesn't repeat the text, which may be somebody's secret."""
+    """Read a quantity's text; raises ValueError with a sentence that doesn't repeat the text, which may be a secret."""
     match = _TEXT.fullmatch(text)
     if match is None or not (match[2] or match[3]):
         raise ValueError("must be a quantity: a number, then a suffix such as m, k, M, G, Ki, Mi, Gi or e3")
@@ -130,7 +130,7 @@ def _read(text: str) -> _Parts:
 
 
 def _exponent(power: str) -> int:
-    """Reads a decimal exponent; one that is absurdly long stands for its bound, beyond which only the sign matters."""
+    """Reads a decimal exponent; a very long one is cut to a bound, beyond which only the sign matters."""
     digits = power.lstrip("+-").lstrip("0") or "0"
     size = int(digits) if len(digits) <= 9 else NANO
     return -size if power.startswith("-") else size
@@ -142,7 +142,7 @@ def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
     if not digits.strip("0"):
         return 0
     scale = exponent - len(fraction) + 9
-    # The first digit's place tells the size before any big number is made.
+    # The first digit's place gives the size before any big number is made.
     magnitude = len(digits.lstrip("0")) + scale
     if magnitude > _MOST_DIGITS:
         return LARGEST * NANO

@@ -1,17 +1,13 @@
 """Scalar forms of typed decoding: which JSON values each takes, and how a schema names the form. Containers are `api.decode`'s."""
 
-from __future__ import annotations
-
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.quantity import is_quantity as _reads_as_quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from .quantity import is_quantity as _reads_as_quantity
 
 # Half a step above the largest float32: the first number that no longer rounds to it.
 _FLOAT32_LIMIT: Final = 3.4028235677973366e38
@@ -30,7 +26,7 @@ class Scalar(NamedTuple):
 
 
 def is_null(value: object) -> bool:
-    """Null stands for absent in every typed field."""
+    """Null means absent in every typed field."""
     return value is None
 
 
@@ -59,7 +55,7 @@ def _is_int_or_string(value: object) -> bool:
 
 
 def is_time(value: object) -> bool:
-    """Says whether a value is an RFC 3339 instant, as every timestamp of the API is, or null."""
+    """Whether a value is an RFC 3339 instant, as all timestamps of the API, or null."""
     if type(value) is not str:
         return value is None
     if _TIME.fullmatch(value) is None:
@@ -102,7 +98,7 @@ SCALARS: Final[Mapping[str, Scalar]] = {
 
 
 def json_type(value: object) -> str:
-    """Names the JSON type of a value for people."""
+    """The name of a value's JSON type."""
     names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
     return names.get(type(value), "value")
 

@@ -1,17 +1,15 @@
 """Loads the generated structural schemas and resolves the Kubernetes types that they embed. No pydantic, no rules, no walking.
 
-A file has the fields of all lines of the operator; marks tell what lines below 1.5 lack or say otherwise.
+A file has the fields of all lines of the operator, as the newest declares them; marks say what the lines below have instead.
 """
-
-from __future__ import annotations
 
 import json
 import os
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from dynamo_webhooks.api.kinds import pairs
-from dynamo_webhooks.api.line import INSTALLED, Line
+from .kinds import list_kind_versions
+from .line import INSTALLED, NEWEST, Line
 
 Node: TypeAlias = dict[str, Any]
 # texts, because a command that starts often has no time to import pathlib
@@ -20,10 +18,11 @@ GENERATED: Final = f"{_HERE}/generated"
 DEFINITIONS: Final = f"{_HERE}/kubernetes/definitions.json"
 
 SINCE: Final = "x-since"  # on a field: the first line that has it
-BELOW_1_5: Final = "x-below-1.5"  # the keywords that lines below 1.5 have instead; null is none
-BY_LINE: Final = "x-by-line"  # on a Kubernetes type: below line 1.5 it is another one
-MARKS: Final = frozenset((SINCE, BELOW_1_5, BY_LINE))
-OLDER: Final = "x-line-1.2"  # beside a `$ref`: the type of lines below 1.5
+BELOW: Final = "x-below"  # by line: the keywords that the lines below it have instead; null is none
+BY_LINE: Final = "x-by-line"  # on a Kubernetes type: the first line that has it as it is here
+BRIEF: Final = "x-brief"  # written into definitions without the members of its longest parts, which keep what they are given
+MARKS: Final = frozenset((SINCE, BELOW, BY_LINE, BRIEF))
+OLDER: Final = "x-line"  # beside a `$ref`: the line whose type it is, if that is another one
 _OF_REFERENCES: Final = frozenset(("$ref", "description", OLDER))
 
 _merged: dict[int, tuple[Node, Node]] = {}  # by id of the node, which is kept alive beside its result
@@ -37,13 +36,13 @@ def load_schema(kind: str, version: str, line: Line = INSTALLED) -> Node:
     Raises KeyError when there is none.
     """
     whole = whole_schema(kind, version)
-    return whole if line >= Line.V1_5 else _below_1_5(whole)
+    return whole if line is NEWEST else _view(whole, line)
 
 
 @cache
 def whole_schema(kind: str, version: str) -> Node:
     """The schema with the fields of all lines, by which objects are decoded and converted. Raises KeyError when there is none."""
-    if (kind, version) not in pairs():
+    if (kind, version) not in list_kind_versions():
         raise KeyError(f"no schema for {kind} {version}")
     return _read(f"{GENERATED}/{kind}.{version}.json")
 
@@ -69,7 +68,7 @@ def resolve(node: Node) -> Node:
     name = node.get("$ref")
     if name is None:
         return node
-    target = _older(name) if OLDER in node else load_definitions()[name]
+    target = _older(name, node[OLDER]) if OLDER in node else load_definitions()[name]
     if node.keys() <= _OF_REFERENCES:
         return resolve(target)
     known = _merged.get(id(node))
@@ -79,24 +78,29 @@ def resolve(node: Node) -> Node:
 
 
 @cache
-def _older(name: str) -> Node:
-    """A Kubernetes type as lines below 1.5 have it."""
-    return _below_1_5(load_definitions()[name])
+def _older(name: str, line: Line) -> Node:
+    """A Kubernetes type on a line that has another one than the newest."""
+    return _view(load_definitions()[name], line)
 
 
-def _below_1_5(node: Node) -> Node:
-    out = {key: value for key, value in node.items() if key not in MARKS}
+def _view(node: Node, line: Line) -> Node:
+    """A schema as a line has it."""
+    out = {key: value for key, value in node.items() if key not in MARKS or key == BRIEF}
     if "properties" in out:
-        out["properties"] = {name: _below_1_5(member) for name, member in out["properties"].items() if SINCE not in member}
+        out["properties"] = {name: _view(member, line) for name, member in out["properties"].items() if member.get(SINCE, line) <= line}
     if "required" in out and "properties" in out and "$ref" not in out:
         out["required"] = [name for name in out["required"] if name in out["properties"]]
+        if not out["required"]:
+            del out["required"]
     for key in ("items", "additionalProperties"):
         if isinstance(out.get(key), dict):
-            out[key] = _below_1_5(out[key])
-    if BY_LINE in load_definitions().get(out.get("$ref", ""), ()):
-        out[OLDER] = True
-    changes = node.get(BELOW_1_5)
-    return out if changes is None else {key: value for key, value in sorted({**out, **changes}.items()) if value is not None}
+            out[key] = _view(out[key], line)
+    if load_definitions().get(out.get("$ref", ""), {}).get(BY_LINE, line) > line:
+        out[OLDER] = line
+    changes = node.get(BELOW, {})
+    for later in sorted((each for each in changes if line < each), reverse=True):
+        out |= changes[later]
+    return {key: value for key, value in sorted(out.items()) if value is not None} if changes else out
 
 
 def _merge(base: Node, changes: Node) -> Node:

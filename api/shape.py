@@ -1,14 +1,9 @@
-"""Steps through an object beside its schema: what lies below, and which names are fields and which are keys of a map."""
+"""Steps through an object beside its schema: lists children, and distinguishes fields from the keys of a map."""
 
-from __future__ import annotations
+from typing import Any, Final, NamedTuple
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+from .paths import Key, Path
+from .schema import Node, resolve
 
 
 class Child(NamedTuple):
@@ -24,7 +19,7 @@ _OPEN: Final[dict[str, Node]] = {"labels": _NAMES, "annotations": _NAMES}
 
 
 def child(node: Node | None, step: str | int) -> Child:
-    """What the schema says of a field, a key or an index; where it says nothing at all, names are fields."""
+    """The schema of a field, a key or an index; without a schema, names are fields."""
     here = resolve(node) if node is not None else {}
     if isinstance(step, int):
         found = here.get("items")
@@ -39,7 +34,7 @@ def child(node: Node | None, step: str | int) -> Child:
 
 
 def path_of(pointer: str, obj: Any, schema: Node) -> Path:
-    """A JSON pointer into an object as a path: what steps into a list is a number, keys of maps are told from fields."""
+    """A JSON pointer into an object as a path: a step into a list is a number, and keys of maps differ from fields."""
     path: list[str | int] = []
     node: Node | None = schema
     for part in pointer.split("/")[1:]:

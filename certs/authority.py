@@ -1,21 +1,16 @@
 """Making certificates: a certificate authority and a leaf signed by it. Where they are kept, files.py and the Secret store decide."""
 
-from __future__ import annotations
-
 import ipaddress
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from dynamo_webhooks.certs.certificate import UNREADABLE, read_certificate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
+from .certificate import UNREADABLE, read_certificate
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
@@ -81,7 +76,7 @@ def issue_leaf(
         raise TypeError("the authority's key must be an ECDSA or RSA key")
     key = _new_key(key_kind)
     builder = (
-        # a fixed short subject: its length limit is no business of long service names, which stand among the alternative names
+        # a fixed short subject, since its length is limited; long service names are alternative names
         _builder(
             _name("dynamo-webhook", organisation),
             issuer.parsed.subject,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.certs.certificate import read_certificates
+from .certificate import Certificate, read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
 
 LARGEST: Final = 4  # more authorities than this at once mean that something turns in circles
 
 
-def compose(authorities: Iterable[Certificate], served: Iterable[Certificate], now: datetime) -> bytes:
+def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certificate], now: datetime) -> bytes:
     """Writes authorities as PEM in their order, each once, at most four; expired ones only while they issued a leaf still served.
 
     Never empty unless nothing was given: an empty bundle means the roots of the system, which don't know us. When there are too many,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 
-# what the library raises for what it can't read or doesn't know: curves and versions, extensions that are there twice, names of odd types
+# the library's errors for unsupported curves and versions, duplicate extensions and unexpected name types
 UNREADABLE: Final = (
     ValueError,
     TypeError,

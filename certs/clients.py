@@ -1,16 +1,12 @@
 """Which client certificates are accepted: authorities in one file, which is followed, and the names of callers."""
 
-from __future__ import annotations
-
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
-from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.files import PairError, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+from .certificate import read_certificates
+from .files import PairError, read_file
 
 KEY: Final = "server.webhook.clientCA"
 

@@ -7,30 +7,19 @@ import copy
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.certs.state import Mode, Phase
-from dynamo_webhooks.certs.step import (
-    AdoptAuthority,
-    CreateAuthority,
-    DropPrevious,
-    MarkPhase,
-    PromoteNext,
-    RewriteServing,
-    StoreNext,
-    WriteServing,
-    WriteTrust,
-)
-from dynamo_webhooks.certs.trust import seen
+from . import names
+from .authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
+from .state import AuthoritySecret, CertificateState, Mode, Phase
+from .step import AdoptAuthority, CreateAuthority, DropPrevious, MarkPhase, PromoteNext, RewriteServing, StoreNext, WriteServing, WriteTrust
+from .trust import list_authorities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate, Key
-    from dynamo_webhooks.certs.names import Names
-    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState
-    from dynamo_webhooks.certs.step import Step
+    from .certificate import Certificate, Key
+    from .names import Names
+    from .step import Step
 
 Node: TypeAlias = dict[str, Any]
 
@@ -39,6 +28,8 @@ LABELS: Final = {
     "app.kubernetes.io/component": "provisioner",
     "app.kubernetes.io/part-of": "dynamo-operator",
 }
+OPAQUE: Final = "Opaque"  # the type of a Secret that may hold anything
+TLS: Final = "kubernetes.io/tls"
 _NUMBERED: Final = re.compile(re.escape(AUTHORITY_NAME) + r"(\d{1,9})\Z")
 
 
@@ -53,7 +44,7 @@ class Write(NamedTuple):
     version: str  # resourceVersion that must still be there; empty: the object must not exist yet
 
 
-def content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
+def make_content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
     """What the step writes; new keys are made here. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
     if isinstance(step, (WriteServing, RewriteServing)):
         return _serving(step, state, now, called)
@@ -84,6 +75,20 @@ def as_object(write: Write, old: Mapping[str, Any] | None, namespace: str) -> No
     return obj
 
 
+def explain_immutable(obj: Mapping[str, Any], type_: str) -> str:
+    """Why an object can't be replaced and must be made anew; empty when it can be. `type_` is that of our Secret."""
+    if obj.get("immutable"):
+        return "immutable"
+    seen_type = obj.get("type") or OPAQUE
+    return f"of type {str(seen_type)[:60]}" if type_ and seen_type not in (OPAQUE, type_) else ""
+
+
+def anew(write: Write, old: Mapping[str, Any], namespace: str) -> Node:
+    """The object to create after `old` was deleted: of this, only labels and annotations stay."""
+    head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}
+    return as_object(write._replace(version=""), {"apiVersion": "v1", "kind": write.kind, "metadata": head}, namespace)
+
+
 def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, called: Names) -> Write:
     old = state.serving
     if isinstance(step, RewriteServing):
@@ -93,7 +98,7 @@ def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: 
     else:
         pair = _leaf(state, _signer(state, step), now)
     data = {names.TLS_CERTIFICATE: pair.certificate, names.TLS_KEY: pair.key, names.TLS_AUTHORITY: step.bundle}
-    return Write("Secret", called.serving, "kubernetes.io/tls", data, {}, old.version if old else "")
+    return Write("Secret", called.serving, TLS, data, {}, old.version if old else "")
 
 
 def _signer(state: CertificateState, step: WriteServing) -> KeyPair:
@@ -142,7 +147,7 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
     else:
         data.pop(names.PREVIOUS, None)
         notes = {**_entered(Phase.STABLE, now), names.REASON: None}
-    return Write("Secret", called.authority, "Opaque", data, notes, secret.version if secret else "")
+    return Write("Secret", called.authority, OPAQUE, data, notes, secret.version if secret else "")
 
 
 def _new(state: CertificateState, generation: int, now: datetime) -> KeyPair:
@@ -152,8 +157,8 @@ def _new(state: CertificateState, generation: int, now: datetime) -> KeyPair:
 
 
 def _generation(state: CertificateState) -> int:
-    """The highest that was ever used, as far as anybody remembers: the annotation, or the names of all authorities seen."""
-    numbers = [int(found[1]) for one in seen(state) if (found := _NUMBERED.match(one.common_name))]
+    """The highest generation used so far, from the annotation or the names of all known authorities."""
+    numbers = [int(found[1]) for one in list_authorities(state) if (found := _NUMBERED.match(one.common_name))]
     return max([0, *numbers, state.authority.generation if state.authority else 0])
 
 

@@ -9,13 +9,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from dynamo_webhooks.certs.files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
-from dynamo_webhooks.certs.loading import load
+from .files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
+from .loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.certs.clients import ClientTrust
+    from .clients import ClientTrust
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -53,7 +53,6 @@ class Directory:
     __slots__ = ("_path",)
 
     def __init__(self, path: Path) -> None:
-        """Reads nothing yet."""
         self._path = path
 
     def offer(self) -> Offer:
@@ -98,13 +97,13 @@ class ReloadingContext:
     __slots__ = ("_clock", "_current", "_loaded", "_offer", "_pairs", "_refused", "clients", "reason", "served", "tls")
 
     def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now, clients: ClientTrust | None = None) -> None:
-        """Loads nothing yet: `refresh` does, at start and from then on. A path stands for the directory of a pair.
+        """Loads nothing: `refresh` does. `pairs` may be the path of a directory that holds the pair.
 
-        `clients`: who is asked for a certificate of its own, if anybody is.
+        `clients` enables client certificates and holds their authorities.
         """
         self._pairs = Directory(pairs) if isinstance(pairs, Path) else pairs
         self._clock = clock
-        self._loaded = self._refused = b""  # fingerprints of what is served, and of what was refused last
+        self._loaded = self._refused = b""  # fingerprints of the served and the last refused pair
         self._current: ssl.SSLContext | None = None
         self._offer: Offer | None = None  # what `_current` was made of
         self.clients = clients
@@ -150,7 +149,7 @@ class ReloadingContext:
         return Change.LOADED
 
     def refresh_clients(self) -> Change:
-        """Reads the authorities of client certificates again; connections that are open keep what was found out when they began.
+        """Reads the authorities of client certificates again; open connections keep the result of their handshake.
 
         No session that others had vouched for is resumed: the keys of sessions are those of `tls`, which is made anew.
         """

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.certs.certificate import read_certificate, read_certificates, read_key
-from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError
-from dynamo_webhooks.certs.names import TLS_AUTHORITY
+from .certificate import Certificate, read_certificate, read_certificates, read_key
+from .files import CERTIFICATE, KEY, PairError
+from .names import TLS_AUTHORITY
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
 
 PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
-UNHEARD: Final = 10.0  # the same, while the API server has not said which issuers are trusted: nobody may be there to ask
+UNHEARD: Final = 10.0  # the same, while the API server, which may be unreachable, has not listed trusted issuers
+GONE: Final = 10.0  # seconds for which a deleted list of issuers still counts: it may only be recreated
 _DEPTH: Final = 5  # certificates between a leaf and its authority; anything longer is a mistake
 
 
@@ -53,7 +53,7 @@ class Choice(NamedTuple):
 
     pair: Accepted | None
     trouble: str = ""  # why what a source holds is not served; empty when there is nothing to complain of
-    warning: str = ""  # what is served although it had better not be
+    warning: str = ""  # why the served pair should be replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +104,31 @@ def _anchors(chain: tuple[Certificate, ...], bundle: tuple[Certificate, ...]) ->
 
 
 class Delivery:
-    """Keeps what each source holds now, which issuers are usable, and what is served; `choose` decides anew each time."""
+    """Keeps the content of each source, the usable issuers and the served pair; each `choose` decides afresh."""
 
     def __init__(self, server_name: str) -> None:
-        """Nobody has delivered anything yet."""
+        """`server_name` must be among the names of a pair."""
         self._server_name = server_name
         self._held: dict[Source, Content | str] = {Source.API: "the API server has not answered yet"}
-        self._gate = Gate()
+        self._gate = self._latest = Gate()  # in effect, and as last read
+        self._gone: float | None = None  # since when there is no list any more
         self._served: Accepted | None = None
         self._since: dict[str, float] = {}  # leaf -> when it was first held back
 
     def hold(self, source: Source, content: Content | str) -> None:
-        """Takes what a source holds now; a text says why it holds nothing."""
+        """Stores the content of a source, or a string with the reason why it has none."""
         self._held[source] = content
 
     def restrict(self, gate: Gate) -> None:
-        """Takes which issuers may be used."""
-        self._gate = gate
+        """Stores the issuers that may be used."""
+        self._latest = gate
 
     def choose(self, now: datetime, seconds: float) -> Choice:
         """The pair to serve now. `seconds` is a monotonic clock, for waiting.
 
-        The pair that is served stays when nothing better is there, even expired: a client is told more by it than by silence.
+        Without a better pair the served one stays, even expired: its error is clearer to a client than a refused connection.
         """
+        self._gate = self._listed(seconds)
         good, refused, empty = self._judged(now)
         served = self._served
         works = served is not None and served.leaf.valid_at(now)
@@ -160,8 +162,13 @@ class Delivery:
                     refused.append(f"{source}: {error}")
         return good, refused, empty
 
+    def _listed(self, seconds: float) -> Gate:
+        vanished = self._latest.heard and self._latest.usable is None and self._gate.usable is not None
+        self._gone = (seconds if self._gone is None else self._gone) if vanished else None
+        return self._gate if self._gone is not None and seconds - self._gone < GONE else self._latest
+
     def _free(self, one: Accepted) -> bool:
-        """Whether clients trust it already: by the list, or because what is served has the same issuer."""
+        """Whether clients already trust it: its issuer is listed, or issued the served pair."""
         if self._gate.heard and (self._gate.usable is None or one.authorities & self._gate.usable):
             return True
         return self._served is not None and bool(one.authorities & self._served.authorities)

@@ -1,27 +1,22 @@
 """Certificates as files in one directory: tls.crt, tls.key, ca.crt. Making them for one machine, and judging a pair before it is used."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import os
 import secrets
 import stat
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
-from dynamo_webhooks.certs.authority import SELF_SIGNED, issue_leaf, make_authority
-from dynamo_webhooks.certs.certificate import UNREADABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
+from .authority import SELF_SIGNED, issue_leaf, make_authority
+from .certificate import UNREADABLE
 
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
@@ -87,8 +82,8 @@ def load_pair(directory: Path) -> tuple[bytes, bytes]:
 def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> Path:
     """Makes sure that a directory holds a usable pair for the names, and returns the path of the authority to trust.
 
-    A usable pair is kept, whoever made it. One of our own that is torn, expired, about to expire or made for other names is made anew;
-    anybody else's is never touched. The authority's key is thrown away: nobody can sign with it later.
+    A usable pair is kept. A generated pair that is damaged, expired, about to expire or issued for other names is replaced;
+    a foreign one is never modified. The authority's key is discarded, so that it can't sign anything else.
 
     Raises: PairError when a foreign pair can't be used, OSError when the directory can't be written.
     """
@@ -100,7 +95,7 @@ def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> P
             _check(directory, names if ours else (), now + RENEW_BEFORE if ours else now)
         except PairError as error:
             if not ours:
-                raise PairError(f"{directory} holds a pair of somebody else that can't be used: {error}") from None
+                raise PairError(f"{directory} holds a foreign pair that can't be used: {error}") from None
         else:
             return directory / AUTHORITY if (directory / AUTHORITY).exists() else directory / CERTIFICATE
     authority = make_authority(now, organisation=SELF_SIGNED)

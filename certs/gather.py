@@ -8,22 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.certs.files import PairError, read_file
-from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
-from dynamo_webhooks.certs.state import CertificateState, Mode, Target
-from dynamo_webhooks.kube.errors import ForbiddenError
-from dynamo_webhooks.kube.times import now as local_now
+from ..kube.errors import ForbiddenError
+from ..kube.times import now as local_now
+from .content import OPAQUE, TLS, explain_immutable
+from .files import PairError, read_file
+from .reading import read_authority, read_serving, read_trust
+from .state import CertificateState, Mode, Serving, Target, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from dynamo_webhooks.certs.inject import Injector
-    from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.certs.probe import Prober
-    from dynamo_webhooks.certs.state import Serving, TargetKind
-    from dynamo_webhooks.certs.store import Store
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from ..kube.protocol import Cluster, Node
+    from .inject import Injector
+    from .installation import Installation
+    from .probe import Prober
+    from .store import Store
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
 BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods
@@ -48,7 +48,6 @@ class Refusals:
     """Objects not to be written for a while: writes failed, or another writer overwrites them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begins empty."""
         self._clock = clock
         self._found: dict[tuple[TargetKind, str], _Refusal] = {}
 
@@ -114,11 +113,18 @@ class Gatherer:
             endpoints=endpoints,
             skew=self._now() - theirs,
             configured_trust=_content(about.trust_file),
+            fixed=self._fixed(authority, serving if managed else None, trust),
             reference_running=managed and await self._reference_runs(found),
         )
         holder = (authority if managed else trust) or {}
         notes = dict((holder.get("metadata") or {}).get("annotations") or {})
         return Gathered(state, theirs, serving, notes)
+
+    def _fixed(self, authority: Node | None, serving: Node | None, trust: Node | None) -> tuple[str, ...]:
+        """The stored objects that can't be replaced, and why."""
+        typed = ((authority, OPAQUE), (serving, TLS), (trust, ""))
+        found = ((obj, explain_immutable(obj, type_)) for obj, type_ in typed if obj)
+        return tuple(f"{obj['kind']} {obj['metadata']['name']} is {why}" for obj, why in found if why)
 
     async def _trust(self) -> Node | None:
         try:
@@ -144,7 +150,7 @@ class Gatherer:
 
 
 def _content(file: str) -> bytes:
-    """A small local file's bytes; empty when there is none: what that means is told by the report of readiness."""
+    """A small local file's bytes; empty when there is none, which the readiness report explains."""
     try:
         return read_file(Path(file)) if file else b""
     except PairError:

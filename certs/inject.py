@@ -5,26 +5,23 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.certs.reading import read_target
-from dynamo_webhooks.certs.state import Stance, TargetKind
-from dynamo_webhooks.kube.errors import ConflictError, InvalidError
-from dynamo_webhooks.kube.resources import CRDS, MUTATING, VALIDATING
+from ..kube.errors import ConflictError, InvalidError
+from ..kube.resources import CRDS, MUTATING, VALIDATING, Resource
+from . import names
+from .reading import read_target
+from .state import Profile, Stance, Target, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.certs.state import Profile, Target
-    from dynamo_webhooks.kube.protocol import Cluster, Node
-    from dynamo_webhooks.kube.resources import Resource
+    from ..kube.protocol import Cluster, Node
 
 RESOURCES: Final[dict[TargetKind, Resource]] = {
     TargetKind.CRD: CRDS,
     TargetKind.MUTATING: MUTATING,
     TargetKind.VALIDATING: VALIDATING,
 }
-PATH: Final = "/convert"
 PORT: Final = 443
-REVIEWS: Final = ("v1",)
 
 
 class OverwrittenError(Exception):
@@ -32,7 +29,7 @@ class OverwrittenError(Exception):
 
 
 def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
-    """The patch that gives the bundle to all entries of ours in the object from which `target` was read.
+    """The patch that writes the bundle to this installation's entries of the object from which `target` was read.
 
     It tests the object's version and each entry's name first, so that nothing is written into what has moved.
     """
@@ -44,7 +41,7 @@ def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: P
                 patch.append({"op": "test", "path": f"/webhooks/{index}/name", "value": entry.get("name")})
                 patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded})
     elif target.stance is Stance.UNSET:
-        patch.append({"op": "add", "path": "/spec/conversion", "value": _stanza(profile, encoded)})
+        patch.append({"op": "add", "path": "/spec/conversion", "value": _stanza(profile, encoded, obj)})
     else:
         patch.append({"op": "add", "path": "/spec/conversion/webhook/clientConfig/caBundle", "value": encoded})
     return patch
@@ -85,7 +82,7 @@ class Injector:
             return
         after = await self._cluster.get(resource, target.name)
         if after is not None and any(shown != bundle for shown in self._target(target.kind, target.name, after).bundles):
-            raise OverwrittenError(f"{target.kind} {target.name} was changed by somebody else right after the bundle was written")
+            raise OverwrittenError(f"{target.kind} {target.name} was changed by another client right after the bundle was written")
 
     def _target(self, kind: TargetKind, name: str, obj: Node | None, refused: str = "") -> Target:
         profile = self._profile
@@ -97,9 +94,12 @@ def _is_ours(config: Mapping[str, Any], profile: Profile) -> bool:
     return (service.get("name"), service.get("namespace")) == (profile.service, profile.namespace)
 
 
-def _stanza(profile: Profile, encoded: str) -> Node:
-    service = {"name": profile.service, "namespace": profile.namespace, "path": PATH, "port": PORT}
-    webhook = {"clientConfig": {"service": service, "caBundle": encoded}, "conversionReviewVersions": list(REVIEWS)}
+def _stanza(profile: Profile, encoded: str, crd: Mapping[str, Any]) -> Node:
+    """A whole conversion by webhook; the port stays where one of our service is damaged."""
+    config = (((crd.get("spec") or {}).get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
+    port = config["service"].get("port", PORT) if _is_ours(config, profile) else PORT
+    service = {"name": profile.service, "namespace": profile.namespace, "path": names.CONVERT, "port": port}
+    webhook = {"clientConfig": {"service": service, "caBundle": encoded}, "conversionReviewVersions": [names.REVIEW]}
     return {"strategy": "Webhook", "webhook": webhook}
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.certs.authority import ECDSA, RSA
-from dynamo_webhooks.certs.names import Names
-from dynamo_webhooks.certs.state import Mode, Profile, TargetKind
-from dynamo_webhooks.certs.timings import Timings
+from ..api.kinds import KINDS
+from ..api.operator.server import MODES
+from .authority import ECDSA, RSA
+from .names import Names
+from .state import Mode, Profile, TargetKind
+from .timings import Timings
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.operator.settings import ProvisionerSettings
-    from dynamo_webhooks.api.operator.settings import Timings as Seconds
+    from ..api.operator.certificates import Certificates
+    from ..api.operator.configuration import OperatorConfiguration
+
+
+_NAMES: Final = {"authority_life": "ca_validity", "leaf_life": "leaf_validity"}  # of a timing and of its key, if they differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +33,36 @@ class Installation:
     trust_file: str = ""  # more authorities in mode `provided`
     take_over: bool = False  # also a CRD's stanza that points to another service
     force_adoption: bool = False  # although the Go operator still runs
+    restores: bool = False  # new pods from snapshots, by a webhook of their own
     version: str = ""  # the operator's, whose line decides which definitions belong to it; empty if not known
 
 
-def installation(settings: ProvisionerSettings) -> Installation:
-    """The installation that the settings describe."""
-    identity = settings.identity
+def installation(found: OperatorConfiguration) -> Installation:
+    """The installation that a configuration describes."""
+    own, webhook, certificates = found.operator, found.server.webhook, found.certificates
+    key = RSA if certificates.key_algorithm == "RSA" else ECDSA
     return Installation(
-        mode=Mode(settings.mode),
-        profile=Profile(settings.service, identity.namespace, identity.cluster_domain, RSA if settings.rsa else ECDSA),
-        timings=_timings(settings.timings),
-        called=Names(identity.namespace, settings.serving_secret, settings.ca_secret, settings.trust, settings.lease),
-        targets=_targets(settings),
-        trust_file=settings.trust_file,
-        take_over=settings.take_over_conversion,
-        force_adoption=settings.force_adoption,
-        version=identity.version,
+        mode=Mode(MODES[webhook.cert_provision_mode]),
+        profile=Profile(webhook.service_name, own.namespace, own.cluster_domain, key),
+        timings=_timings(certificates),
+        called=Names(
+            own.namespace, webhook.secret_name, certificates.ca_secret_name, certificates.trust_config_map_name, certificates.lease_name
+        ),
+        targets=_targets(found),
+        trust_file=certificates.trust_file,
+        take_over=certificates.take_over_conversion,
+        force_adoption=certificates.force_adoption,
+        restores=found.checkpoint.enabled,
+        version=own.version,
     )
 
 
-def _targets(settings: ProvisionerSettings) -> tuple[tuple[TargetKind, str], ...]:
+def _targets(found: OperatorConfiguration) -> tuple[tuple[TargetKind, str], ...]:
     """Four converted kinds and two configurations; an installation for one namespace leaves the CRDs to the cluster-wide one."""
-    converted = () if settings.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
-    return (*converted, (TargetKind.MUTATING, settings.mutating), (TargetKind.VALIDATING, settings.validating))
+    kinds = () if found.namespace.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
+    names = found.certificates
+    return (*kinds, (TargetKind.MUTATING, names.mutating_configuration), (TargetKind.VALIDATING, names.validating_configuration))
 
 
-def _timings(given: Seconds) -> Timings:
-    return Timings(
-        resync=timedelta(seconds=given.resync),
-        settle=timedelta(seconds=given.settle),
-        min_roll=timedelta(seconds=given.min_roll),
-        roll_warn=timedelta(seconds=given.roll_warn),
-        drain=timedelta(seconds=given.drain),
-        authority_life=timedelta(seconds=given.ca_validity),
-        leaf_life=timedelta(seconds=given.leaf_validity),
-        backdate=timedelta(seconds=given.backdate),
-    )
+def _timings(given: Certificates) -> Timings:
+    return Timings(**{each.name: timedelta(seconds=getattr(given, _NAMES.get(each.name, each.name))) for each in fields(Timings)})

@@ -1,18 +1,14 @@
 """Loads a pair into OpenSSL, which reads keys only from files: in memory, or in a private directory."""
 
-from __future__ import annotations
-
 import os
 import ssl
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .files import CERTIFICATE, KEY, PairError
 
 _OPEN: Final = Path("/proc/self/fd")
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it, 0700

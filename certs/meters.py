@@ -2,67 +2,56 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, disable_created_metrics, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from ..kube.metrics import COUNTER, GAUGE, Declared, export
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from ..kube.metrics import Values
+    from .report import Gauge
 
-    from dynamo_webhooks.certs.report import Gauge
-
-PREFIX: Final = "dynamo_webhooks_"
-# by name without the prefix: labels and help
-GAUGES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "provisioner_leading": ((), "1 if this provisioner holds the Lease; only then it has the other gauges"),
-    "ca_not_after_seconds": (("generation",), "End of an authority, as Unix time"),
-    "leaf_not_after_seconds": ((), "End of the serving certificate, as Unix time"),
-    "rotation_phase": (("phase",), "1 for the current phase"),
-    "trust_in_sync": (("kind", "name"), "1 if a configuration object has the right bundle"),
-    "trust_mismatch": (("kind", "name"), "1 if a configuration object exists and has another bundle"),
-    "endpoint_leaf_in_sync": (("address",), "1 if an endpoint presents the newest certificate"),
-    "clock_skew_seconds": ((), "The provisioner's clock minus the API server's"),
-    "expected_objects_missing": (("kind", "name"), "1 if a configuration object is missing"),
-    "roll_stuck": ((), "1 if a rotation waits too long for objects or endpoints"),
-    "probe_unavailable": ((), "1 if no endpoint can be probed"),
+# by name without the prefix
+DECLARED: Final = {
+    each.name: each._replace(name=f"dynamo_webhooks_{each.name}")
+    for each in (
+        Declared("provisioner_leading", GAUGE, "1 if this provisioner holds the Lease; only then it has the other gauges"),
+        Declared("ca_not_after_seconds", GAUGE, "End of an authority, as Unix time", ("generation",)),
+        Declared("leaf_not_after_seconds", GAUGE, "End of the serving certificate, as Unix time"),
+        Declared("rotation_phase", GAUGE, "1 for the current phase", ("phase",)),
+        Declared("trust_in_sync", GAUGE, "1 if a configuration object has the right bundle", ("kind", "name")),
+        Declared("trust_mismatch", GAUGE, "1 if a configuration object exists and has another bundle", ("kind", "name")),
+        Declared("endpoint_leaf_in_sync", GAUGE, "1 if an endpoint presents the newest certificate", ("address",)),
+        Declared("clock_skew_seconds", GAUGE, "The provisioner's clock minus the API server's"),
+        Declared("expected_objects_missing", GAUGE, "1 if a configuration object is missing", ("kind", "name")),
+        Declared("roll_stuck", GAUGE, "1 if a rotation waits too long for objects or endpoints"),
+        Declared("probe_unavailable", GAUGE, "1 if no endpoint can be probed"),
+        Declared("secret_conflicts", COUNTER, "Writes that conflicted with another"),
+        Declared("bundle_writes", COUNTER, "Bundles written; `reason` is bootstrap, rotation or drift", ("kind", "name", "reason")),
+        Declared("leaf_issued", COUNTER, "Serving certificates issued", ("reason",)),
+        Declared("rotations", COUNTER, "Rotations of the authority", ("reason", "result")),
+    )
 }
-COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "secret_conflicts": ((), "Writes that conflicted with another"),
-    "bundle_writes": (("kind", "name", "reason"), "Bundles written; `reason` is bootstrap, rotation or drift"),
-    "leaf_issued": (("reason",), "Serving certificates issued"),
-    "rotations": (("reason", "result"), "Rotations of the authority"),
-}
 
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # times at which counters began are not documented, and not printed
-
-
-class Meters(Collector):
+class Meters:
     """Counts of one process, and the gauges of its last look."""
 
     def __init__(self) -> None:
-        """Everything is zero."""
-        self._registry = CollectorRegistry(auto_describe=False)
-        self.conflicts, self.bundles, self.leaves, self.rotations = (
-            Counter(PREFIX + name, text, labels, registry=self._registry) for name, (labels, text) in COUNTERS.items()
-        )
-        self._registry.register(self)
+        self._counts = {name: Counter[tuple[str, ...]]() for name, each in DECLARED.items() if each.type == COUNTER}
+        self._counts["secret_conflicts"][()] = 0
         self.gauges: tuple[Gauge, ...] = ()
         self.leading = False
 
-    def text(self) -> bytes:
-        """All metrics in the Prometheus text format."""
-        return generate_latest(self._registry)
+    def count(self, name: str, *labels: str) -> None:
+        """Adds one to a counter."""
+        self._counts[name][labels] += 1
 
-    def collect(self) -> Iterator[Metric]:
-        """The gauges, made anew for each scrape: one that has no value now must be absent, not zero."""
-        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", GAUGES["provisioner_leading"][1], value=float(self.leading))
-        families: dict[str, GaugeMetricFamily] = {}
+    def text(self) -> bytes:
+        """All metrics in the Prometheus text format. A gauge that has no value now is absent, not zero."""
+        gauges: dict[str, dict[tuple[str, ...], float]] = {"provisioner_leading": {(): self.leading}}
         for gauge in self.gauges if self.leading else ():
-            labels, text = GAUGES[gauge.name]
-            family = families.setdefault(gauge.name, GaugeMetricFamily(PREFIX + gauge.name, text, labels=labels))
-            values = dict(gauge.labels)
-            family.add_metric([values[label] for label in labels], gauge.value)
-        yield from families.values()
+            labels = dict(gauge.labels)
+            gauges.setdefault(gauge.name, {})[tuple(labels[name] for name in DECLARED[gauge.name].labels)] = gauge.value
+        values: dict[str, Values] = {**self._counts, **gauges}
+        return export((DECLARED[name], each) for name, each in values.items())

@@ -1,7 +1,5 @@
 """What the stored objects, their keys and their annotations are called."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 PREFIX: Final = "webhooks.nvidia.com/"
@@ -13,6 +11,9 @@ REQUESTED: Final = f"{PREFIX}rotate-requested"
 HANDLED: Final = f"{PREFIX}rotate-handled"
 CONDITIONS: Final = f"{PREFIX}conditions"  # the state, for `doctor` and people, in report.py's form
 CERT_MANAGER: Final = "cert-manager.io/inject-"  # `inject-ca-from` and its sisters: another injector writes this object
+
+CONVERT: Final = "/convert"  # the path by which a CRD's conversion reaches a server
+REVIEW: Final = "v1"  # the version of ConversionReview that servers read
 
 TLS_CERTIFICATE: Final = "tls.crt"
 TLS_KEY: Final = "tls.key"

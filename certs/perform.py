@@ -5,20 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.certs.content import content
-from dynamo_webhooks.certs.inject import OverwrittenError
-from dynamo_webhooks.certs.step import CreateAuthority, DropPrevious, StoreNext, WriteBundle, WriteServing, event_of
-from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+from .content import make_content
+from .inject import Injector, OverwrittenError
+from .step import CreateAuthority, DropPrevious, Step, StoreNext, WriteBundle, WriteServing, event_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.certs.gather import Gathered, Refusals
-    from dynamo_webhooks.certs.inject import Injector
-    from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.certs.meters import Meters
-    from dynamo_webhooks.certs.step import Step
-    from dynamo_webhooks.certs.store import Store
-    from dynamo_webhooks.certs.tell import Teller
-    from dynamo_webhooks.kube.protocol import Node
+    from ..kube.protocol import Node
+    from .gather import Gathered, Refusals
+    from .installation import Installation
+    from .meters import Meters
+    from .store import Store
+    from .tell import Teller
 
 LOG: Final = logging.getLogger("certs.perform")
 
@@ -27,7 +25,6 @@ class Performer:
     """Performs steps."""
 
     def __init__(self, about: Installation, store: Store, injector: Injector, refusals: Refusals, meters: Meters, teller: Teller) -> None:
-        """Writes nothing yet."""
         self._about, self._store, self._injector = about, store, injector
         self._refusals, self._meters, self._teller = refusals, meters, teller
 
@@ -41,7 +38,7 @@ class Performer:
         try:
             done = await self._inject(step, seen) if isinstance(step, WriteBundle) else await self._store_step(step, found)
         except (ConflictError, AlreadyExistsError) as error:
-            self._meters.conflicts.inc()
+            self._meters.count("secret_conflicts")
             LOG.info("%s: %s; looking again", _named(step), error.message)
             return False
         if done:
@@ -51,7 +48,7 @@ class Performer:
         return done
 
     async def _store_step(self, step: Step, found: Gathered) -> bool:
-        write = content(step, found.state, found.now, self._about.called)
+        write = make_content(step, found.state, found.now, self._about.called)
         if write is None:
             return False
         await self._store.write(write)
@@ -81,16 +78,16 @@ class Performer:
 
     def _count(self, step: Step, found: Gathered) -> None:
         if isinstance(step, WriteBundle):
-            self._meters.bundles.labels(step.target.kind.value, step.target.name, step.reason).inc()
+            self._meters.count("bundle_writes", step.target.kind.value, step.target.name, step.reason)
         elif isinstance(step, WriteServing):
-            self._meters.leaves.labels(step.reason).inc()
+            self._meters.count("leaf_issued", step.reason)
         elif isinstance(step, StoreNext):
-            self._meters.rotations.labels(step.reason, "started").inc()
+            self._meters.count("rotations", step.reason, "started")
         elif isinstance(step, CreateAuthority) and step.previous:
-            self._meters.rotations.labels("key-lost", "started").inc()
+            self._meters.count("rotations", "key-lost", "started")
         elif isinstance(step, DropPrevious):
             why = found.state.authority.reason if found.state.authority else ""
-            self._meters.rotations.labels(why or "key-lost", "completed").inc()
+            self._meters.count("rotations", why or "key-lost", "completed")
 
     async def _told(self, step: Step, found: Gathered) -> None:
         reason = event_of(step)
@@ -116,7 +113,7 @@ def _detail(step: Step) -> str:
 
 def _sentence(step: Step) -> str:
     if isinstance(step, WriteBundle):
-        return f"the bundle of {step.target.kind} {step.target.name} was not what it must be and has been written again"
+        return f"the bundle of {step.target.kind} {step.target.name} differed from the expected one and has been written again"
     if isinstance(step, WriteServing):
         return f"a new certificate is in the serving Secret ({step.reason})"
     if isinstance(step, StoreNext):

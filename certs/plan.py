@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.certs import provided
-from dynamo_webhooks.certs.bundle import LARGEST
-from dynamo_webhooks.certs.phase import AFTER_ISSUE, clean, derive, roll_time, settle_time, strayed
-from dynamo_webhooks.certs.policy import age, can_sign, compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
-from dynamo_webhooks.certs.state import Mode, Phase
-from dynamo_webhooks.certs.step import (
+from . import provided
+from .bundle import LARGEST
+from .certificate import Certificate, read_certificates
+from .phase import AFTER_ISSUE, derive, has_converged, list_foreign_endpoints, roll_time, settle_time
+from .policy import age_of, can_sign, is_key_compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
+from .report import bundle_of
+from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
+from .step import (
     AdoptAuthority,
     CreateAuthority,
     DropPrevious,
@@ -19,19 +21,17 @@ from dynamo_webhooks.certs.step import (
     PromoteNext,
     StoreNext,
     Wait,
+    WriteBundle,
     WriteServing,
     WriteTrust,
 )
-from dynamo_webhooks.certs.trust import blind, everywhere, issuers, presented, served, survivors, wanted
-from dynamo_webhooks.certs.writing import bundles, rewrite, trust
+from .trust import blind, choose_bundle, is_trusted_everywhere, issuers, list_presented_leaves, list_served_leaves, shows, survivors
+from .writing import bundles, rewrite, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState
-    from dynamo_webhooks.certs.step import Step
+    from .step import Step
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 
@@ -39,7 +39,7 @@ _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again o
 def next_step(state: CertificateState, now: datetime) -> Step:
     """The one thing to do now. `now` is the API server's time (our clock less `state.skew`).
 
-    A crash after any step is harmless: the same facts give the same step again, and what was done shows in the facts.
+    A crash after any step is harmless: facts include all completed steps, and the same facts give the same next step.
     """
     if state.mode is not Mode.MANAGED:
         return provided.next_step(state, now)
@@ -47,8 +47,20 @@ def next_step(state: CertificateState, now: datetime) -> Step:
     return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is set"))
 
 
+def published_bundle(state: CertificateState, now: datetime, before: bytes) -> bytes:
+    """The bundle that every object had at a look, by which repairs go; empty while another one is on its way to the objects."""
+    bundle = b"" if state.mode is Mode.EXTERNAL_INJECTION else bundle_of(state, now)
+    return bundle if bundle and (bundle == before or is_trusted_everywhere(state, bundle)) else b""
+
+
+def repair(target: Target, bundle: bytes) -> WriteBundle | None:
+    """The step that gives an object the published bundle, if it lost that."""
+    lost = bundle and not target.refused and target.stance in {Stance.OURS, Stance.UNSET}
+    return WriteBundle(target, bundle, "drift") if lost and not shows(target, bundle, read_certificates(bundle)) else None
+
+
 def _harmless(step: Step) -> bool:
-    """What is still done when the clock can't be believed: repair, and waiting longer."""
+    """Whether a step is safe with a wrong clock: repairs and waiting phases are."""
     if isinstance(step, MarkPhase):
         return step.phase in _WAITING
     return not isinstance(step, (CreateAuthority, AdoptAuthority, StoreNext, WriteServing, PromoteNext, DropPrevious, WriteTrust))
@@ -63,7 +75,7 @@ def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
     if phase is Phase.PREPARE:
         yield StoreNext(rotation_reason(state, now) or secret.reason or "key-lost")
         phase = Phase.STABLE  # reached only when nothing may be signed: repairs go on
-    bundle = wanted(state, phase, now)
+    bundle = choose_bundle(state, phase, now)
     if phase in {Phase.TRUST, Phase.SETTLE}:
         yield from _approach(state, secret, phase, bundle, now)
     elif phase is Phase.ISSUE:
@@ -75,7 +87,7 @@ def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
 
 
 def _begin(state: CertificateState) -> Step:
-    """There is no authority of ours: adopt what the Go operator left, or make one and keep trusting what is still served."""
+    """Adopts the authority that the Go operator left, or creates one and keeps trusting the issuers of served leaves."""
     serving = state.serving
     if state.authority is None and serving and serving.authority_key:
         key = serving.authority_key
@@ -98,12 +110,12 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
     yield from bundles(state, bundle, "rotation")
     # after the loss of the CA Secret, the serving Secret may be foreign: only pairs that are already served may be served
-    outgoing = (current if secret.next else None, *issuers(secret.previous, presented(state)))
+    outgoing = (current if secret.next else None, *issuers(secret.previous, list_presented_leaves(state)))
     yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
     if phase is Phase.TRUST:
         yield _blocked(state, now)
         return
-    if state.hint.phase is not Phase.SETTLE or age(state.hint.since, now) is None:
+    if state.hint.phase is not Phase.SETTLE or age_of(state.hint.since, now) is None:
         yield MarkPhase(Phase.SETTLE)
     yield _wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
 
@@ -121,8 +133,8 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
 def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """ROLL, DRAIN and DROP: withdraw the old authority when no server has used it for a while."""
     yield from _leaf(state, current, bundle, now)
-    timed = state.hint.phase is phase and age(state.hint.since, now) is not None
-    if strayed(state) if phase is Phase.DROP else not timed:
+    timed = state.hint.phase is phase and age_of(state.hint.since, now) is not None
+    if list_foreign_endpoints(state) if phase is Phase.DROP else not timed:
         yield MarkPhase(Phase.ROLL)
     if phase is Phase.DROP:
         yield from _drop(state, current, bundle, now)
@@ -131,13 +143,13 @@ def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundl
     yield from bundles(state, bundle, "drift")
     secret = state.authority
     yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
-    lasted = age(state.hint.since, now) or timedelta(0)
+    lasted = age_of(state.hint.since, now) or timedelta(0)
     if phase is Phase.ROLL:
-        if clean(state) and lasted >= roll_time(state):
-            yield MarkPhase(Phase.DROP if compromised(state) else Phase.DRAIN)
+        if has_converged(state) and lasted >= roll_time(state):
+            yield MarkPhase(Phase.DROP if is_key_compromised(state) else Phase.DRAIN)
         yield _wait(state, now, roll_time(state), "every endpoint must present a leaf of the current authority")
         return
-    if clean(state) and (lasted >= state.timings.drain or compromised(state)):
+    if has_converged(state) and (lasted >= state.timings.drain or is_key_compromised(state)):
         yield MarkPhase(Phase.DROP)
     yield _wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
 
@@ -150,7 +162,7 @@ def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: dat
     yield from bundles(state, bundle, "rotation")
     yield from rewrite(state, bundle)
     yield from trust(state, bundle, usable)
-    if everywhere(state, bundle):
+    if is_trusted_everywhere(state, bundle):
         yield DropPrevious()
     yield _blocked(state, now)
 
@@ -162,7 +174,7 @@ def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: b
     yield from bundles(state, bundle, "bootstrap" if phase is Phase.BOOTSTRAP else "drift")
     secret = state.authority
     yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
-    if not everywhere(state, bundle):
+    if not is_trusted_everywhere(state, bundle):
         yield _blocked(state, now)
     if state.hint.phase is not Phase.STABLE:
         yield MarkPhase(Phase.STABLE)
@@ -170,20 +182,20 @@ def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: b
     if state.serving and state.serving.leaf:
         due.append(renewal_time(state.serving.leaf))
     until = min((moment for moment in due if moment > now), default=now + state.timings.resync)
-    yield Wait(min(until, now + state.timings.resync), "everything is as it should be")
+    yield Wait(min(until, now + state.timings.resync), "the certificate is current, and so is each object that may be written")
 
 
 def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """A certificate of the current authority, if needed; if another authority's is served, publish the issuer first."""
     if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
-        if not all(current.issued(leaf) for leaf in served(state)):
+        if not all(current.issued(leaf) for leaf in list_served_leaves(state)):
             yield from bundles(state, bundle, "drift")
         yield WriteServing("current", bundle, reason)
 
 
 def _outgoing(state: CertificateState, secret: AuthoritySecret) -> tuple[Certificate, ...]:
     """The next `previous`: the current authority, and older ones while their leaves are or may be served; at most three."""
-    older = secret.previous if blind(state) else issuers(secret.previous, served(state))
+    older = secret.previous if blind(state) else issuers(secret.previous, list_served_leaves(state))
     return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: LARGEST - 1]
 
 

@@ -1,23 +1,15 @@
 """Why a leaf must be renewed and an authority rotated: ordered chains of named predicates; the first that holds is the reason."""
 
-from __future__ import annotations
-
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
 
 from cryptography import x509
 
-from dynamo_webhooks.certs.certificate import UNREADABLE
-from dynamo_webhooks.certs.state import Phase
-from dynamo_webhooks.certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
-from dynamo_webhooks.certs.trust import blind, orphaned, ours, seen, served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Serving
+from .certificate import UNREADABLE, Certificate
+from .state import AuthoritySecret, CertificateState, Phase, Serving
+from .timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
+from .trust import blind, is_orphaned, list_authorities, list_served_leaves, ours
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
@@ -61,7 +53,6 @@ _UNFIT: Final[tuple[tuple[str, _Check], ...]] = (
     ("profile-changed", lambda case: _present(case, lambda leaf: leaf.key_kind != case.state.profile.key_kind)),
     ("ends-soon", lambda case: _present(case, lambda leaf: case.now >= renewal_time(leaf) and _gains(case, leaf))),
 )
-LEAF_REASONS: Final = tuple(name for name, _ in (*_UNUSABLE, *_UNFIT))
 
 
 def leaf_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
@@ -114,7 +105,6 @@ _ROTATE: Final[tuple[tuple[str, Callable[[_Authority], bool]], ...]] = (
     ("expiry", lambda case: case.now >= rotation_time(case.state, case.current) and _guarded(case)),
     ("profile-changed", lambda case: case.current.key_kind != case.state.profile.key_kind and _guarded(case)),
 )
-ROTATION_REASONS: Final = tuple(dict.fromkeys(name for name, _ in _ROTATE))
 
 
 def rotation_reason(state: CertificateState, now: datetime) -> str:
@@ -126,7 +116,7 @@ def rotation_reason(state: CertificateState, now: datetime) -> str:
 
 
 def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
-    """When what is left of an authority would no longer cover a whole leaf, its drain and a margin; at most a third of its life."""
+    """When an authority's remaining life no longer covers a whole leaf, its drain and a margin; at most a third of its life."""
     ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
 
@@ -136,7 +126,7 @@ def _requested(secret: AuthoritySecret) -> bool:
 
 
 def _weak(authority: Certificate) -> bool:
-    """The profile of the Go operator's authorities: always serial 0 and the same name, and no key id by which to tell them apart."""
+    """The profile of the Go operator's authorities: serial 0, a fixed name and no key id to distinguish them."""
     try:
         authority.parsed.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except (x509.ExtensionNotFound, *UNREADABLE):
@@ -158,17 +148,17 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
     return bool(secret.current and secret.current_key and secret.current.valid_at(now))
 
 
-def outage(state: CertificateState, now: datetime) -> bool:
+def is_outage(state: CertificateState, now: datetime) -> bool:
     """Whether no replica serves a trusted certificate, so that waiting wouldn't prevent any failure."""
-    leaves = served(state)
+    leaves = list_served_leaves(state)
     if not leaves:
         return not blind(state)
-    known = (*(ours(state.authority) if state.authority else ()), *(seen(state) if orphaned(state) else ()))
+    known = (*(ours(state.authority) if state.authority else ()), *(list_authorities(state) if is_orphaned(state) else ()))
     trusted = [one for one in known if one.valid_at(now)]
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
 
 
-def compromised(state: CertificateState) -> bool:
+def is_key_compromised(state: CertificateState) -> bool:
     """Whether the rotation under way flees from a stolen key: waiting protects the thief."""
     return state.authority is not None and state.authority.reason == "compromised"
 
@@ -177,6 +167,6 @@ def _first(chain: tuple[tuple[str, Callable[..., bool]], ...], case: object) -> 
     return next((name for name, holds in chain if holds(case)), "")
 
 
-def age(since: datetime | None, now: datetime) -> timedelta | None:
-    """How long something has lasted; None when its beginning is unknown or lies in the future, as after a clock was set back."""
+def age_of(since: datetime | None, now: datetime) -> timedelta | None:
+    """The time that has passed; None when `since` is unknown or in the future, as after a clock was set back."""
     return now - since if since is not None and since <= now else None

@@ -6,23 +6,22 @@ import asyncio
 import contextlib
 import ssl
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from dynamo_webhooks.certs.certificate import read_certificate
-from dynamo_webhooks.certs.state import Endpoint
-from dynamo_webhooks.certs.timings import ROUND_APART
-from dynamo_webhooks.kube.errors import ForbiddenError
-from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
+from ..kube.errors import ForbiddenError
+from ..kube.resources import ENDPOINT_SLICES
+from .certificate import Certificate, read_certificate
+from .state import Endpoint
+from .timings import ROUND_APART
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from typing import Any
 
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.kube.protocol import Cluster
+    from ..kube.protocol import Cluster
 
-PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not (mend.py)
+PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not
 AT_ONCE: Final = 32  # handshakes at a time
+IN_ALL: Final = 15.0  # seconds for all of one look, however many addresses the slices name
 PORT_NAME: Final = "webhook"  # of the Service's port that serves webhooks, where it has several
 
 Address: TypeAlias = tuple[str, int]
@@ -55,7 +54,7 @@ class Prober:
         self._seen: dict[Address, _Seen] = {}
 
     def forget(self) -> None:
-        """Asks everybody anew at the next look; rounds go on being counted."""
+        """Probes every endpoint at the next look; the counts of rounds continue."""
         self._seen = {address: seen._replace(at=float("-inf")) for address, seen in self._seen.items()}
 
     async def look(self) -> tuple[Endpoint, ...] | None:
@@ -65,9 +64,13 @@ class Prober:
         except ForbiddenError:
             return None
         self._seen = {address: seen for address, seen in self._seen.items() if address in ready}
-        due = [address for address in ready if self._due(address)]
+        for address in ready.keys() - self._seen.keys():
+            self._seen[address] = _Seen(None, 0, float("-inf"))
+        due = sorted((address for address in ready if self._due(address)), key=lambda one: self._seen[one].leaf is None)
         gate = asyncio.Semaphore(AT_ONCE)
-        await asyncio.gather(*(self._round(address, gate) for address in due))
+        with contextlib.suppress(TimeoutError):  # those that answered before are asked first
+            async with asyncio.timeout(IN_ALL):
+                await asyncio.gather(*(self._round(address, gate) for address in due))
         return tuple(
             Endpoint(_named(address), self._seen[address].leaf, self._seen[address].rounds, ready[address]) for address in sorted(ready)
         )
@@ -80,16 +83,15 @@ class Prober:
             return False
 
     def _due(self, address: Address) -> bool:
-        seen = self._seen.get(address)
-        return seen is None or self._clock() - seen.at >= self._apart
+        return self._clock() - self._seen[address].at >= self._apart
 
     async def _round(self, address: Address, gate: asyncio.Semaphore) -> None:
         async with gate:
             leaf = await self._ask(address, self._server_name)
-        old, now = self._seen.get(address), self._clock()
+        old, now = self._seen[address], self._clock()
         if leaf is None:
             self._seen[address] = _Seen(None, 0, now)
-        elif old is None or old.leaf != leaf:
+        elif old.leaf != leaf:
             self._seen[address] = _Seen(leaf, 1, now)
         elif old.at == float("-inf"):  # an extra probe: doesn't count as another round
             self._seen[address] = _Seen(leaf, old.rounds, now)

@@ -1,27 +1,24 @@
-"""The next step where somebody else signs: publish what the serving Secret brings before it is served, or only compare."""
+"""The next step with external certificates: publish the serving Secret's authorities before its leaf is served, or only compare."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.certs.bundle import compose, holds
-from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.policy import age
-from dynamo_webhooks.certs.state import Mode, Phase, Stance
-from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteTrust
-from dynamo_webhooks.certs.timings import ROUNDS
-from dynamo_webhooks.certs.trust import blind, everywhere, issuers, presented, seen
-from dynamo_webhooks.certs.writing import bundles, trust
+from .bundle import compose_bundle, holds
+from .certificate import Certificate, read_certificates
+from .policy import age_of
+from .state import CertificateState, Mode, Phase, Stance
+from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
+from .timings import ROUNDS
+from .trust import blind, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
+from .writing import bundles, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import CertificateState
-    from dynamo_webhooks.certs.step import Step
 
-NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it nobody can be told whom to trust"
+NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"
 
 
 def next_step(state: CertificateState, now: datetime) -> Step:
@@ -31,30 +28,30 @@ def next_step(state: CertificateState, now: datetime) -> Step:
     return next(_publish(state, now))
 
 
-def brought(state: CertificateState) -> tuple[Certificate, ...]:
-    """The authorities that the Secret's writer wants trusted: all of ca.crt, or what was configured in its place."""
+def list_trusted_authorities(state: CertificateState) -> tuple[Certificate, ...]:
+    """The authorities to trust: all of the Secret's ca.crt, or the configured ones."""
     inside = state.serving.authorities if state.serving else ()
     return inside or read_certificates(state.configured_trust)
 
 
 def bundle_of(state: CertificateState, now: datetime) -> bytes:
-    """The wanted bundle: what was brought, and older authorities while a leaf of theirs is, or may be, served.
+    """The wanted bundle: the provided authorities, and older ones while a leaf of theirs is, or may be, served.
 
-    While the serving Secret is away, it is what was published last: servers go on with the pair that they have.
+    While the serving Secret is absent, servers keep their pair, and the bundle stays as last published.
     """
-    new = brought(state)
+    new = list_trusted_authorities(state)
     if not new and state.serving is None and state.trust:
         return state.trust.bundle
-    leaves = presented(state)
+    leaves = list_presented_leaves(state)
     published = read_certificates(state.trust.bundle) if state.trust else ()
-    kept = issuers_of(state, seen(state), leaves)
+    kept = issuers_of(state, list_authorities(state), leaves)
     if _uncertain(state, now):
-        kept += published if state.trust or not blind(state) else seen(state)
-    return compose((*new, *kept), leaves, now) if new else b""
+        kept += published if state.trust or not blind(state) else list_authorities(state)
+    return compose_bundle((*new, *kept), leaves, now) if new else b""
 
 
 def issuers_of(state: CertificateState, candidates: tuple[Certificate, ...], leaves: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
-    """The candidates that stand behind any of the leaves, also by way of intermediates that tls.crt carries."""
+    """The candidates that issued any of the leaves, directly or through intermediates in tls.crt."""
     chain = read_certificates(state.serving.chain)[1:] if state.serving else ()
     reached = leaves
     for _ in chain:
@@ -68,18 +65,20 @@ def phase(state: CertificateState, now: datetime) -> Phase:
     if not bundle or state.serving is None:
         return Phase.BOOTSTRAP
     if not _new_here(state):
-        return Phase.STABLE if set(read_certificates(bundle)) <= set(brought(state)) else Phase.ROLL
-    if not everywhere(state, bundle):
+        return Phase.STABLE if set(read_certificates(bundle)) <= set(list_trusted_authorities(state)) else Phase.ROLL
+    if not is_trusted_everywhere(state, bundle):
         return Phase.TRUST
-    lasted = age(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
-    idle = not blind(state) and not any(leaf.valid_at(now) for leaf in presented(state))  # nobody is served: no wait protects anybody
+    lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
+    idle = not blind(state) and not any(
+        leaf.valid_at(now) for leaf in list_presented_leaves(state)
+    )  # no trusted certificate is served: waiting would not prevent any failure
     return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
 
 
 def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
     bundle = bundle_of(state, now)
     if state.serving is None:
-        yield Nothing("the serving Secret must exist: somebody else writes it in this mode")
+        yield Nothing("the serving Secret must exist: an external issuer writes it in this mode")
         return
     if not bundle:
         yield Nothing(NO_TRUST)
@@ -92,44 +91,49 @@ def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
         yield WriteTrust(b"", usable)  # first of all the gate: without it servers would use a new leaf at once
     yield from bundles(state, bundle, "rotation" if now_in is Phase.TRUST else "drift")
     if now_in is Phase.ISSUE:
-        usable |= frozenset(one.fingerprint for one in brought(state))
+        usable |= frozenset(one.fingerprint for one in list_trusted_authorities(state))
     elif now_in is Phase.STABLE:
-        usable = frozenset(one.fingerprint for one in brought(state))
+        usable = frozenset(one.fingerprint for one in list_trusted_authorities(state))
     yield from trust(state, bundle, usable)
     marked = Phase.STABLE if now_in is Phase.ISSUE else now_in
-    if state.hint.phase is not marked or age(state.hint.since, now) is None:
+    if state.hint.phase is not marked or age_of(state.hint.since, now) is None:
         yield MarkPhase(marked)
     end = (state.hint.since or now) + (state.timings.settle if now_in is Phase.SETTLE else state.timings.resync)
-    yield Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, "the serving Secret is somebody else's")
+    yield Wait(
+        min(end, now + state.timings.resync) if end > now else now + state.timings.resync, "the serving Secret is managed externally"
+    )
 
 
 def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
-    """Only a gate that an earlier mode left is kept open; nothing else is ours."""
-    issuing = issuers_of(state, brought(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
+    """Only keeps open a gate that an earlier mode left; everything else is managed externally."""
+    issuing = issuers_of(state, list_trusted_authorities(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
     expected = [one for one in state.targets if one.stance in {Stance.OURS, Stance.ANNOTATED}]
     shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for one in expected for bundle in one.bundles)
     if state.trust and shown and (more := frozenset(one.fingerprint for one in issuing) - state.trust.usable):
         yield WriteTrust(state.trust.bundle, state.trust.usable | more)
-    yield Wait(now + state.timings.resync, "certificates and trust are somebody else's; differences are reported")
+    yield Wait(now + state.timings.resync, "certificates and trust are managed externally; differences are reported")
 
 
 def _new_here(state: CertificateState) -> bool:
-    """Whether what was brought holds an authority whose leaves servers were not yet told to use."""
+    """Whether a provided authority is not yet listed as usable for servers."""
     known = state.trust.usable if state.trust else frozenset()
-    return not {one.fingerprint for one in brought(state)} <= known
+    return not {one.fingerprint for one in list_trusted_authorities(state)} <= known
 
 
 def _usable(state: CertificateState) -> frozenset[str]:
-    """Permission is withdrawn only when nobody serves the leaf any more; an absent ConfigMap permitted everything that was served."""
+    """Withdraws permission only when no replica serves the leaf; an absent ConfigMap permits every served leaf."""
     if state.trust is None:
-        return frozenset(one.fingerprint for one in issuers_of(state, (*brought(state), *seen(state)), presented(state)))
+        return frozenset(
+            one.fingerprint
+            for one in issuers_of(state, (*list_trusted_authorities(state), *list_authorities(state)), list_presented_leaves(state))
+        )
     return state.trust.usable
 
 
 def _uncertain(state: CertificateState, now: datetime) -> bool:
-    """Whether an old leaf may still be served unseen: too few rounds, somebody silent, or trust of the new issuer not settled."""
+    """Whether an old leaf may still be served unseen: too few rounds, a silent endpoint, or unsettled trust in the new issuer."""
     if _new_here(state):
         return True
     quiet = blind(state) or any(one.leaf is None or one.rounds < ROUNDS for one in state.endpoints or ())
-    lasted = age(state.hint.since, now) if state.hint.phase in {Phase.STABLE, Phase.ROLL} else None
+    lasted = age_of(state.hint.since, now) if state.hint.phase in {Phase.STABLE, Phase.ROLL} else None
     return quiet and (lasted is None or lasted < state.timings.drain)

@@ -3,47 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from dynamo_webhooks.certs.gather import Gatherer, Refusals
-from dynamo_webhooks.certs.inject import RESOURCES, Injector
-from dynamo_webhooks.certs.mend import Mender
-from dynamo_webhooks.certs.meters import Meters
-from dynamo_webhooks.certs.perform import Performer
-from dynamo_webhooks.certs.phase import clean
-from dynamo_webhooks.certs.plan import next_step
-from dynamo_webhooks.certs.probe import Prober
-from dynamo_webhooks.certs.report import gauges, not_up, phase_of, unready
-from dynamo_webhooks.certs.state import Mode, Phase, Stance
-from dynamo_webhooks.certs.step import Nothing, Wait, WriteBundle, WriteServing
-from dynamo_webhooks.certs.store import Store
-from dynamo_webhooks.certs.tell import Teller
-from dynamo_webhooks.certs.timings import ROUND_APART
-from dynamo_webhooks.kube.backoff import Backoff
-from dynamo_webhooks.kube.errors import ApiError, UnavailableError
-from dynamo_webhooks.kube.events import Recorder
-from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.lease import Timings as LeaseTimings
-from dynamo_webhooks.kube.reflector import Reflector
-from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, SECRETS
-from dynamo_webhooks.kube.times import now as local_now
+from ..kube.backoff import Backoff
+from ..kube.clocks import LOCAL, Clocks
+from ..kube.errors import ApiError, UnavailableError
+from ..kube.events import Recorder
+from ..kube.lease import Election
+from ..kube.lease import Timings as LeaseTimings
+from ..kube.reflector import Reflector
+from ..kube.resources import ENDPOINT_SLICES, SECRETS
+from .gather import BREATH, Gathered, Gatherer, Refusals
+from .inject import RESOURCES, Injector
+from .meters import Meters
+from .perform import Performer
+from .phase import has_converged
+from .plan import next_step, published_bundle, repair
+from .probe import Ask, Prober
+from .report import gauges, not_up, phase_of, unready
+from .state import CertificateState, Mode, Phase, Stance, TargetKind
+from .step import Nothing, Step, Wait, WriteBundle, WriteServing
+from .store import Store
+from .tell import Teller
+from .timings import ROUND_APART
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from datetime import datetime
+    from collections.abc import Awaitable
 
-    from dynamo_webhooks.certs.gather import Gathered
-    from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.certs.probe import Ask
-    from dynamo_webhooks.certs.state import CertificateState, TargetKind
-    from dynamo_webhooks.certs.step import Step
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from ..kube.protocol import Cluster, Node
+    from .installation import Installation
 
+_T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")
 COMPONENT: Final = "dynamo-webhooks-provisioner"
 RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
@@ -52,7 +45,6 @@ BURST: Final = 60  # steps within a minute, several times what a whole rotation 
 SPAN: Final = 60.0  # seconds of the same
 SEEN: Final = 2.0  # seconds for API servers and nodes to update endpoints and bundles
 UP: Final = 300.0  # seconds after which an installation that isn't up holds no roll-out up any more
-BREATH: Final = 3.0  # seconds before each further step if another writer reverts ours, against floods
 
 
 class Provisioner:
@@ -67,25 +59,25 @@ class Provisioner:
         ask: Ask | None = None,
         apart: float = ROUND_APART.total_seconds(),
         lease: LeaseTimings | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = local_now,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clocks: Clocks = LOCAL,
     ) -> None:
         """`identity` is unique per process start; `apart` is seconds between rounds of probes."""
         self.meters = Meters()
-        self.election = Election(
-            cluster, about.called.lease, about.called.namespace, identity, timings=lease, clock=clock, now=now, sleep=sleep
-        )
-        self._cluster, self._about, self._clock, self._sleep, self._apart = cluster, about, clock, sleep, apart
+        clock, now = clocks.monotonic, clocks.wall
+        self.election = Election(cluster, about.called.lease, about.called.namespace, identity, timings=lease, clocks=clocks)
+        self._cluster, self._about, self._clock, self._sleep, self._apart = cluster, about, clock, clocks.sleep, apart
         profile = about.profile
         store, self._refusals = Store(cluster, about.called), Refusals(clock)
-        injector = Injector(cluster, profile, take_over=about.take_over)
+        self._injector = injector = Injector(cluster, profile, take_over=about.take_over)
         self._prober = Prober(cluster, profile.service, profile.namespace, profile.server_name, ask=ask, apart=apart, clock=clock)
         self._gatherer = Gatherer(cluster, about, store, injector, self._prober, self._refusals, now)
-        self._teller = Teller(about, store, Recorder(cluster, COMPONENT, clock=clock, now=now))
+        self._teller = Teller(about, store, Recorder(cluster, COMPONENT, clocks=clocks))
         self._performer = Performer(about, store, injector, self._refusals, self.meters, self._teller)
-        self._changed = asyncio.Event()
-        self._mender = Mender(injector, self._performer, self._refusals, self._changed.set, clock)
+        self._news = asyncio.Event()  # set by watches
+        self._shown: dict[tuple[TargetKind, str], Node | None] = {}  # configuration objects as watches showed them since
+        self._due = False  # whether something has changed since the last look began
+        self._published: tuple[Gathered, bytes] | None = None  # the last look, and the bundle that was everywhere
+        self._repaired: dict[tuple[TargetKind, str], float] = {}
         self._backoff = Backoff()
         self._taken: deque[float] = deque(maxlen=BURST)
         self._waiting = ""
@@ -99,9 +91,9 @@ class Provisioner:
         await self.election.run(self._lead)
 
     async def once(self, patience: float) -> tuple[str, str] | None:
-        """Takes steps until there is nothing to do but to wait; why not everything is ready, or None when it is.
+        """Takes steps until only waiting is left; returns why not everything is ready, or None.
 
-        Raises: ApiError, also when it is not known for `patience` seconds who holds the Lease; TimeoutError when somebody else holds it.
+        Raises: ApiError, also when the Lease's holder stays unknown for `patience` seconds; TimeoutError when another replica holds it.
         """
         try:
             async with asyncio.timeout(patience):
@@ -123,7 +115,7 @@ class Provisioner:
             await self.election.release()
 
     async def reasons(self) -> list[str]:
-        """Why it neither provisions nor stands by; roll-outs wait for this."""
+        """Why it neither provisions nor is on standby; roll-outs wait for this."""
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         if self.election.leading and self._trouble:
@@ -137,7 +129,7 @@ class Provisioner:
         return self._was_up
 
     async def details(self) -> list[str]:
-        """For people: what it waits for, or for whom."""
+        """The step or the leader that it waits for."""
         if not self.election.leading:
             return [] if self.election.unknown else [f"standing by: the Lease is held by {self.election.holder}"]
         return [f"waiting: {self._waiting}"] if self._waiting else ["working"]
@@ -148,31 +140,57 @@ class Provisioner:
         return self.meters.text()
 
     async def _lead(self) -> None:
-        self._mender.forget()
-        watches = [asyncio.ensure_future(self._mender.run()), *(asyncio.ensure_future(each.run()) for each in self._reflectors())]
+        self._published = None  # the leader in between may have published something else
+        watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
         self._trouble = "nothing has been looked at yet"
         try:
             while True:
-                self._changed.clear()
-                pause = await self._pass()
-                if pause:
-                    with contextlib.suppress(TimeoutError):
-                        await self._woken(pause)
+                self._due = False
+                pause = await self._beside(self._pass())
+                if pause and not self._due:
+                    await self._beside(self._sleep(pause), wakes=True)
         finally:
             for watch in watches:
                 watch.cancel()
             await asyncio.gather(*watches, return_exceptions=True)
 
-    async def _woken(self, pause: float) -> None:
-        """Waits for so many seconds, or for a change."""
-        sleeping = asyncio.ensure_future(self._sleep(pause))
-        waking = asyncio.ensure_future(self._changed.wait())
+    async def _beside(self, work: Awaitable[_T], *, wakes: bool = False) -> _T | None:
+        """Do work, and repair bundles that are lost meanwhile; with `wakes`, a change of anything that is watched ends it."""
+        doing = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+            while not doing.done() and not (wakes and self._due):
+                waking = asyncio.ensure_future(self._news.wait())
+                await asyncio.wait({doing, waking}, return_when=asyncio.FIRST_COMPLETED)
+                waking.cancel()
+                if self._news.is_set():
+                    self._news.clear()
+                    await self._repair()
+                    self._due = True
+            return doing.result() if doing.done() else None
         finally:
-            for each in (sleeping, waking):
-                each.cancel()
-            await asyncio.gather(sleeping, waking, return_exceptions=True)
+            doing.cancel()
+            await asyncio.gather(doing, return_exceptions=True)
+
+    async def _repair(self) -> None:
+        """Write the published bundle into objects that a watch showed without it, in the version that it showed.
+
+        A look asks every server for its certificate, and waits for those that don't answer; requests fail meanwhile, or lose fields.
+        """
+        shown, self._shown = self._shown, {}
+        for (kind, name), obj in shown.items():
+            if self._published is None or obj is None:
+                continue
+            found, bundle = self._published
+            step, now = repair(self._refusals.applied(self._injector.seen(kind, name, obj)), bundle), self._clock()
+            if step is None or now - self._repaired.get((kind, name), float("-inf")) < BREATH:
+                continue  # another writer reverts it: passes have their own delays
+            self._repaired[kind, name] = now
+            try:
+                await self._performer.perform(step, found, obj)
+            except ApiError as error:
+                LOG.warning("%s %s: %s", kind, name, error.message)
+            except Exception:
+                LOG.exception("%s %s could not be repaired at once", kind, name)
 
     async def _pass(self) -> float:
         """One look and at most one step; the seconds until the next look unless something changes."""
@@ -198,7 +216,8 @@ class Provisioner:
         found = await self._gatherer.gather()
         self._trouble = ""
         self.meters.gauges = gauges(found.state, found.now)
-        self._mender.looked(found)
+        bundle = published_bundle(found.state, found.now, self._published[1] if self._published else b"")
+        self._published = (found, bundle) if bundle else None
         down = not_up(found.state, found.now)
         if down != self._down:
             self._down, self._since = down, self._clock()
@@ -230,7 +249,7 @@ class Provisioner:
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
         if phase not in RESTING or isinstance(step, Nothing):
-            longest = min(longest, DRAINING if phase is Phase.DRAIN and clean(found.state) else self._apart)
+            longest = min(longest, DRAINING if phase is Phase.DRAIN and has_converged(found.state) else self._apart)
         if isinstance(step, Wait):
             longest = min(longest, (step.until - found.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:
@@ -249,13 +268,17 @@ class Provisioner:
         return [*found, *(self._target(kind, name) for kind, name in about.targets)]
 
     def _target(self, kind: TargetKind, name: str) -> Reflector:
-        """A watch of a configuration object, of whose changes the mender learns first."""
+        """A watch of a configuration object, whose bundle is repaired at once."""
         found = Reflector(self._cluster, RESOURCES[kind], name=name)
-        found.subscribe(lambda _, new: self._mender.changed(kind, name, new))
+        found.subscribe(lambda _, new: self._show(kind, name, new))
         return found
 
+    def _show(self, kind: TargetKind, name: str, obj: Node | None) -> None:
+        self._shown[kind, name] = obj
+        self._news.set()
+
     def _note(self, _old: Node | None, _new: Node | None) -> None:
-        self._changed.set()
+        self._news.set()
 
 
 def _written(state: CertificateState, step: WriteBundle) -> CertificateState:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.certificate import read_certificate, read_certificates, read_key
-from dynamo_webhooks.certs.state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dynamo_webhooks.certs.certificate import Certificate, Key
+from . import names
+from .certificate import Certificate, Key, read_certificate, read_certificates, read_key
+from .state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
 
 Node: TypeAlias = "Mapping[str, Any]"
 
@@ -84,9 +80,11 @@ def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[S
     conversion = (crd.get("spec") or {}).get("conversion") or {}
     if conversion.get("strategy", "None") != "Webhook":
         return Stance.UNSET, ()
-    config = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    webhook = conversion.get("webhook") or {}
+    config = webhook.get("clientConfig") or {}
     if _service(config) == ours:
-        return Stance.OURS, (_bundle(config),)
+        leads_here = config["service"].get("path") == names.CONVERT and names.REVIEW in (webhook.get("conversionReviewVersions") or ())
+        return (Stance.OURS if leads_here else Stance.UNSET), (_bundle(config),)
     return (Stance.UNSET if take_over else Stance.FOREIGN), ()
 
 

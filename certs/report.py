@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.certs import names, provided
-from dynamo_webhooks.certs.bundle import holds
-from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
-from dynamo_webhooks.certs.policy import age, may_sign, outage, unusable_reason
-from dynamo_webhooks.certs.state import Mode, Phase, Stance
-from dynamo_webhooks.certs.timings import SKEW_WARN
-from dynamo_webhooks.certs.trust import everywhere, ours, presented, shows, unsynced, wanted
+from . import names, provided
+from .bundle import holds
+from .certificate import Certificate, read_certificates
+from .phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
+from .policy import age_of, is_outage, may_sign, unusable_reason
+from .state import CertificateState, Mode, Phase, Stance, Target
+from .timings import SKEW_WARN
+from .trust import choose_bundle, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
-
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import CertificateState, Target
 
 
 class Report(NamedTuple):
@@ -48,7 +45,7 @@ def phase_of(state: CertificateState, now: datetime) -> Phase:
 def bundle_of(state: CertificateState, now: datetime) -> bytes:
     """The bundle that every object must have, in any mode; empty if unknown."""
     if state.mode is Mode.MANAGED:
-        return wanted(state, derive(state, now), now)
+        return choose_bundle(state, derive(state, now), now)
     if state.mode is Mode.PROVIDED:
         return provided.bundle_of(state, now)
     return b"".join(one.pem for one in _needed(state))
@@ -58,7 +55,7 @@ def _needed(state: CertificateState) -> tuple[Certificate, ...]:
     """The authorities of the certificate in the serving Secret."""
     if state.serving is None or state.serving.leaf is None:
         return ()
-    return provided.issuers_of(state, provided.brought(state), (state.serving.leaf,))
+    return provided.issuers_of(state, provided.list_trusted_authorities(state), (state.serving.leaf,))
 
 
 def _trusting(state: CertificateState, target: Target) -> bool:
@@ -73,13 +70,13 @@ def unready(state: CertificateState, now: datetime) -> tuple[str, str] | None:
 
 
 def not_up(state: CertificateState, now: datetime) -> str:
-    """Why the first write after an installation would fail; empty when it would not. What is absent is not waited for."""
+    """Why the first write after an installation would fail; empty when it would not. Absent objects don't count."""
     if state.endpoints is not None and not any(one.ready for one in state.endpoints):
         return "no server is ready behind the Service"
     bundle, mode = bundle_of(state, now), state.mode
     if mode is Mode.EXTERNAL_INJECTION:
         return ""  # trust is published externally, at an unknown time
-    return "" if bundle and everywhere(state, bundle) else "the trust is not published to every configuration object yet"
+    return "" if bundle and is_trusted_everywhere(state, bundle) else "the trust is not published to every configuration object yet"
 
 
 def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
@@ -92,6 +89,8 @@ def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
         if objects:
             ending = "is not there; it is written to when it comes" if name == "absent" else "points to another service and is left alone"
             found.append(Report("WebhookConfigMissing", f"{', '.join(objects)} {ending}"))
+    if state.fixed:
+        found.append(Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and makes it anew"))
     stuck = _stuck(state, now)
     if stuck:
         found.append(Report("CARotationStuck", stuck))
@@ -108,10 +107,10 @@ def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
     found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
     found.append(Gauge("clock_skew_seconds", state.skew.total_seconds()))
     found.append(Gauge("roll_stuck", float(bool(_stuck(state, now)))))
-    found.append(Gauge("probe_unavailable", float(unprobed(state))))
+    found.append(Gauge("probe_unavailable", float(is_probing_impossible(state))))
     if state.serving and state.serving.leaf:
         found.append(Gauge("leaf_not_after_seconds", state.serving.leaf.not_after.timestamp()))
-    authorities = ours(state.authority) if state.authority else provided.brought(state)
+    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
     found += [Gauge("ca_not_after_seconds", one.not_after.timestamp(), (("generation", one.common_name),)) for one in authorities]
     needed = read_certificates(bundle)
     for target in state.targets:
@@ -129,17 +128,17 @@ def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
 def _stuck(state: CertificateState, now: datetime) -> str:
     """What delays a rotation beyond `roll_warn`, or an empty string."""
     phase = phase_of(state, now)
-    lasted = age(state.hint.since, now)
+    lasted = age_of(state.hint.since, now)
     if phase not in {Phase.TRUST, Phase.ROLL} or lasted is None or lasted < state.timings.roll_warn:
         return ""
     bundle = bundle_of(state, now)
-    if not everywhere(state, bundle):
-        objects = (f"{one.kind} {one.name}" + (f" ({one.refused})" if one.refused else "") for one in unsynced(state, bundle))
+    if not is_trusted_everywhere(state, bundle):
+        objects = (f"{one.kind} {one.name}" + (f" ({one.refused})" if one.refused else "") for one in list_unsynced(state, bundle))
         return f"phase {phase}: the bundle can't be written to {', '.join(objects)}"
-    if state.mode is not Mode.MANAGED or clean(state):
+    if state.mode is not Mode.MANAGED or has_converged(state):
         return ""
     silent = [one.address for one in state.endpoints or () if one.leaf is None]
-    parts = [f"{', '.join(strayed(state))} still present an older certificate"] if strayed(state) else []
+    parts = [f"{', '.join(list_foreign_endpoints(state))} still present an older certificate"] if list_foreign_endpoints(state) else []
     parts += [f"{', '.join(silent)} don't answer"] if silent else []
     return f"phase {phase}: {'; '.join(parts)}" if parts else ""
 
@@ -156,7 +155,7 @@ def _leaf_text(state: CertificateState, now: datetime) -> str:
         reason = f"it must name {state.profile.server_name}"
     else:
         reason = "" if state.serving.key and state.serving.key.belongs_to(state.serving.leaf) else "tls.key is not its key"
-    dead = presented(state) and outage(state, now) if state.mode is Mode.MANAGED else False
+    dead = list_presented_leaves(state) and is_outage(state, now) if state.mode is Mode.MANAGED else False
     return f"the certificate must be replaced: {reason}" if reason else ("no endpoint presents a valid certificate" if dead else "")
 
 
@@ -176,7 +175,7 @@ def _skew_text(state: CertificateState) -> str:
     return f"this machine's clock must agree with the API server's, and differs by {state.skew.total_seconds():.0f} s"
 
 
-# the order is that of causes: what is named first explains what would be named later
+# in the order of causes: the first reason explains the later ones
 _READY: Final[tuple[tuple[str, Callable[[CertificateState, datetime], str]], ...]] = (
     ("clock-differs", lambda state, _: "" if may_sign(state) else _skew_text(state)),
     (
@@ -197,7 +196,6 @@ _READY: Final[tuple[tuple[str, Callable[[CertificateState, datetime], str]], ...
     ("trust-differs", lambda state, _: _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))),
     ("not-usable", lambda state, _: _gate_text(state)),
 )
-READY_REASONS: Final = tuple(name for name, _ in _READY)
 
 
 def conditions(state: CertificateState, now: datetime) -> str:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.certs.timings import Timings
+from .timings import Timings
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from dynamo_webhooks.certs.certificate import Certificate, Key
+    from .certificate import Certificate, Key
 
 
 DEFAULT_TIMINGS: Final = Timings()
 
 
 class Mode(StrEnum):
-    """Who makes certificates and who writes trust."""
+    """The source of certificates, and the writer of trust."""
 
-    MANAGED = "managed"  # we do both
+    MANAGED = "managed"  # the provisioner does both
     PROVIDED = "provided"  # the serving Secret is external; the provisioner publishes the trust
     EXTERNAL_INJECTION = "external-injection"  # both are external; the provisioner compares and reports
 
@@ -106,7 +104,7 @@ class Trust:
     version: str
     bundle: bytes = b""  # what all configuration objects showed when it was written
     usable: frozenset[str] = frozenset()  # fingerprints of authorities whose leaves may be served
-    hint: Hint = NO_HINT  # kept here where there is no CA Secret of ours (mode `provided`)
+    hint: Hint = NO_HINT  # kept here without a managed CA Secret (mode `provided`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address behind the Service, ready or not, with what it presented last.
+    """One address behind the Service, ready or not, with the leaf that it presented last.
 
     `rounds` counts consecutive rounds of probes, at least timings.ROUND_APART from each other, in which this very leaf was presented.
     An address that doesn't answer has no leaf and no rounds.
@@ -169,6 +167,7 @@ class CertificateState:
     endpoints: tuple[Endpoint, ...] | None = ()  # None: probing isn't permitted
     skew: timedelta = timedelta(0)  # our clock minus the API server's
     configured_trust: bytes = b""  # mode `provided` without ca.crt: the bundle from a separate Secret or ConfigMap
+    fixed: tuple[str, ...] = ()  # own stored objects that can't be replaced, and why
     reference_running: bool = False  # the Go operator has ready pods, and adoption is not forced
 
     @property

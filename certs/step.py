@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import Phase, Target
+    from .certificate import Certificate
+    from .state import Phase, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ _EVENTS = {
 
 
 def event_of(step: Step) -> str:
-    """The reason of the Event that tells of a step once it is done; empty for steps nobody needs to hear of."""
+    """The reason of the Event that reports a completed step; empty for steps without one."""
     if isinstance(step, WriteBundle):
         return "TrustDriftRepaired" if step.reason == "drift" else ""
     if isinstance(step, MarkPhase):

@@ -1,25 +1,25 @@
-"""Secrets, the trust ConfigMap and the servers' Deployment: fresh reads, and whole writes that nobody else's write can be lost by."""
+"""Secrets, the trust ConfigMap and the servers' Deployment: uncached reads, and writes that never overwrite another client's."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.certs.content import as_object
-from dynamo_webhooks.kube.errors import ConflictError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS
+from ..kube.errors import ConflictError
+from ..kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource
+from .content import Write, anew, as_object, explain_immutable
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.certs.content import Write
-    from dynamo_webhooks.certs.names import Names
-    from dynamo_webhooks.kube.protocol import Cluster, Node
-    from dynamo_webhooks.kube.resources import Resource
+    from ..kube.protocol import Cluster, Node
+    from .names import Names
+
+LOG: Final = logging.getLogger("certs.store")
 
 
 class Store:
     """Reads and writes the stored objects of one installation."""
 
     def __init__(self, cluster: Cluster, called: Names) -> None:
-        """Reads nothing yet."""
         self._cluster, self._called = cluster, called
 
     async def authority(self) -> Node | None:
@@ -41,7 +41,10 @@ class Store:
     async def write(self, write: Write) -> Node:
         """Creates the object, or replaces the very version that the decision was made from.
 
-        Raises: ConflictError or AlreadyExistsError when it isn't that version any more; then decide anew from what is there.
+        What can't be replaced is deleted and created. Servers keep their pair meanwhile; after a crash between both, the next step is that
+        for an object that is lost.
+
+        Raises: ConflictError or AlreadyExistsError when the stored version differs; then read and decide again.
         """
         resource = _resource(write.kind)
         if not write.version:
@@ -49,7 +52,18 @@ class Store:
         old = await self._cluster.get(resource, write.name, self._called.namespace)
         if old is None or old["metadata"]["resourceVersion"] != write.version:
             raise ConflictError(409, "Conflict", f"{write.kind} {write.name} has changed since it was read")
+        if why := explain_immutable(old, write.type):
+            LOG.warning("%s %s is %s: it is deleted and made anew", write.kind, write.name, why)
+            await self._delete(resource, old)
+            return await self._cluster.create(resource, anew(write, old, self._called.namespace))
         return await self._cluster.replace(resource, as_object(write, old, self._called.namespace))
+
+    async def _delete(self, resource: Resource, old: Node) -> None:
+        """Deletes that very version, after removing its finalizers: own objects need none."""
+        head = old["metadata"]
+        if head.get("finalizers"):
+            head = (await self._cluster.replace(resource, {**old, "metadata": {**head, "finalizers": []}}))["metadata"]
+        await self._cluster.delete(resource, head["name"], head["namespace"], uid=head["uid"], version=head["resourceVersion"])
 
     async def annotate(self, kind: str, name: str, notes: dict[str, str]) -> None:
         """Sets annotations of a stored object and touches nothing else."""

@@ -1,4 +1,4 @@
-"""Tells people: Events on the serving Secret and the servers' Deployment when something happened or is wrong, and an annotation."""
+"""Writes Events on the serving Secret and the servers' Deployment for steps and problems, and an annotation of conditions."""
 
 from __future__ import annotations
 
@@ -6,46 +6,44 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Literal
 
-from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.report import Report, conditions, reports
-from dynamo_webhooks.certs.state import Mode
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
+from ..kube.errors import ApiError, ForbiddenError
+from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
+from . import names
+from .report import Report, conditions, reports
+from .state import Mode
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.certs.gather import Gathered
-    from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.certs.store import Store
-    from dynamo_webhooks.kube.events import Recorder
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
+    from ..kube.events import Recorder
+    from ..kube.protocol import Node
+    from .gather import Gathered
+    from .installation import Installation
+    from .store import Store
 
 LOG: Final = logging.getLogger("certs.tell")
 
 
 class Teller:
-    """Says each thing once, until it changes."""
+    """Reports each step and problem once, until it changes."""
 
     def __init__(self, about: Installation, store: Store, recorder: Recorder) -> None:
-        """Has said nothing yet."""
         self._about, self._store, self._recorder = about, store, recorder
-        self._said: frozenset[Report] = frozenset()
+        self._reported: frozenset[Report] = frozenset()
         self._refused = False  # the servers' Deployment, to be read
 
     async def happened(self, found: Gathered, reason: str, message: str) -> None:
-        """Something was done."""
+        """Reports a completed step."""
         await self._record(found, "Normal", reason, message)
 
     async def stands(self, found: Gathered) -> None:
-        """What stands wrong now, if it didn't before."""
+        """Reports the current problems that are new since the last call."""
         now = frozenset(reports(found.state, found.now))
-        for report in sorted(now - self._said):
+        for report in sorted(now - self._reported):
             LOG.warning("%s: %s", report.reason, report.text)
             await self._record(found, "Warning" if report.warning else "Normal", report.reason, report.text)
-        self._said = now
+        self._reported = now
 
     async def annotate(self, found: Gathered) -> None:
-        """Keeps the annotation up to date; nobody waits for it, hence its failure is no failure."""
+        """Updates the annotation; a failure is only logged, since nothing depends on it."""
         text = conditions(found.state, found.now)
         if text == found.notes.get(names.CONDITIONS) or not self._there(found):
             return
@@ -57,25 +55,25 @@ class Teller:
             LOG.warning("the conditions can't be written: %s", error.message)
 
     def _there(self, found: Gathered) -> bool:
-        """Whether there is an object of ours to annotate; where others do everything, there is none."""
+        """Whether there is an own object to annotate; in mode `external-injection` there is none."""
         if self._about.mode is Mode.MANAGED:
             return found.state.authority is not None
         return self._about.mode is Mode.PROVIDED and found.state.trust is not None
 
     async def _record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        """One Event on each of both that people describe."""
+        """Writes one Event on the serving Secret and one on the servers' Deployment."""
         await asyncio.gather(
             self._recorder.record(self._secret(found.serving), kind, reason, message), self._record_on_servers(kind, reason, message)
         )
 
     async def _record_on_servers(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        """It is read first: `kubectl describe` finds Events by the uid. Without the permission there is none, which harms nothing else."""
+        """Reads the Deployment first: `kubectl describe` finds Events by uid. Without the permission, it writes no Event."""
         try:
             servers = await self._store.servers(self._about.profile.service)
         except ForbiddenError as error:
             if not self._refused:
                 self._refused = True
-                LOG.warning("the Deployment of the servers gets no Events, and this is said once: %s", error.message)
+                LOG.warning("the Deployment of the servers gets no Events; this is logged once: %s", error.message)
             return
         except ApiError as error:
             LOG.warning("an Event was not written (%s: %s): %s", reason, message, error.message)
@@ -84,12 +82,12 @@ class Teller:
             await self._recorder.record(_regarding(DEPLOYMENTS, servers["metadata"]), kind, reason, message)
 
     def _secret(self, serving: Node | None) -> Node:
-        """The serving Secret, which may be missing: that is one of the things to tell."""
+        """A reference to the serving Secret, which may not exist."""
         called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}
         return _regarding(SECRETS, {**((serving or {}).get("metadata") or {}), **called})
 
 
 def _regarding(resource: Resource, metadata: Node) -> Node:
-    """What an Event is about, and nothing of its content."""
+    """The object reference of an Event."""
     known = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if metadata.get(key)}
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": known}

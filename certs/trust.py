@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.certs.bundle import LARGEST, compose, holds
-from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.state import Mode, Phase, Stance, TargetKind
+from .bundle import LARGEST, compose_bundle, holds
+from .certificate import Certificate, read_certificates
+from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Target
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
 
 
-def presented(state: CertificateState) -> tuple[Certificate, ...]:
+def list_presented_leaves(state: CertificateState) -> tuple[Certificate, ...]:
     """The leaves that endpoints presented in the last round."""
     return tuple(dict.fromkeys(endpoint.leaf for endpoint in state.endpoints or () if endpoint.leaf))
 
 
-def served(state: CertificateState) -> tuple[Certificate, ...]:
+def list_served_leaves(state: CertificateState) -> tuple[Certificate, ...]:
     """Leaves that are served or about to be: those presented, and the one in the serving Secret."""
     stored = (state.serving.leaf,) if state.serving and state.serving.leaf else ()
-    return tuple(dict.fromkeys((*presented(state), *stored)))
+    return tuple(dict.fromkeys((*list_presented_leaves(state), *stored)))
 
 
 def blind(state: CertificateState) -> bool:
-    """Whether somebody may be serving a leaf that we can't see."""
+    """Whether an unseen leaf may be served."""
     return state.endpoints is None or any(endpoint.ready and not endpoint.leaf for endpoint in state.endpoints)
 
 
@@ -40,8 +38,8 @@ def ours(secret: AuthoritySecret) -> tuple[Certificate, ...]:
     return tuple(filter(None, (secret.current, secret.next, *secret.previous)))
 
 
-def seen(state: CertificateState) -> tuple[Certificate, ...]:
-    """Every authority that stands anywhere, the most trustworthy places first."""
+def list_authorities(state: CertificateState) -> tuple[Certificate, ...]:
+    """Every known authority, those from the most trustworthy objects first."""
     places = [ours(state.authority) if state.authority else ()]
     places.append(state.serving.authorities if state.serving else ())
     places.append(read_certificates(state.trust.bundle) if state.trust else ())
@@ -56,24 +54,24 @@ def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) ->
 
 
 def survivors(state: CertificateState) -> tuple[Certificate, ...]:
-    """The old authorities to keep trusting when the CA Secret is lost: those that issued what is served.
+    """The old authorities to keep trusting when the CA Secret is lost: the issuers of served leaves.
 
     When not every endpoint could be seen, all authorities that were published last are kept as well.
     """
-    everything = seen(state)
-    kept = issuers(everything, served(state))
+    everything = list_authorities(state)
+    kept = issuers(everything, list_served_leaves(state))
     if blind(state):
         kept += state.serving.authorities if state.serving and state.serving.authorities else everything
     return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: LARGEST - 1]
 
 
-def stored_by(state: CertificateState, authority: Certificate) -> bool:
+def is_issued_by(state: CertificateState, authority: Certificate) -> bool:
     """Whether the authority issued the leaf of the serving Secret."""
     return bool(state.serving and state.serving.leaf and authority.issued(state.serving.leaf))
 
 
-def orphaned(state: CertificateState) -> bool:
-    """Whether a lost CA Secret was being replaced and somebody then removed the old authorities that it still remembered.
+def is_orphaned(state: CertificateState) -> bool:
+    """Whether the old authorities were removed from a CA Secret while it replaced a lost one.
 
     Their leaves are served all the same, and objects may not know the new authority yet: it must not sign before they do.
     """
@@ -81,28 +79,30 @@ def orphaned(state: CertificateState) -> bool:
     if secret is None or secret.current is None or secret.next or secret.previous or state.hint.phase not in _APPROACH:
         return False
     if state.serving and state.serving.leaf:
-        return not stored_by(state, secret.current)
-    return bool(presented(state)) and not issuers((secret.current,), presented(state))
+        return not is_issued_by(state, secret.current)
+    return bool(list_presented_leaves(state)) and not issuers((secret.current,), list_presented_leaves(state))
 
 
-def wanted(state: CertificateState, phase: Phase, now: datetime) -> bytes:
-    """The bundle T of a phase: ours first, and a stranger's authority only while an endpoint presents a leaf of it."""
+def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes:
+    """The bundle of a phase: own authorities first, and a foreign one only while an endpoint presents a leaf of it."""
     secret = state.authority
     if secret is None or secret.current is None:
         return b""
     mine = [secret.current]
     if phase is not Phase.DROP:
-        mine += [secret.next] if secret.next and (secret.next_key or secret.next in issuers((secret.next,), served(state))) else []
+        mine += (
+            [secret.next] if secret.next and (secret.next_key or secret.next in issuers((secret.next,), list_served_leaves(state))) else []
+        )
         mine += secret.previous
-    leaves = served(state) if orphaned(state) else presented(state)
-    strangers = issuers((one for one in seen(state) if one not in mine), leaves)
-    return compose((*mine, *strangers), served(state), now)
+    leaves = list_served_leaves(state) if is_orphaned(state) else list_presented_leaves(state)
+    foreign = issuers((one for one in list_authorities(state) if one not in mine), leaves)
+    return compose_bundle((*mine, *foreign), list_served_leaves(state), now)
 
 
 def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
-    """Whether an object trusts what it must: exactly the bundle, or where cert-manager writes at least the authorities needed.
+    """Whether an object has exactly the bundle or, where cert-manager writes it, at least the authorities needed.
 
-    Objects that are absent or point elsewhere trust nobody on our behalf, and need not.
+    Objects that are absent or point to another server need no bundle.
     """
     if target.stance in {Stance.ABSENT, Stance.FOREIGN}:
         return True
@@ -111,7 +111,7 @@ def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
     return target.stance is Stance.OURS and all(one == bundle for one in target.bundles)
 
 
-def unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
+def list_unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
     """The objects that don't show the bundle, in the order in which they are to be written."""
     # cert-manager never overlaps authorities: in `provided` its objects show the new one alone
     needed = state.serving.authorities if state.mode is Mode.PROVIDED and state.serving else read_certificates(bundle)
@@ -119,6 +119,6 @@ def unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
     return tuple(sorted(wrong, key=lambda one: (_ORDER.index(one.kind), one.name)))
 
 
-def everywhere(state: CertificateState, bundle: bytes) -> bool:
+def is_trusted_everywhere(state: CertificateState, bundle: bytes) -> bool:
     """Whether every object that can trust us does."""
-    return not unsynced(state, bundle)
+    return not list_unsynced(state, bundle)

@@ -1,26 +1,19 @@
-"""Steps that every mode takes in the same way when what stands there differs from what should: bundles, `ca.crt`, the trust ConfigMap."""
+"""Steps that all modes share to correct bundles, `ca.crt` and the trust ConfigMap."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Literal
 
-from typing import TYPE_CHECKING, Literal
-
-from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.state import Stance
-from dynamo_webhooks.certs.step import RewriteServing, WriteBundle, WriteTrust
-from dynamo_webhooks.certs.trust import everywhere, issuers, unsynced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.certs.state import CertificateState
-    from dynamo_webhooks.certs.step import Step
+from .certificate import read_certificates
+from .state import CertificateState, Stance
+from .step import RewriteServing, Step, WriteBundle, WriteTrust
+from .trust import is_trusted_everywhere, issuers, list_unsynced
 
 
 def bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
     """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
-    for target in unsynced(state, bundle) if bundle else ():
+    for target in list_unsynced(state, bundle) if bundle else ():
         if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
-            # after the rename the same authorities stand in another order: nobody's fault
+            # renaming changes the order of the same authorities, which is no drift
             sorted_anew = target.bundles and all(set(read_certificates(one)) == set(read_certificates(bundle)) for one in target.bundles)
             yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
 
@@ -39,6 +32,6 @@ def rewrite(state: CertificateState, bundle: bytes) -> Iterator[Step]:
 def trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
     """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
     old = state.trust
-    shown = bundle if everywhere(state, bundle) else (old.bundle if old else b"")
+    shown = bundle if is_trusted_everywhere(state, bundle) else (old.bundle if old else b"")
     if old is None or (old.bundle, old.usable) != (shown, usable):
         yield WriteTrust(shown, usable)

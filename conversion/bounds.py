@@ -2,7 +2,7 @@
 
 An object whose annotations are too long can't be read in the other version, and breaks every list that contains it. So a stored object is
 read without its remainder and with a label, and writing an object with the label is refused, as is deleting it in that version, because the
-API server converts what it deletes. Converted to the stored version, a remainder that is too long stays: the API server refuses the write.
+API server converts deleted objects. Converted to the stored version, a remainder that is too long stays: the API server refuses the write.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import base64
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.kind import PREFIX
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from .kind import PREFIX
+from .lens.protocol import ConversionError, Fields
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-
     Keys = tuple[str, ...]
 
 MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
@@ -26,7 +24,7 @@ _VALUE: Final = "too-long"
 _TIMES: Final = 16  # maximum compression ratio: a short text must not cost as much as a long one
 
 
-def size(annotations: Fields) -> int:
+def annotation_size(annotations: Fields) -> int:
     """The size of annotations as Kubernetes counts it."""
     return sum(len(key.encode()) + len(text.encode("utf-8", "surrogatepass")) for key, text in annotations.items() if type(text) is str)
 
@@ -34,10 +32,10 @@ def size(annotations: Fields) -> int:
 def fits(annotations: Fields) -> bool:
     """Whether Kubernetes admits the annotations; bytes are counted only if they are long."""
     characters = sum(len(key) + len(text) for key, text in annotations.items() if type(text) is str)
-    return characters * 4 <= MOST or size(annotations) <= MOST
+    return characters * 4 <= MOST or annotation_size(annotations) <= MOST
 
 
-def bounded(annotations: Fields, written: dict[str, str], long: Keys, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
+def fit_annotations(annotations: Fields, written: dict[str, str], long: Keys, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
     """The annotations with those that conversion has `written` made to fit, and whether all are kept, as always when `storing`.
 
     An empty remainder is `dispensable`. `long` are the keys whose texts may be compressed."""
@@ -46,24 +44,24 @@ def bounded(annotations: Fields, written: dict[str, str], long: Keys, *, storing
     rest = {key: text for key, text in annotations.items() if key not in written}
     if dispensable:
         return rest, True
-    annotations = {**annotations, **{key: packed(written[key]) for key in long if key in written}}
+    annotations = {**annotations, **{key: compress(written[key]) for key in long if key in written}}
     return (annotations, True) if storing or fits(annotations) else (rest, False)
 
 
 def least(annotations: Fields, long: Keys) -> int:
     """The size of the annotations with long ones compressed, if that makes them shorter."""
     texts = {key: text for key in long if type(text := annotations.get(key)) is str and not text.startswith(f'{{"{PACKED}":')}
-    whole = size(annotations)
-    return min(whole, whole - size(texts) + size({key: packed(text) for key, text in texts.items()}))
+    whole = annotation_size(annotations)
+    return min(whole, whole - annotation_size(texts) + annotation_size({key: compress(text) for key, text in texts.items()}))
 
 
-def packed(text: str) -> str:
+def compress(text: str) -> str:
     """An envelope that holds another one, compressed."""
     content = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
     return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(len(text.encode("utf-8", "surrogatepass")) // _TIMES + 1)
 
 
-def unpacked(content: Any, length: int) -> str | None:
+def decompress(content: Any, length: int) -> str | None:
     """The decompressed text; None if it is invalid, or longer than `packed` can make it."""
     if type(content) is not str:
         return None
@@ -75,7 +73,7 @@ def unpacked(content: Any, length: int) -> str | None:
         return None
 
 
-def labelled(metadata: Fields) -> None:
+def label_too_long(metadata: Fields) -> None:
     """Label the metadata of an object that is read without its remainder."""
     labels = metadata.get("labels")
     metadata["labels"] = {**(labels if type(labels) is dict else {}), TOO_LONG: _VALUE}

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.quantity import is_zero
-from dynamo_webhooks.conversion.coverage import property_of
-from dynamo_webhooks.conversion.endpoint_picker import EndpointPicker
-from dynamo_webhooks.conversion.experimental import Experimental
-from dynamo_webhooks.conversion.kind import RIGHT
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Lens, Row
-from dynamo_webhooks.conversion.lens.simple import LeftOnly, View, same
-from dynamo_webhooks.conversion.pod_template.lens import PodTemplate
+from ..api.line import Line
+from ..api.quantity import is_zero
+from .coverage import property_of
+from .endpoint_picker import EndpointPicker
+from .experimental import Experimental
+from .kind import RIGHT
+from .lens.protocol import Context, Fields, Lens, Row
+from .lens.simple import LeftOnly, View, same
+from .pod_template.lens import PodTemplate
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
 _PHASES: Final = ("prefill", "decode")
-_TYPES: Final = frozenset(property_of("DynamoComponentDeployment", RIGHT, "spec", "type")["enum"])
+# the types of line 1.2; on later ones conversion copies any
+_TYPES: Final = frozenset(property_of("DynamoComponentDeployment", RIGHT, "spec", "type")["enum"]) - {"lpx"}
 _ROLES: Final = _TYPES.difference(_PHASES)
 
 
@@ -58,7 +59,7 @@ class Roles:
             whole = remembered if "componentType" in remembered else {**said, **remembered}
             if _type_of(whole, context.line) == live or (live is None and _left_out(remembered)):
                 said = whole
-            elif context.line >= Line.V1_5 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
+            elif context.line >= Line.V1_3 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
                 said = beside  # a sub-role stays beside another type, as the Go operator has it
         left.update(said)
 
@@ -82,13 +83,13 @@ def _type_of(left: Fields, line: Line) -> Any:
 
 
 def _left_out(pair: Fields) -> bool:
-    """Whether line 1.2 leaves the type out in v1beta1; line 1.5, which writes it, saves no such pair."""
+    """Whether line 1.2 leaves the type out in v1beta1; line 1.3, which writes it, saves no such pair."""
     return tuple(pair) == ("componentType",) and not _known(pair["componentType"], Line.V1_2)
 
 
 def _known(said: Any, line: Line) -> bool:
-    """Whether the type stands in v1beta1: on line 1.5 any text, which the Go operator copies, on line 1.2 what the schema accepts."""
-    return type(said) is str and (said in _TYPES or (line >= Line.V1_5 and bool(said)))
+    """Whether v1beta1 has the type: any string since line 1.3, as the Go operator copies it, and the values of the schema on line 1.2."""
+    return type(said) is str and (said in _TYPES or (line >= Line.V1_3 and bool(said)))
 
 
 def _roles_of(said: Any) -> Fields:
@@ -132,10 +133,10 @@ def _switched_on(right: Fields) -> Fields:
 
 def lenses(*shared: str) -> list[Lens]:
     """The lenses of a component, without its name; `shared` are further members that are the same on both sides."""
-    names = ("globalDynamoNamespace", "replicas", "minAvailable", "runtimeVersionOverride", "multinode", "modelRef", "topologyConstraint")
+    names = ("globalDynamoNamespace", "replicas", "minAvailable", "runtimeVersionOverride", "multinode", "roles", "modelRef")
     return [
         Roles(),
-        *same(*names, *shared),
+        *same(*names, "topologyConstraint", *shared),
         EndpointPicker(),
         LeftOnly("dynamoNamespace", "autoscaling", "ingress"),
         LeftOnly("annotations", "labels", worth=bool),

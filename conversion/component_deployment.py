@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.conversion.component import lenses
-from dynamo_webhooks.conversion.coverage import covered
-from dynamo_webhooks.conversion.kind import Kind, remainders
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, same
-from dynamo_webhooks.conversion.lens.struct import Struct
-from dynamo_webhooks.conversion.replicas import REPLICAS
+from .component import lenses
+from .coverage import check_coverage
+from .kind import Kind, remainder_keys
+from .lens.protocol import Context, Fields, Row
+from .lens.simple import LeftOnly, Rename, same
+from .lens.struct import Struct
+from .replicas import REPLICAS
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
 NAME: Final = "DynamoComponentDeployment"
 
@@ -81,7 +81,7 @@ STATUS: Final = Struct(
     *same("observedGeneration", "conditions"), LeftOnly("podSelector", worth=bool), Rename("service", "component", REPLICAS)
 )
 
-covered(SPEC, NAME, "spec", "spec")
-covered(STATUS, NAME, "status", "status")
+check_coverage(SPEC, NAME, "spec", "spec")
+check_coverage(STATUS, NAME, "status", "status")
 
-COMPONENT_DEPLOYMENT: Final = Kind(NAME, *remainders("dcd"), SPEC, STATUS, marked=True)
+COMPONENT_DEPLOYMENT: Final = Kind(NAME, *remainder_keys("dcd"), SPEC, STATUS, marked=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.schema import resolve, whole_schema
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from ..api.schema import resolve, whole_schema
+from .kind import LEFT, RIGHT
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.struct import Struct
+    from .lens.struct import Struct
 
 
 def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def members(kind: str, version: str, path: tuple[str, ...]) -> set[str]:
     return set(node["properties"])
 
 
-def covered(struct: Struct, kind: str, left: str, right: str, *, beside: frozenset[str] = frozenset()) -> None:
+def check_coverage(struct: Struct, kind: str, left: str, right: str, *, beside: frozenset[str] = frozenset()) -> None:
     """Check one struct, at the path `left` in v1alpha1 and `right` in v1beta1; other lenses claim the members `beside`.
 
     Raises: DeclarationError.

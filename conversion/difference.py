@@ -1,7 +1,5 @@
 """Structural differences between two JSON values as data, and their application; total on any input."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any, Final, TypeAlias
 
@@ -11,10 +9,10 @@ Entry: TypeAlias = list[Any]
 DEPTH: Final = 200  # deeper values are replaced as a whole, which bounds the recursion
 
 
-def differences(have: Any, want: Any) -> list[Entry]:
+def find_differences(have: Any, want: Any) -> list[Entry]:
     """The entries that turn `have` into `want`, in an order independent of the keys'.
 
-    Values are compared by identity first, because a conversion shares what it copies.
+    Values are compared by identity first, because a conversion shares copied values.
     """
     if same_text(have, want):
         return []
@@ -32,11 +30,11 @@ def same_text(one: Any, other: Any) -> bool:
     as different.
     """
     if "orjson" not in sys.modules:  # importing it would cost a command more than this
-        return identical(one, other)
+        return are_identical(one, other)
     import orjson
 
     try:
-        # encoded first: what is too deep for that is too deep to compare
+        # encoded first: a value too deep to encode is too deep to compare
         return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS) and bool(one == other)
     except TypeError:
         return False
@@ -66,14 +64,14 @@ def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -
                 if mine is not theirs and (type(mine) is not str or mine != theirs):
                     _compare(mine, theirs, (*path, index), found)
             return
-    if not identical(have, want):
+    if not are_identical(have, want):
         found.append([[*path], want])
 
 
 _ABSENT: Final = object()
 
 
-def identical(one: Any, other: Any) -> bool:
+def are_identical(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON; 1, 1.0 and true differ."""
     if one is other:
         return True
@@ -81,13 +79,13 @@ def identical(one: Any, other: Any) -> bool:
     if kind is not type(other):
         return False
     if kind is dict:
-        return len(one) == len(other) and all(key in other and identical(value, other[key]) for key, value in one.items())
+        return len(one) == len(other) and all(key in other and are_identical(value, other[key]) for key, value in one.items())
     if kind is list:
-        return len(one) == len(other) and all(identical(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+        return len(one) == len(other) and all(are_identical(mine, theirs) for mine, theirs in zip(one, other, strict=True))
     return bool(one == other)
 
 
-def applied(value: Any, entries: list[Entry]) -> Any:
+def apply_differences(value: Any, entries: list[Entry]) -> Any:
     """The value with the entries applied; entries without a place have no effect. The input doesn't change.
 
     Each object or list on the paths is copied once.
@@ -130,7 +128,7 @@ def _put(holder: dict[str, Any], entry: Entry, copies: dict[int, Any]) -> None:
         del parent[key]
 
 
-def well_formed(entries: Any) -> bool:
+def is_well_formed(entries: Any) -> bool:
     """Whether decoded JSON has the shape of entries, as `differences` gives them between two objects."""
     return type(entries) is list and all(type(entry) is list and 1 <= len(entry) <= 2 and _is_path(entry[0]) for entry in entries)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.reading import fields
+from .lens.protocol import Context, Fields, Row
+from .reading import object_member
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
 _MEMBER: Final = "eppConfig"
 _STALENESS: Final = "metricsStalenessThreshold"
@@ -55,7 +55,7 @@ def _copied(source: Fields, target: Fields) -> None:
 def _told(picker: Any) -> Any:
     if type(picker) is not dict:
         return picker
-    config = fields(picker, "config")
+    config = object_member(picker, "config")
     detector = config.get("saturationDetector")
     if type(detector) is not dict or detector.get(_STALENESS) is not None:
         return picker

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.conversion.bounds import bounded, labelled, require_whole
-from dynamo_webhooks.conversion.difference import Entry, applied, differences, identical
-from dynamo_webhooks.conversion.formerly import came_home
-from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT, Form
-from dynamo_webhooks.conversion.legacy import due, unlike
-from dynamo_webhooks.conversion.lens.protocol import Context
-from dynamo_webhooks.conversion.remainder import ASIDE, Remainder, aside_key, keys, packable, read, reserved, write
+from ..api.decode import decoder
+from ..api.kinds import BY_NAME
+from .bounds import fit_annotations, label_too_long, require_whole
+from .difference import Entry, apply_differences, are_identical, find_differences
+from .formerly import came_home
+from .kind import LEFT, PREFIX, RIGHT, Form, Kind, Legacy
+from .legacy import due, unlike
+from .lens.protocol import Context, Fields
+from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.conversion.kind import Kind, Legacy
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..api.walk.errors import FieldError
 
 GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # limit of attempts to restore saved values one by one; valid objects need few
@@ -35,125 +34,113 @@ class Converted(NamedTuple):
     damaged: tuple[str, ...]
 
 
+class _Way(NamedTuple):
+    """One direction of an object's conversion."""
+
+    kind: Kind
+    rightward: bool
+    name: str
+    stored: bool
+
+    def back(self) -> _Way:
+        return _Way(self.kind, not self.rightward, self.name, self.stored)
+
+    def run(self, obj: Fields, remainder_in: Remainder, *, saving: bool = True) -> tuple[Fields, Remainder]:
+        """Run the lenses of spec and status; a part that is absent or not an object stays unchanged, unless its remainder has content.
+
+        Without `saving` the returned remainder may be incomplete.
+        """
+        kind, rightward = self.kind, self.rightward
+        context = Context(self.name, remainder_in.travelled, saving, remainder_in.both, self.stored, kind.line)
+        remainder_out, out = Remainder(), {}
+        for part, struct, kept, save in (
+            ("spec", kind.spec, remainder_in.spec, remainder_out.spec),
+            ("status", kind.status, remainder_in.status, remainder_out.status),
+        ):
+            if part not in obj and not kept:
+                continue
+            value: Any = obj.get(part)
+            run = struct.forward if rightward else struct.backward
+            if type(value) is dict:
+                out[part] = run(value, kept, save, context)
+            elif value is None and kept and (alone := _alone(run, kept, save, context)):
+                out[part] = alone
+            elif part in obj:
+                out[part] = value
+        if kind.complete is not None:
+            kind.complete(obj, out, rightward)
+        return out, remainder_out
+
+    def output(self, obj: Fields, remainder_in: Remainder) -> Fields:
+        """The lenses' output alone."""
+        return self.run(obj, remainder_in, saving=False)[0]
+
+    def decode(self, parts: Fields) -> tuple[FieldError, ...]:
+        """Values of the converted parts whose types are wrong."""
+        return decoder(self.kind.name, RIGHT if self.rightward else LEFT)(parts)
+
+
 def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Converted:
     """Convert an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
     The output shares values with the input, which isn't changed. A `whole` conversion saves everything, however long.
     """
-    rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
-    annotations = metadata.get("annotations") or {}
     storing = desired == BY_NAME[kind.name].stored(kind.line)
     if storing:
         require_whole(metadata, desired)
-    kind, form = _formed(kind, obj, rightward)
-    remembered, damaged = read(kind, annotations, rightward, part=form.part)
-    obj = form.object
-    name = str(metadata.get("name") or "")
-    stored = bool(metadata.get("uid"))
-    parts, saved = _run(kind, obj, remembered, rightward, name, stored=stored)
-    if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
-        decodes = decoder(kind.name, RIGHT if rightward else LEFT)
-        parts = came_home(parts, kept, remembered.spec, lambda made: not set(decodes(made)) - set(decodes(parts)))
-        parts = _restored(kind, parts, kept, saved, rightward, name, stored=stored)
-    if kind.marked:
-        saved.travelled = remembered.both or not remembered.travelled
-    # only annotations of older operators depend on what the way back would save
-    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, stored=stored)
-    if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
-        saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
-    if form.part:  # that it has no spec: the whole object has one
-        saved.kept = [entry for entry in saved.kept if entry != [["spec"]]]
-    if kind.marked and (remembered.both or (remembered.travelled and (saved.spec or saved.kept))):
-        saved.travelled = saved.both = True
-    if (saved.kept or saved.travelled) and not rightward and type(obj.get("spec")) is dict:
-        kind.spec.sign(obj["spec"], saved.spec)
+    way, form = _prepare(kind, obj, metadata, desired)
+    remainder_in, damaged = read_remainder(kind, metadata.get("annotations") or {}, way.rightward, part=form.part)
+    parts, remainder_out = way.run(form.object, remainder_in)
+    if entries := [entry for entry in remainder_in.kept if entry[0][0] in PARTS]:
+        parts = came_home(parts, entries, remainder_in.spec, lambda made: set(way.decode(parts)).issuperset(way.decode(made)))
+        parts = _restore(way, parts, entries, remainder_out)
+    _save(way, form, parts, remainder_in, remainder_out)
     older: dict[str, str] = {}
     if kind.legacy is not None:
-        saved.apart = form.stored
-        saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
-        # an object with only older annotations may get a remainder on the way back: save that it had none
-        if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
-            clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
-            saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
-        older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward, form.part)
-    if form.decode is not None:  # when the way back has been run, which needn't know
+        older, remainder_out = _older(way, kind.legacy, form, parts, remainder_in, remainder_out)
+    if form.decode is not None:  # after the way back, which must not see defaults
         form.decode(parts)
-    annotated, complete = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing or whole)
-    rest = {name: value for name, value in obj.items() if name not in PARTS}
-    blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
-    out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(metadata, annotated, blank)}
+    annotated, complete = _annotated(kind, metadata, remainder_out, damaged, older, storing=storing or whole)
+    out = _assembled(obj, parts, desired, _metadata(metadata, remainder_in, annotated))
     if not complete:
-        labelled(out["metadata"])
+        label_too_long(out["metadata"])
     return Converted(out, tuple(damaged))
 
 
-def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
+def convert_for_reading(kind: Kind, obj: Fields, desired: str) -> Fields:
     """The object in the desired version for reading only: spec and status as `convert` makes them.
 
     It isn't converted back; metadata is unchanged, with the object's own remainder.
     """
     metadata = obj.get("metadata") or {}
-    rightward = desired == RIGHT
-    formed, form = _formed(kind, obj, rightward)
-    remembered, _ = read(kind, metadata.get("annotations") or {}, rightward, part=form.part)
-    if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
+    way, form = _prepare(kind, obj, metadata, desired)
+    remainder_in, _ = read_remainder(kind, metadata.get("annotations") or {}, way.rightward, part=form.part)
+    if any(entry[0][0] in PARTS for entry in remainder_in.kept):  # restoring depends on the remainder to write
         return convert(kind, obj, desired).object
-    kind = formed
-    parts = _said(kind, form.object, remembered, rightward, str(metadata.get("name") or ""), stored=bool(metadata.get("uid")))
+    parts = way.output(form.object, remainder_in)
     if form.decode is not None:
         form.decode(parts)
+    return _assembled(obj, parts, desired, metadata)
+
+
+def _prepare(kind: Kind, obj: Fields, metadata: Fields, desired: str) -> tuple[_Way, Form]:
+    """The way of the kind as it converts this object, and the object's form; see `Kind.form`."""
+    rightward = desired == RIGHT
+    form = kind.form(obj, rightward) if kind.form is not None else None
+    if form is not None:
+        kind = kind._replace(complete=None)
+    way = _Way(kind, rightward, str(metadata.get("name") or ""), bool(metadata.get("uid")))
+    return way, form or Form(obj, stored=False)
+
+
+def _assembled(obj: Fields, parts: Fields, desired: str, metadata: Fields) -> Fields:
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     return {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": metadata}
 
 
-def _formed(kind: Kind, obj: Fields, rightward: bool) -> tuple[Kind, Form]:
-    """The kind as it converts this object, and its form; see `Kind.form`."""
-    form = kind.form(obj, rightward) if kind.form is not None else None
-    return (kind, Form(obj, stored=False)) if form is None else (kind._replace(complete=None), form)
-
-
-def _run(
-    kind: Kind,
-    obj: Fields,
-    remembered: Remainder,
-    rightward: bool,
-    name: str,
-    *,
-    saving: bool = True,
-    stored: bool = False,
-) -> tuple[Fields, Remainder]:
-    """Run the lenses of spec and status; a part that is absent or not an object stays unchanged, unless its remainder has content.
-
-    Without `saving` the returned remainder may be incomplete.
-    """
-    context, saved, out = Context(name, remembered.travelled, saving, remembered.both, stored, kind.line), Remainder(), {}
-    for part, struct, kept, save in (
-        ("spec", kind.spec, remembered.spec, saved.spec),
-        ("status", kind.status, remembered.status, saved.status),
-    ):
-        if part not in obj and not kept:
-            continue
-        value: Any = obj.get(part)
-        run = struct.forward if rightward else struct.backward
-        if type(value) is dict:
-            out[part] = run(value, kept, save, context)
-        elif value is None and kept and (alone := _alone(run, kept, save, context)):
-            out[part] = alone
-        elif part in obj:
-            out[part] = value
-    if kind.complete is not None:
-        kind.complete(obj, out, rightward)
-    return out, saved
-
-
-def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, stored: bool = False) -> Fields:
-    """The lenses' output for an object, without what they save."""
-    return _run(kind, obj, remembered, rightward, name, saving=False, stored=stored)[0]
-
-
 def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Fields, save: Fields, context: Context) -> Fields:
-    """The remainder's content for an absent part; None if an empty part is equivalent.
+    """The remainder's content for an absent part; empty if an empty part is equivalent.
 
     The Go operator drops a part whose content is all in its remainder.
     """
@@ -166,37 +153,33 @@ def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Field
 
 
 def _returning(saved: Remainder) -> Remainder:
-    """What the way back will read of the current output."""
+    """The remainder that the way back will read."""
     return Remainder(saved.spec, saved.status, [], saved.travelled or bool(saved.spec), both=saved.both)
 
 
-def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str, *, stored: bool) -> Fields:
+def _restore(way: _Way, parts: Fields, entries: list[Entry], remainder_out: Remainder) -> Fields:
     """Apply saved values that change nothing of the live side: all at once if possible, else in ever smaller groups.
 
     The parts must stay equal both alone and together with the remainder that is being written. Alone, an empty part equals an absent one:
     that it was absent is saved if its remainder has all of its content.
     """
-    views = (Remainder(), _returning(saved))
-    said = [_said(kind, parts, view, not rightward, name, stored=stored) for view in views]
+    back, remainders = way.back(), (Remainder(), _returning(remainder_out))
+    live = [back.output(parts, remainder) for remainder in remainders]
     empty = {part: value for part, value in parts.items() if value == {}}
-    decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live string may be invalid for typed readers (a bad duration); restored ones must not add to that
-    refused = set(decodes(parts))
-    trials = [TRIALS if len(kept) <= MANY else TRIALS // 16]
+    wrong = set(way.decode(parts))
+    trials = [TRIALS if len(entries) <= MANY else TRIALS // 16]
 
     def attempt(current: Fields, entries: list[Entry]) -> Fields:
         if not entries or trials[0] <= 0:
             return current
         trials[0] -= 1
-        candidate: Fields = applied(current, entries)
+        candidate: Fields = apply_differences(current, entries)
         forms = ({**candidate, **{part: value for part, value in empty.items() if candidate.get(part) is None}}, candidate)
         if (
             candidate.keys() <= set(PARTS)
-            and refused.issuperset(decodes(candidate))
-            and all(
-                _alike(_said(kind, form, view, not rightward, name, stored=stored), one)
-                for form, view, one in zip(forms, views, said, strict=True)
-            )
+            and wrong.issuperset(way.decode(candidate))
+            and all(_alike(back.output(form, remainder), one) for form, remainder, one in zip(forms, remainders, live, strict=True))
         ):
             return candidate
         if len(entries) == 1:
@@ -204,12 +187,37 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
         middle = len(entries) // 2
         return attempt(attempt(current, entries[:middle]), entries[middle:])
 
-    return attempt(parts, kept)
+    return attempt(parts, entries)
+
+
+def _save(way: _Way, form: Form, parts: Fields, remainder_in: Remainder, remainder_out: Remainder) -> None:
+    """Add to `remainder_out` what the way back would lose."""
+    kind, obj = way.kind, form.object
+    if kind.marked:
+        remainder_out.travelled = remainder_in.both or not remainder_in.travelled
+    # only annotations of older operators depend on what the way back saves
+    back, returned = way.back().run(parts, _returning(remainder_out), saving=kind.legacy is not None)
+    if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
+        remainder_out.kept = find_differences(back, {part: obj[part] for part in PARTS if part in obj})
+    if form.part:  # it may lack a spec that the whole object has
+        remainder_out.kept = [entry for entry in remainder_out.kept if entry != [["spec"]]]
+    if kind.marked and (remainder_in.both or (remainder_in.travelled and (remainder_out.spec or remainder_out.kept))):
+        remainder_out.travelled = remainder_out.both = True
+    if (remainder_out.kept or remainder_out.travelled) and not way.rightward and type(obj.get("spec")) is dict:
+        kind.spec.sign(obj["spec"], remainder_out.spec)
+    if kind.legacy is not None:
+        annotations = (obj.get("metadata") or {}).get("annotations") or {}
+        remainder_out.apart = form.stored
+        remainder_out.legacy = unlike(kind.legacy, annotations, parts, way.rightward)
+        # an object with only older annotations may get a remainder on the way back: save that it had none
+        if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in annotation_keys(kind)):
+            clean = not (returned.spec or returned.status) and are_identical(way.output(obj, _returning(returned)), parts)
+            remainder_out.legacy += [] if clean else [[kind.spec_key, None, ""]]
 
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether two objects are equal, with null as absent."""
-    return identical(one, other) or identical(_spoken(one), _spoken(other))
+    return are_identical(one, other) or are_identical(_spoken(one), _spoken(other))
 
 
 def _spoken(value: Any) -> Any:
@@ -219,27 +227,28 @@ def _spoken(value: Any) -> Any:
 
 
 def _older(
-    kind: Kind, legacy: Legacy, obj: Fields, parts: Fields, remembered: Remainder, saved: Remainder, rightward: bool, part: bool
+    way: _Way, legacy: Legacy, form: Form, parts: Fields, remainder_in: Remainder, remainder_out: Remainder
 ) -> tuple[dict[str, str], Remainder]:
     """The annotations of older operators, and the remainder, which is dropped if they contain it and the object had none."""
-    fresh = legacy.write(obj, rightward)
-    if not remembered.legacy:
-        return fresh, saved
-    written, name = write(kind, saved), str((obj.get("metadata") or {}).get("name") or "")
+    kind, obj, back = way.kind, form.object, way.back()
+    fresh = legacy.write(obj, way.rightward)
+    if not remainder_in.legacy:
+        return fresh, remainder_out
+    written = write(kind, remainder_out)
 
     def home(texts: dict[str, str], alone: bool) -> Fields:
-        spec = saved.spec if kind.spec_key in written and not alone else None
-        status = saved.status if kind.status_key in written and not alone else None
-        spec, status = legacy.read(texts, not rightward, spec, status)
-        return _said(kind, parts, Remainder(spec or {}, status or {}), not rightward, name)
+        spec = remainder_out.spec if kind.spec_key in written and not alone else None
+        status = remainder_out.status if kind.status_key in written and not alone else None
+        spec, status = legacy.read(texts, back.rightward, spec, status)
+        return back.output(parts, Remainder(spec or {}, status or {}))
 
-    older = due(fresh, remembered.legacy, legacy.keys)
-    if not part and older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):
-        older = fresh  # a text with an effect would be an edit that nobody made
-    had_none = any(had[0] == kind.spec_key for had in remembered.legacy)
-    if had_none and not saved.legacy and identical(home(older, alone=True), {part: obj[part] for part in PARTS if part in obj}):
-        saved = Remainder()
-    return older, saved
+    older = due(fresh, remainder_in.legacy, legacy.keys)
+    if not form.part and older != fresh and not are_identical(home(older, alone=False), home(fresh, alone=False)):
+        older = fresh  # a text with an effect would be a change
+    had_none = any(had[0] == kind.spec_key for had in remainder_in.legacy)
+    if had_none and not remainder_out.legacy and are_identical(home(older, alone=True), {part: obj[part] for part in PARTS if part in obj}):
+        remainder_out = Remainder()
+    return older, remainder_out
 
 
 def _blank(metadata: Fields) -> list[Any]:
@@ -253,28 +262,31 @@ def _blank(metadata: Fields) -> list[Any]:
 
 
 def _annotated(
-    kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any], storing: bool
+    kind: Kind, metadata: Fields, remainder_out: Remainder, damaged: dict[str, str], older: dict[str, str], *, storing: bool
 ) -> tuple[dict[str, Any], bool]:
     """The annotations of the converted object, with reserved keys replaced and damaged texts set aside or restored; and whether
     the whole remainder fits."""
-    annotations: dict[str, Any] = dict(before)
-    for key in reserved(kind):
+    annotations: dict[str, Any] = dict(metadata.get("annotations") or {})
+    for key in reserved_keys(kind):
         annotations.pop(key, None)
-    written = write(kind, saved)
-    if blank and (written or older):
-        saved.kept.append([ANNOTATIONS, *blank])
-        written = write(kind, saved)
+    written = write(kind, remainder_out)
+    if (blank := _blank(metadata)) and (written or older):
+        remainder_out.kept.append([ANNOTATIONS, *blank])
+        written = write(kind, remainder_out)
     for key in [key for key in annotations if key.startswith(ASIDE)]:
         home = PREFIX + key.removeprefix(ASIDE)
-        if home in (*packable(kind), kind.status_key) and home not in written and home not in damaged:
+        if (home == kind.status_key or home in packable(kind)) and home not in written and home not in damaged:
             annotations[home] = annotations.pop(key)
     ours = {aside_key(key): text for key, text in damaged.items()} | older | written
     annotations.update(ours)
-    return bounded(annotations, ours, packable(kind), storing=storing, dispensable=ours == written and not saved.says_anything)
+    return fit_annotations(
+        annotations, ours, packable(kind), storing=storing, dispensable=ours == written and not remainder_out.says_anything
+    )
 
 
-def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:
+def _metadata(metadata: Fields, remainder_in: Remainder, annotations: dict[str, Any]) -> Fields:
     """The metadata of the converted object; without annotations, the author's form of that is restored."""
+    blank = _blank(metadata) or next((entry[1:] for entry in remainder_in.kept if entry[0] == ANNOTATIONS), [])
     out = dict(metadata)
     out.pop("annotations", None)
     if annotations or (blank and blank[0] in ({}, None)):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.pod_template.content import present
-from dynamo_webhooks.conversion.reading import fields, object_of
+from ..api.line import Line
+from .lens.protocol import Context, Fields, Row
+from .reading import object_member, object_of, present
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}
@@ -23,7 +22,7 @@ _WITH_MODES: Final = ("gpuMemoryService", "failover")
 class Experimental:
     """An enabled feature is a block in v1beta1; a disabled one is saved, and restored if v1beta1 still lacks it.
 
-    Since line 1.5 a checkpoint has a switch in v1beta1, too; a block without it, which only older writers leave, is on.
+    Since line 1.3 a checkpoint has a switch in v1beta1, too; a block without it, which only older writers leave, is on.
     """
 
     left: tuple[str, ...] = ("gpuMemoryService", "failover", "checkpoint")
@@ -81,7 +80,7 @@ class Experimental:
             return
         aside = {_RIGHT_ONLY: found[_RIGHT_ONLY]} if found.get(_RIGHT_ONLY) is not None else {}
         switch = object_of(found.get(_SWITCHED)).get("enabled")
-        if type(switch) is bool and context.line < Line.V1_5:  # its definitions have none, so that it isn't written unless it was there
+        if type(switch) is bool and context.line < Line.V1_3:  # its definitions have none, so that it isn't written unless it was there
             aside[_SWITCHED] = {"enabled": switch}
         if aside:
             save["experimental"] = aside
@@ -105,13 +104,13 @@ class Experimental:
 
 
 def _in_file(context: Context) -> bool:
-    """Whether v1alpha1's default is left out, as the Go operator does: the API server writes it into what it stores, and nowhere else."""
-    return context.line >= Line.V1_5 and bool(context.name) and not context.stored
+    """Whether v1alpha1's default is left out, as the Go operator does: the API server writes it into stored objects only."""
+    return context.line >= Line.V1_3 and bool(context.name) and not context.stored
 
 
 def has_switch(kept: Fields, context: Context) -> bool:
-    """Whether a checkpoint of v1beta1 has a switch: since line 1.5, and where the remainder of the component says so."""
-    return context.line >= Line.V1_5 or "enabled" in fields(fields(kept, "experimental"), _SWITCHED)
+    """Whether a checkpoint of v1beta1 has a switch: since line 1.3, and where the component's remainder has it."""
+    return context.line >= Line.V1_3 or "enabled" in object_member(object_member(kept, "experimental"), _SWITCHED)
 
 
 def _respelled(name: str, feature: Fields, modes: dict[str, str]) -> Fields:

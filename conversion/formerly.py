@@ -1,20 +1,19 @@
 """Saved values of fields that both versions have today, in objects that this project converted before it knew them.
 
-What it converts now leaves no such entry, because a lens carries the field: an entry is the value itself, unless the live object has one.
+New conversions leave no such entry, because a lens carries the field: an entry is the value itself, unless the live object has one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.paths import MISSING, lookup
-from dynamo_webhooks.conversion.difference import applied
+from ..api.paths import MISSING, lookup
+from .difference import Entry, apply_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.conversion.difference import Entry
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 # Fields of operator 1.5 that earlier conversions did not carry. The switch of a checkpoint was carried as true, whatever it was.
 FIELDS: Final = frozenset(
@@ -35,12 +34,12 @@ _SWITCH: Final = ["checkpoint", "enabled"]
 def came_home(parts: Fields, kept: list[Entry], names: Fields, usable: Callable[[Fields], bool]) -> Fields:
     """The parts with the saved values of such fields, as far as the live object has none and they are `usable`.
 
-    `names` is the remainder of the spec, which tells whether an entry's component is still at its place. Costs one look-up an entry.
+    `names` is the remainder of the spec, by which the position of an entry's component is compared. Costs one look-up an entry.
     """
     own = [entry for entry in kept if len(entry) == 2 and _is_formerly(entry) and _is_free(parts, entry) and _is_there(parts, entry, names)]
     if not own:
         return parts
-    made: Fields = applied(parts, own)
+    made: Fields = apply_differences(parts, own)
     return made if usable(made) else parts
 
 

@@ -1,20 +1,18 @@
 """DynamoGraphDeployment: the declaration of its spec and status."""
 
-from __future__ import annotations
-
 from typing import Final
 
-from dynamo_webhooks.conversion.component import lenses
-from dynamo_webhooks.conversion.coverage import covered
-from dynamo_webhooks.conversion.kind import Kind, remainders
-from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, same
-from dynamo_webhooks.conversion.lens.struct import Struct
-from dynamo_webhooks.conversion.replicas import REPLICAS
-from dynamo_webhooks.conversion.services import Entries, Services
+from .component import lenses
+from .coverage import check_coverage
+from .kind import Kind, remainder_keys
+from .lens.simple import LeftOnly, Rename, same
+from .lens.struct import Struct
+from .replicas import REPLICAS
+from .services import Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses("providerOverride"), LeftOnly("serviceName", worth=bool))
+SERVICE: Final = Struct(*lenses("providerOverride", "lpx"), LeftOnly("serviceName", worth=bool))
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 
@@ -38,7 +36,7 @@ for _struct, _left, _right in (
     (ROLLING, "status.rollingUpdate", "status.rollingUpdate"),
     (REPLICAS, "status.services.*", "status.components.*"),
 ):
-    covered(_struct, NAME, _left, _right)
-covered(SERVICE, NAME, "spec.services.*", "spec.components.*", beside=frozenset({"name"}))
+    check_coverage(_struct, NAME, _left, _right)
+check_coverage(SERVICE, NAME, "spec.services.*", "spec.components.*", beside=frozenset({"name"}))
 
-GRAPH: Final = Kind(NAME, *remainders("dgd"), SPEC, STATUS, marked=True)
+GRAPH: Final = Kind(NAME, *remainder_keys("dgd"), SPEC, STATUS, marked=True)

@@ -1,13 +1,11 @@
 """A converting kind: the structs of its spec and status, and the Go operator's annotation keys for remainders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.conversion.lens.protocol import Fields
-from dynamo_webhooks.conversion.lens.struct import Struct
+from ..api.line import INSTALLED, Line
+from .lens.protocol import Fields
+from .lens.struct import Struct
 
 LEFT: Final = "v1alpha1"
 RIGHT: Final = "v1beta1"
@@ -53,6 +51,6 @@ class Kind(NamedTuple):
     line: Line = INSTALLED  # of the definitions that the other version is written for
 
 
-def remainders(short: str) -> tuple[str, str]:
+def remainder_keys(short: str) -> tuple[str, str]:
     """The two annotation keys of a kind, by the Go operator's short name."""
     return f"{PREFIX}{short}-spec", f"{PREFIX}{short}-status"

@@ -8,11 +8,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import INSTALLED, Line
+from ..api.line import INSTALLED, Line
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.kind import Kind
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .kind import Kind
+    from .lens.protocol import Fields
 
 _PLACES: Final = MappingProxyType(
     {
@@ -33,7 +33,7 @@ def kind_of(name: str, line: Line = INSTALLED) -> Kind:
         return kind
     # annotations of operators 1.0 and 1.1 are read for ever, and written for line 1.2 alone
     legacy = None if kind.legacy is None else kind.legacy._replace(write=_nothing)
-    return kind._replace(line=line, legacy=legacy if line >= Line.V1_5 else kind.legacy)
+    return kind._replace(line=line, legacy=legacy if line >= Line.V1_3 else kind.legacy)
 
 
 def _nothing(_source: Fields, _rightward: bool) -> dict[str, str]:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dynamo_webhooks.conversion.kind import PREFIX
+from .kind import PREFIX, Legacy
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.kind import Legacy
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 # Holds the differences on stored objects, apart from the remainder, which depends only on their spec: server-side apply keeps an annotation
 # as a whole.
@@ -39,7 +38,7 @@ def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) 
     return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
 
 
-def well_formed(value: Any) -> bool:
+def is_well_formed(value: Any) -> bool:
     """Whether decoded JSON has the shape of such a list."""
     return type(value) is list and all(
         type(had) is list and len(had) == 3 and type(had[0]) is str and type(had[1]) in (str, type(None)) and type(had[2]) is str

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.api.wording import article
-from dynamo_webhooks.conversion.engine import Converted, convert
-from dynamo_webhooks.conversion.kinds import kind_of
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from ..api.decode import decoder
+from ..api.kinds import BY_NAME, GROUP
+from ..api.line import INSTALLED, Line
+from ..api.wording import article
+from .engine import Converted, convert
+from .kinds import kind_of
+from .lens.protocol import ConversionError, Fields
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..api.paths import Path
 
 QUOTED: Final = 80  # characters of a name in an error
 _VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}
@@ -36,7 +35,9 @@ def target(api_version: str, line: Line = INSTALLED) -> Target:
 
 
 def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Converted:
-    """Convert one object, or return it if it has the desired version. A `whole` conversion saves what is too long for an API server.
+    """Convert one object, or return it if it has the desired version.
+
+    A `whole` conversion also saves remainders that are too long for an API server.
 
     Raises: ConversionError naming the field and the problem; anything else is an internal error.
     """

@@ -1,9 +1,7 @@
 """Odd conversions of the Go operator (C-01 to C-30), fixed or kept with the reason, and values that are written differently (S-1 to S-8).
 
-docs/differences.md is generated from this. The laws and the worked examples test what is fixed.
+docs/differences.md is generated from this. The laws and the worked examples test the fixed ones.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -59,7 +57,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
 KEPT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "C-14": "Values saved for a component that the other version renamed or deleted are dropped: a rename can't be recognised.",
-        "C-21": "Users can write members of v1alpha1 into the annotation; rules judge them, and a finding points at the annotation.",
+        "C-21": "Users can write members of v1alpha1 into the annotation; rules judge them once they are written in v1alpha1.",
         "C-25": "Defaults of the stored version's schema appear in the other one.",
         "C-26": "Repeated environment variables keep their places; an overlay replaces the last one, as the kubelet does.",
         "C-29": "A template written in v1beta1 marks the stored object for the Go operator.",

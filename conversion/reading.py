@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 _NOTHING: Final[Fields] = {}
 
@@ -15,13 +15,13 @@ def object_of(value: Any) -> Fields:
     return value if type(value) is dict else _NOTHING
 
 
-def fields(struct: Fields, name: str) -> Fields:
+def object_member(struct: Fields, name: str) -> Fields:
     """An object member, or an empty one. Don't change it."""
     found = struct.get(name)
     return found if type(found) is dict else _NOTHING
 
 
-def items(struct: Fields, name: str) -> list[Fields]:
+def object_items(struct: Fields, name: str) -> list[Fields]:
     """The objects of a list member, or an empty list."""
     found = struct.get(name)
     if type(found) is not list:
@@ -30,3 +30,8 @@ def items(struct: Fields, name: str) -> list[Fields]:
         if type(item) is not dict:
             return [item for item in found if type(item) is dict]
     return found
+
+
+def present(struct: Fields) -> Fields:
+    """The members that aren't null."""
+    return {name: value for name, value in struct.items() if value is not None}

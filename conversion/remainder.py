@@ -9,20 +9,20 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.conversion.bounds import PACKED, unpacked
-from dynamo_webhooks.conversion.difference import Entry, well_formed
-from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT
-from dynamo_webhooks.conversion.legacy import MEMBER, RECORD, Had
-from dynamo_webhooks.conversion.legacy import well_formed as well_remembered
+from ..api.decode import decoder
+from .bounds import PACKED, decompress
+from .difference import Entry, is_well_formed
+from .kind import LEFT, PREFIX, RIGHT, Kind
+from .legacy import MEMBER, RECORD, Had
+from .legacy import is_well_formed as well_remembered
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.kind import Kind
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a damaged text
 KEPT: Final = "kept"
 BOTH: Final = "both"
+_MEMBERS: Final = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
@@ -32,7 +32,7 @@ class Remainder:
     Not a dataclass, whose import would delay commands.
     """
 
-    __slots__ = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
+    __slots__ = _MEMBERS
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Remainder:
         apart: bool = False,
     ) -> None:
         """Empty by default. `travelled`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
-        that the other lacks, so both sides have a remainder from then on. `apart`: `legacy` has its own annotation, so as not to keep that
-        of an empty spec."""
+        that the other lacks, so both sides have a remainder. `apart`: `legacy` has its own annotation, so as not to keep that of an empty
+        spec."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
@@ -62,13 +62,12 @@ class Remainder:
         return bool(self.spec or self.status or self.kept or self.legacy)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same content."""
-        return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in _MEMBERS)
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
 
-def keys(kind: Kind) -> tuple[str, str]:
+def annotation_keys(kind: Kind) -> tuple[str, str]:
     """The annotation keys of a kind's remainder."""
     return kind.spec_key, kind.status_key
 
@@ -78,12 +77,12 @@ def packable(kind: Kind) -> tuple[str, ...]:
     return (kind.spec_key,) if kind.legacy is None else (kind.spec_key, RECORD)
 
 
-def reserved(kind: Kind) -> tuple[str, ...]:
+def reserved_keys(kind: Kind) -> tuple[str, ...]:
     """All annotation keys of conversion, except those of texts set aside."""
-    return keys(kind) if kind.legacy is None else (*keys(kind), RECORD, *kind.legacy.keys)
+    return annotation_keys(kind) if kind.legacy is None else (*annotation_keys(kind), RECORD, *kind.legacy.keys)
 
 
-def read(kind: Kind, annotations: Fields, rightward: bool, *, part: bool = False) -> tuple[Remainder, dict[str, str]]:
+def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bool = False) -> tuple[Remainder, dict[str, str]]:
     """Read the remainder for a conversion, and the damaged texts by key.
 
     In a `part` of an object, annotations of older operators are ignored: server-side apply keeps them when it removes their content.
@@ -118,9 +117,9 @@ def read(kind: Kind, annotations: Fields, rightward: bool, *, part: bool = False
 
 
 def _read_envelope(found: Remainder, envelope: Fields) -> None:
-    kept: list[Entry] = envelope.get(KEPT) or []
+    kept: Any = envelope.get(KEPT) or []
     records = envelope.get("rawJSON")
-    if well_formed(kept):
+    if is_well_formed(kept):
         found.kept = kept
     _read_record(found, envelope)
     if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:
@@ -138,7 +137,7 @@ def _read_record(found: Remainder, envelope: Fields | None) -> bool:
 def _envelope(text: Any) -> Fields | None:
     """Decode an object that may be compressed."""
     envelope = _object(text)
-    return _object(unpacked(envelope[PACKED], len(text))) if envelope is not None and PACKED in envelope else envelope
+    return _object(decompress(envelope[PACKED], len(text))) if envelope is not None and PACKED in envelope else envelope
 
 
 def _object(text: Any) -> Fields | None:
@@ -174,7 +173,7 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 
 
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
-    """The annotations with what was saved; none if it is empty."""
+    """The annotations of a remainder; none if it is empty."""
     out: dict[str, str] = {}
     within = saved.legacy and not saved.apart
     if saved.travelled or saved.spec or saved.kept or within:
@@ -188,15 +187,15 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
             envelope[MEMBER] = saved.legacy
         if saved.both:
             envelope[BOTH] = True
-        out[kind.spec_key] = text_of(envelope)
+        out[kind.spec_key] = encode(envelope)
     if saved.legacy and saved.apart:
-        out[RECORD] = text_of({MEMBER: saved.legacy})
+        out[RECORD] = encode({MEMBER: saved.legacy})
     if saved.status:
-        out[kind.status_key] = text_of(saved.status)
+        out[kind.status_key] = encode(saved.status)
     return out
 
 
-def text_of(value: Any) -> str:
+def encode(value: Any) -> str:
     """Compact JSON with sorted keys, so that equal values have equal bytes."""
     if "orjson" not in sys.modules and not _holds_float(value):
         return _encoded(value)  # the same bytes, without the cost of the import

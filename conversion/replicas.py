@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.lens.simple import same
-from dynamo_webhooks.conversion.lens.struct import Struct
+from .lens.protocol import Context, Fields, Row
+from .lens.simple import same
+from .lens.struct import Struct
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
 
 class Names:
@@ -61,5 +61,6 @@ def _pair_of(names: Any) -> Fields:
 
 REPLICAS: Final = Struct(
     *same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "scheduledReplicas", "runtimeNamespace", "availableReplicas"),
+    *same("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName"),
     Names(),
 )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.schema import resolve, whole_schema
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainders
-from dynamo_webhooks.conversion.lens.simple import LeftOnly, RightOnly, same
-from dynamo_webhooks.conversion.lens.struct import Struct
-from dynamo_webhooks.conversion.request_legacy import LEGACY
-from dynamo_webhooks.conversion.request_profiling import PROFILING, ROUTES
-from dynamo_webhooks.conversion.request_status import PENDING, Results, State
-from dynamo_webhooks.conversion.request_stored import form
+from ..api.schema import resolve, whole_schema
+from .kind import LEFT, RIGHT, Kind, remainder_keys
+from .lens.simple import LeftOnly, RightOnly, same
+from .lens.struct import Struct
+from .request_legacy import LEGACY
+from .request_profiling import PROFILING, ROUTES
+from .request_status import PENDING, Results, State
+from .request_stored import form
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 NAME: Final = "DynamoGraphDeploymentRequest"
 
@@ -50,7 +50,7 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
         status.setdefault("phase" if rightward else "state", PENDING)
 
 
-REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete, form)
+REQUEST: Final = Kind(NAME, *remainder_keys("dgdr"), SPEC, STATUS, LEGACY, complete, form)
 
 # nested objects of which the profiling lens must route every member
 _NESTED: Final = {

@@ -1,4 +1,4 @@
-"""The profiler's free-form configuration (left) and the typed sections of a request (right): what is projected, and what is left.
+"""The profiler's free-form configuration (left) and the typed sections of a request (right): projected fields, and the rest.
 
 Only leaves are projected: an object without typed members makes no section on the right, so a section can be deleted there while members
 of the left are kept.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.difference import identical
-from dynamo_webhooks.conversion.reading import object_of
+from .difference import are_identical
+from .reading import object_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 # leaf of the blob's `sla` -> section on the right that has it under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}
@@ -43,7 +43,7 @@ def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
     remaining = dict(targets)
     for name, section in TARGETS.items():
         value = targets.get(name)
-        if value is not None and (speaks(name, value) or identical(value, object_of(kept.get(section)).get(name))):
+        if value is not None and (speaks(name, value) or are_identical(value, object_of(kept.get(section)).get(name))):
             # tokens are integers on the right; typed readers refuse 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.reading import object_of
+from ..api.line import Line
+from .reading import object_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 
 def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
@@ -35,9 +35,9 @@ def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
 
 
 def _with_resources(containers: Any, resources: Fields, line: Line) -> list[Any]:
-    name, where = PROFILER if line >= Line.V1_5 else "", _profiler(containers, line)
+    name, where = PROFILER if line >= Line.V1_3 else "", _profiler(containers, line)
     if where is None:
-        others = containers if line >= Line.V1_5 and type(containers) is list else []
+        others = containers if line >= Line.V1_3 and type(containers) is list else []
         return [{"name": name, "resources": resources}, *others]
     found = containers[where]
     made = {**found, **({} if found.get("name") else {"name": name}), "resources": resources}
@@ -45,18 +45,18 @@ def _with_resources(containers: Any, resources: Fields, line: Line) -> list[Any]
 
 
 def _profiler(containers: Any, line: Line) -> int | None:
-    """The place of the container of the resources: the first one, since line 1.5 the one of that name, or the first if it has none."""
+    """The place of the container of the resources: the first one, since line 1.3 the one of that name, or the first if it has none."""
     if type(containers) is not list or not containers:
         return None
-    if line >= Line.V1_5:
+    if line >= Line.V1_3:
         for index, one in enumerate(containers):
             if type(one) is dict and one.get("name") == PROFILER:
                 return index
     first = containers[0]
-    return 0 if type(first) is dict and (line < Line.V1_5 or not first.get("name")) else None
+    return 0 if type(first) is dict and (line < Line.V1_3 or not first.get("name")) else None
 
 
-def disputed(job: Fields) -> bool:
+def is_ambiguous(job: Fields) -> bool:
     """Whether the lines take different containers for that of the resources."""
     containers = object_of(object_of(job.get("template")).get("spec")).get("containers")
     return len({_profiler(containers, line) for line in Line}) > 1
@@ -71,7 +71,7 @@ def from_job(job: Any, config: Fields, line: Line) -> None:
         if type(resources) is dict:
             config["resources"] = resources
         elif _lone_and_bare(containers):
-            config["resources"] = {}  # an empty container stands for empty resources
+            config["resources"] = {}  # an empty container means empty resources
     if tolerations and type(tolerations) is list:
         config["tolerations"] = tolerations
     if selector and type(selector) is dict:
@@ -81,7 +81,7 @@ def from_job(job: Any, config: Fields, line: Line) -> None:
 def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
     """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left.
 
-    On line 1.5 an empty `profiler` is content, unless the resources of the left side make it again; of a `saved` job it always is.
+    Since line 1.3 an empty `profiler` is content, unless the resources of the left side make it again; of a `saved` job it always is.
     """
     template = object_of(job.get("template"))
     pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
@@ -90,7 +90,7 @@ def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
         where = _profiler(containers, line)
         trimmed = [_trimmed(one, first=index == where) for index, one in enumerate(containers)]
         pod["containers"] = trimmed
-        if _lone_and_bare(trimmed) or (line >= Line.V1_5 and not saved and _made(containers)):
+        if _lone_and_bare(trimmed) or (line >= Line.V1_3 and not saved and _made(containers)):
             del pod["containers"]
     elif containers == []:
         del pod["containers"]
@@ -98,7 +98,7 @@ def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
     return _filled({**job, "template": template}, "template")
 
 
-PROFILER: Final = "profiler"  # what line 1.5 calls the container of the resources
+PROFILER: Final = "profiler"  # what line 1.3 calls the container of the resources
 _TAKEN: Final = ("tolerations", "nodeSelector")
 
 
@@ -109,7 +109,7 @@ def _trimmed(container: Any, *, first: bool) -> Any:
 
 
 def _made(containers: list[Any]) -> bool:
-    """Whether the containers are the one that line 1.5 makes of resources."""
+    """Whether the containers are the one that line 1.3 makes of resources."""
     one = containers[0]
     return (
         len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.conversion.kind import LEFT, PREFIX, Legacy
-from dynamo_webhooks.conversion.reading import object_of
-from dynamo_webhooks.conversion.remainder import text_of
-from dynamo_webhooks.conversion.request_blob import project
+from ..api.decode import decoder
+from .kind import LEFT, PREFIX, Legacy
+from .reading import object_of
+from .remainder import encode
+from .request_blob import project
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 _START: Final = f"{PREFIX}dgdr-"
 DISCOVERY: Final = f"{_START}enable-gpu-discovery"
@@ -108,7 +108,7 @@ def write(source: Fields, rightward: bool) -> dict[str, str]:
             out[key] = text
     deployment = status.get("deployment")
     if type(deployment) is dict:
-        out[DEPLOYMENT] = text_of(_with_state(deployment, status.get("state")))
+        out[DEPLOYMENT] = encode(_with_state(deployment, status.get("state")))
     return out
 
 
@@ -118,13 +118,13 @@ def _write_spec(spec: Fields) -> dict[str, str]:
     if spec.get("enableGpuDiscovery") is True:
         out[DISCOVERY] = "true"
     if type(config := profiling.get("config")) is dict:
-        out[CONFIG] = text_of(config)
+        out[CONFIG] = encode(config)
     if type(reference := profiling.get("configMapRef")) is dict:
-        out[CONFIG_MAP] = text_of(reference)
+        out[CONFIG_MAP] = encode(reference)
     if (claim := profiling.get("outputPVC")) and type(claim) is str:
         out[OUTPUT] = claim
     if said := {name: value for name, value in overrides.items() if value and name != "workersImage"}:
-        out[OVERRIDES] = text_of(said)
+        out[OVERRIDES] = encode(said)
     return out
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.reading import object_of
-from dynamo_webhooks.conversion.request_blob import CACHE, TARGETS, collect, project
-from dynamo_webhooks.conversion.request_job import disputed, from_job, remainder_of, to_job
-from dynamo_webhooks.conversion.request_routes import Route, Routes
+from ..api.line import Line
+from .reading import object_of
+from .request_blob import CACHE, TARGETS, collect, project
+from .request_job import from_job, is_ambiguous, remainder_of, to_job
+from .request_routes import Route, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+    from ..api.paths import Path
+    from .lens.protocol import Context, Fields, Row
 
 _CONFIG: Final = ("profilingConfig", "config")
 _POD: Final = ("overrides", "profilingJob", "template", "spec")
@@ -22,7 +22,14 @@ _ASIDE: Final = "kept aside"
 _SOURCES: Final = ("configMapRef", "outputPVC")
 # In the remainder of the right side: the line by which its job's container of the resources was chosen, where lines choose different ones.
 BY_LINE: Final = "profilerLine"
-_RIGHT_ONLY: Final = (("workload", "concurrency"), ("workload", "requestRate"), ("sla", "e2eLatency"), ("overrides", "dgd"))
+_RIGHT_ONLY: Final = (
+    ("workload", "concurrency"),
+    ("workload", "requestRate"),
+    ("sla", "e2eLatency"),
+    ("overrides", "dgd"),
+    ("overrides", "trustRemoteCode"),  # both of line 1.6: inferred
+    ("features", "kvRouter"),
+)
 
 ROUTES: Final = Routes(
     Route(("profilingConfig", "profilerImage"), ("image",), "renamed"),
@@ -84,7 +91,7 @@ class Profiling:
             from_job(job, config, context.line)
             if rest := remainder_of(job, context.line):
                 save.setdefault("overrides", {})["profilingJob"] = rest
-                if disputed(job):
+                if is_ambiguous(job):
                     save[BY_LINE] = str(context.line)
         for section, name in _RIGHT_ONLY:
             if (value := object_of(right.get(section)).get(name)) is not None:

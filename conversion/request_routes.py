@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dynamo_webhooks.conversion.lens.protocol import Row
-from dynamo_webhooks.conversion.lens.struct import DeclarationError
+from .lens.protocol import Row
+from .lens.struct import DeclarationError
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ..api.paths import Path
 
     Steps: TypeAlias = tuple[str | int, ...]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.reading import object_of
-from dynamo_webhooks.conversion.request_routes import Route, Routes
+from .reading import object_of
+from .request_routes import Route, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+    from ..api.paths import Path
+    from .lens.protocol import Context, Fields, Row
 
 PENDING: Final = "Pending"
 _PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}
@@ -38,7 +38,7 @@ def phase_of(state: Any, deployment: Any) -> str:
     return "Deployed" if state == "Ready" else _PHASES.get(state, PENDING) if type(state) is str else PENDING
 
 
-def _fits(state: str, deployment: Any, phase: str) -> bool:
+def _fits(state: object, deployment: object, phase: object) -> bool:
     return phase == phase_of(state, deployment) if phase != "Deployed" else state == "Ready"
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.conversion.difference import identical
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Form
-from dynamo_webhooks.conversion.reading import object_of
-from dynamo_webhooks.conversion.request_status import PENDING
+from .difference import are_identical
+from .kind import LEFT, RIGHT, Form
+from .reading import object_of
+from .request_status import PENDING
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
 # of members that the left side has without a default
@@ -31,7 +31,7 @@ def form(request: Fields, rightward: bool) -> Form | None:
     whole = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
     if not metadata.get("uid") and (metadata.get("name") or whole):
         return None
-    said = {name: value for name, value in spec.items() if not (name in alone and identical(value, alone[name]))}
+    said = {name: value for name, value in spec.items() if not (name in alone and are_identical(value, alone[name]))}
     if not rightward:  # server-side apply writes null for a section with only schema defaults
         said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
     plain = {**request, "spec": said} if said != spec else request

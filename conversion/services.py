@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.wording import article, shortened
-from dynamo_webhooks.conversion.lens.protocol import Context, ConversionError, Fields, Row
-from dynamo_webhooks.conversion.reading import fields, items
+from ..api.paths import Key, Path
+from ..api.wording import article, shorten
+from .lens.protocol import Context, ConversionError, Fields, Row
+from .reading import object_items, object_member
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.struct import Struct
+    from .lens.struct import Struct
 
 QUOTED: Final = 80  # characters of a name in an error
 
@@ -28,14 +27,14 @@ class Services:
         """`each` converts one service, without its name."""
         self.left: tuple[str, ...] = (left,)
         self.right: tuple[str, ...] = (right,)
-        self._map, self._list, self._each = left, right, each
+        self._map, self._list, self.each = left, right, each
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """List the services by name, or in their v1beta1 order."""
         services = left.get(self._map)
         if type(services) is not dict:
             return
-        remembered = _by_name(items(kept, self._list))
+        remembered = _by_name(object_items(kept, self._list))
         components: list[Fields] = []
         saved: Fields = {}
         for name in _order(services, list(remembered)):
@@ -46,7 +45,7 @@ class Services:
                 continue
             below: Fields = {}
             # the name first, for readers
-            component = self._each.forward(service, remembered.get(name, {}), below, context, {"name": name})
+            component = self.each.forward(service, remembered.get(name, {}), below, context, {"name": name})
             components.append(component)
             if below or (not context.travelled and "podTemplate" in component):
                 saved[name] = below  # empty: marks that the template was composed
@@ -60,7 +59,7 @@ class Services:
 
         Raises: ConversionError for a name that is not a string or occurs twice.
         """
-        remembered = fields(kept, self._map)
+        remembered = object_member(kept, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
         components = right.get(self._list)
         named: list[tuple[str, Fields, bool]] = []
@@ -72,10 +71,10 @@ class Services:
                 raise ConversionError(("spec", self._list, index, "name"), f"must be text, got {article(name)}")
             if services.get(name) is not None:
                 raise ConversionError(
-                    ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shortened(name, QUOTED)}"'
+                    ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shorten(name, QUOTED)}"'
                 )
             below: Fields = {}
-            services[name] = self._each.backward(component, fields(remembered, name), below, context)
+            services[name] = self.each.backward(component, object_member(remembered, name), below, context)
             named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
         if services:
             left[self._map] = services
@@ -92,24 +91,26 @@ class Services:
         component: Any = None
         if type(components) is list:
             component = (
-                components[step] if type(step) is int and 0 <= step < len(components) else _by_name(items(right, self._list)).get(str(step))
+                components[step]
+                if type(step) is int and 0 <= step < len(components)
+                else _by_name(object_items(right, self._list)).get(str(step))
             )
         if type(component) is not dict:
             return (self._map,)
-        rest = () if path[2:] == ("name",) else self._each.to_left(path[2:], component)
+        rest = () if path[2:] == ("name",) else self.each.to_left(path[2:], component)
         return (self._map, Key(component.get("name") or ""), *(rest or ()))
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """A key is the name of an element; `translate` makes it an index."""
         if len(path) == 1:
             return (self._list,)
-        service = fields(fields(left, self._map), str(path[1]))
-        return (self._list, Key(path[1]), *(self._each.to_right(path[2:], service) or ()))
+        service = object_member(object_member(left, self._map), str(path[1]))
+        return (self._list, Key(path[1]), *(self.each.to_right(path[2:], service) or ()))
 
     def rows(self) -> Iterator[Row]:
         """The map, then its values."""
         yield Row(f"{self._map}{{}}", f"{self._list}[]", "the key is the name; the order is kept aside")
-        for row in self._each.rows():
+        for row in self.each.rows():
             yield row.below(f"{self._map}{{}}", f"{self._list}[]")
 
 
@@ -144,12 +145,12 @@ class Entries:
         if type(live) is not dict:
             return
         run = self._each.forward if rightward else self._each.backward
-        remembered, out, saved = fields(kept, to), {}, {}
+        remembered, out, saved = object_member(kept, to), {}, {}
         for key, value in live.items():
             if type(value) is not dict:
                 continue
             below: Fields = {}
-            out[key] = run(value, fields(remembered, key), below, context)
+            out[key] = run(value, object_member(remembered, key), below, context)
             if below:
                 saved[key] = below
         if out:
@@ -166,7 +167,7 @@ class Entries:
         return self._translated(path, left, self.left[0], self.right[0], rightward=True)
 
     def _translated(self, path: Path, struct: Fields, name: str, to: str, *, rightward: bool) -> Path:
-        value = fields(fields(struct, name), str(path[1])) if len(path) > 1 else {}
+        value = object_member(object_member(struct, name), str(path[1])) if len(path) > 1 else {}
         rest = (self._each.to_right if rightward else self._each.to_left)(path[2:], value)
         return (to, *path[1:2], *(rest or ()))
 

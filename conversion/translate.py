@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.conversion.kind import RIGHT
+from ..api.paths import Key, Path, lookup
+from .kind import RIGHT, Kind
+from .lens.simple import Rename
+from .services import Services
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.kind import Kind
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from .lens.protocol import Fields
 
 _PARTS: Final = ("spec", "status")
 
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     exact: bool
 
 
-def translated(kind: Kind, path: Path, obj: Fields, version: str, other: Fields) -> Place:
+def translate_path(kind: Kind, path: Path, obj: Fields, version: str, other: Fields) -> Place:
     """Translate a path of `obj` into `version`, in which the same object is `other`.
 
     Paths outside spec and status don't change. Keys of a map become indices of a list in `other`.
@@ -36,7 +36,6 @@ class Translation:
     __slots__ = ("_found", "_kind", "_obj", "_other", "_rightward")
 
     def __init__(self, kind: Kind, obj: Fields, version: str, other: Fields) -> None:
-        """As `translated`."""
         self._kind, self._obj, self._other = kind, obj, other
         self._rightward = version == RIGHT
         self._found: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first index of each name
@@ -83,6 +82,30 @@ class Translation:
                 if type(item) is dict and type(called := item.get("name") or "") is str:
                     known.setdefault(called, index)
         return known.get(name)
+
+
+def copied_path(kind: Kind, path: Path, obj: Fields) -> Path | None:
+    """The place in v1alpha1 of a field of a v1beta1 object, if a value of one is a value of the other; else None."""
+    part, rest = str(path[0]), path[1:]
+    if part not in _PARTS:
+        return path
+    struct, value, steps = kind.spec if part == "spec" else kind.status, obj.get(part), [part]
+    while rest:
+        lens = struct.by_right.get(str(rest[0]))
+        if isinstance(lens, Services) and len(rest) > 2:
+            entry = lookup(value, rest[:2])
+            if type(entry) is not dict:
+                return None
+            steps += (lens.left[0], Key(entry.get("name") or ""))
+            struct, value, rest = lens.each, entry, rest[2:]
+        elif isinstance(lens, Rename):
+            steps.append(lens.left[0])
+            if lens.via is None:
+                return (*steps, *rest[1:])
+            struct, value, rest = lens.via, lookup(value, rest[:1]), rest[1:]
+        else:
+            return None
+    return None
 
 
 _ENTRY: Final = ("spec", "services", "NAME")

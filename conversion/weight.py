@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.schema import whole_schema
-from dynamo_webhooks.api.shape import child
-from dynamo_webhooks.conversion.bounds import MOST, least, size
-from dynamo_webhooks.conversion.engine import convert
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.remainder import packable, read, reserved, text_of
+from ..api.kinds import BY_NAME
+from ..api.schema import whole_schema
+from ..api.shape import child
+from .bounds import MOST, annotation_size, least
+from .engine import convert
+from .kind import LEFT, RIGHT, Kind
+from .lens.protocol import ConversionError, Fields
+from .remainder import Remainder, encode, packable, read_remainder, reserved_keys
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.kind import Kind
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.conversion.remainder import Remainder
+    from ..api.paths import Path
 
 NAME: Final = "long-remainder"
-CODE: Final = "DYN013"
 WARNED: Final = MOST // 2  # bytes of all annotations
 LIGHT: Final = WARNED // 2  # bytes of an object below which no remainder can be that long
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
@@ -53,13 +49,13 @@ class Weight(NamedTuple):
         return f"must be smaller: {f'{share} in {self.other}; read-only there' if self.forgiven else f'in {self.other} it needs {share}'}"
 
 
-def weighed(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> Weight | None:
+def weigh(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> Weight | None:
     """The weight of an object in the other version; None for a light one. A short object isn't converted.
 
     `old` is the object that an update changes. Raises: ConversionError.
     """
     # managedFields don't count
-    if len(text_of(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
+    if len(encode(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
         return None
     return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object, old)
 
@@ -67,12 +63,12 @@ def weighed(kind: Kind, obj: Fields, version: str, old: Fields | None = None) ->
 def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | None = None) -> Weight | None:
     """The same for a given `whole` conversion. The author's own annotations alone cause no warning."""
     annotations = (there.get("metadata") or {}).get("annotations") or {}
-    if size(annotations) < WARNED:
+    if annotation_size(annotations) < WARNED:
         return None
     found, other = least(annotations, packable(kind)), OTHER[version]
     if found < WARNED:
         return None
-    remainder, _ = read(kind, annotations, version == RIGHT)
+    remainder, _ = read_remainder(kind, annotations, version == RIGHT)
     if found <= MOST and not remainder.says_anything:
         return None
     path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
@@ -90,7 +86,7 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
     if any(type(owner) is dict and owner.get("kind") == _GRAPH for owner in owners):
         return True
     try:
-        before = None if old is None else weighed(kind, old, version)
+        before = None if old is None else weigh(kind, old, version)
     except ConversionError:
         return False
     return before is not None and before.bytes > MOST
@@ -99,7 +95,7 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
 def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
     """The content of annotations, in the form of the author's object."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    own = {key: text for key, text in annotations.items() if key not in reserved(kind)}
+    own = {key: text for key, text in annotations.items() if key not in reserved_keys(kind)}
     return {"metadata": {"annotations": own}, "spec": remainder.spec, "status": remainder.status}
 
 
@@ -125,10 +121,10 @@ def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any])
 def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
     """The characters of each part of a block: in the sparse object, and in entries whose paths go beyond `depth`."""
     steps = content.items() if type(content) is dict else enumerate(content) if type(content) is list else ()
-    found: dict[str | int, int] = {step: len(text_of(value)) for step, value in steps}
+    found: dict[str | int, int] = {step: len(encode(value)) for step, value in steps}
     for entry in kept:
         if len(entry[0]) > depth:
-            found[entry[0][depth]] = found.get(entry[0][depth], 0) + len(text_of(entry))
+            found[entry[0][depth]] = found.get(entry[0][depth], 0) + len(encode(entry))
     return found
 
 

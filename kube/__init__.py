@@ -1,1 +1,1 @@
-"""The only room that speaks to an API server: one seam, a client behind it, and what is built on the seam."""
+"""The only package that calls an API server: a protocol, its client, and tools that use the protocol."""

@@ -1,34 +1,28 @@
 """What an API server's bytes mean: a refusal as an error, the lines of a watch as events. Pure; asking is in `connection.py`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any, Final
 
 import orjson
 
-from dynamo_webhooks.api.scalars import json_type
-from dynamo_webhooks.kube.errors import ApiError, GoneError, UnavailableError, of_status
-from dynamo_webhooks.kube.protocol import Event
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import UnionType
-
-    from dynamo_webhooks.kube.protocol import Node
+from ..api.scalars import json_type
+from .errors import ApiError, GoneError, UnavailableError, error_of_status
+from .protocol import Event, Node
 
 _WORDS: Final[dict[Any, str]] = {str: "a text", dict: "a map"}
 DEEPEST: Final = 1000  # levels of maps and lists that are read of an answer; the decoder takes 1,024
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
-# Their messages say who may not, what is missing or who else wrote; the others may quote what was sent.
+# Their messages name the user, the missing object or the conflicting writer; other messages may quote the request.
 _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
 
 
 def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
     """The error for an answer that isn't a success; `asked` (`get /api/v1/...`) begins the message.
 
-    With `secret`, what was sent holds secret values: a refusal that may quote them is told by its fields alone.
+    With `secret`, the request holds secret values: a message that may quote them is reduced to the names of fields.
     """
     status = _node(content)
     reason = str(status.get("reason") or "")
@@ -36,13 +30,13 @@ def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
         said = ", ".join(_fields(status)) or reason or "refused"
     else:
         said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
-    error = of_status(code, reason, f"{asked}: {code}: {said}", str(_map(status.get("details")).get("name") or ""))
+    error = error_of_status(code, reason, f"{asked}: {code}: {said}", str(_map(status.get("details")).get("name") or ""))
     if isinstance(error, GoneError):
         error.resume = str(_map(status.get("metadata")).get("continue") or "")
     return error
 
 
-def decoded(content: bytes, asked: str) -> Node:
+def decode_answer(content: bytes, asked: str) -> Node:
     """The JSON object of a successful answer. Raises UnavailableError when it isn't one: a proxy answered, or the answer was cut."""
     try:
         node = _loaded(content)
@@ -72,7 +66,7 @@ def items(page: Node, asked: str) -> list[Node]:
     return found
 
 
-def served(core: list[Any], groups: list[Any]) -> dict[str, frozenset[str]]:
+def read_served_versions(core: list[Any], groups: list[Any]) -> dict[str, frozenset[str]]:
     """The versions of each API group by the discovery documents. Linear. Raises UnavailableError for what no Kubernetes API gives."""
     if not all(isinstance(version, str) for version in core):
         raise _foreign("get /api", "each of `versions` of the answer must be a text, seen another")
@@ -91,7 +85,7 @@ def _foreign(asked: str, said: str) -> UnavailableError:
 
 
 def _loaded(content: bytes) -> Any:
-    """JSON of any depth: what lies deeper than the decoder goes is left out, or one object would keep all others from being read."""
+    """Decodes JSON of any depth: values below the decoder's limit are left out, so that one object can't make a list unreadable."""
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
@@ -118,7 +112,7 @@ def shallow(content: bytes) -> bytes:
 
 def event(line: bytes, asked: str) -> Event:
     """One line of a watch. Raises the error that an ERROR event carries, GoneError above all."""
-    node = decoded(line, asked)
+    node = decode_answer(line, asked)
     match node.get("type"):
         case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" as kind:
             if isinstance(node.get("object"), dict):
@@ -128,7 +122,7 @@ def event(line: bytes, asked: str) -> Event:
             status = _map(node.get("object"))
             code, reason = status.get("code"), str(status.get("reason") or "")
             code = code if type(code) is int else 500
-            raise of_status(code, reason, f"{asked}: {code}: {status.get('message') or reason}")
+            raise error_of_status(code, reason, f"{asked}: {code}: {status.get('message') or reason}")
     raise UnavailableError(0, "", f"{asked}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
 
 
@@ -136,7 +130,6 @@ class Lines:
     """Cuts a stream of chunks into lines, of any length: an object in a watch may be bigger than a reader's buffer."""
 
     def __init__(self) -> None:
-        """Begins without any bytes."""
         self._parts: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:

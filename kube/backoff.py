@@ -1,12 +1,7 @@
 """How long to wait before asking again after an error: doubled each time, up to a limit, and never the same for two replicas."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 class Backoff:

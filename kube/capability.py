@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
-import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.kinds import GROUP
-from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, JOBS, LEASES, QUEUES, Resource, of_kind
+from ..api.kinds import GROUP
+from . import resources
+from .clocks import LOCAL, Clocks
+from .errors import ApiError
+from .resources import Resource, resource_of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from dynamo_webhooks.kube.protocol import Cluster
+    from .protocol import Cluster
 
 LOG: Final = logging.getLogger("kube.capability")
 
 
 class Presence(Enum):
-    """What is known of a capability."""
+    """The detected state of a capability."""
 
-    UNKNOWN = "unknown"  # nobody could say yet
+    UNKNOWN = "unknown"  # not detected yet
     ABSENT = "absent"  # not served
     FORBIDDEN = "forbidden"  # served, but we may not use it
     USABLE = "usable"
 
     @property
     def served(self) -> bool | None:
-        """Whether the cluster has it, whoever may use it; None when unknown."""
+        """Whether the cluster serves it, with or without permission to use it; None when unknown."""
         return None if self is Presence.UNKNOWN else self is not Presence.ABSENT
 
 
@@ -45,56 +44,69 @@ class Capability:
     needs: tuple[tuple[str, Resource], ...] = ()  # (verb, resource), all of which must be allowed
 
 
-GROVE: Final = Capability("grove", {"grove.io": ""}, (("patch", Resource("grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet")),))
-POOLS: Final = Capability(
-    "inference-pools",
-    {"inference.networking.k8s.io": ""},
-    (("patch", Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool")),),
-)
-_PATCH_SETS: Final = ("patch", Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"))
+GROVE: Final = Capability("grove", {"grove.io": ""}, (("patch", resources.CLIQUE_SETS),))
+POOLS: Final = Capability("inference-pools", {"inference.networking.k8s.io": ""}, (("patch", resources.INFERENCE_POOLS),))
+_PATCH_SETS: Final = ("patch", resources.LEADER_WORKER_SETS)
 LWS: Final = Capability("lws", {"leaderworkerset.x-k8s.io": "", "scheduling.volcano.sh": ""}, (_PATCH_SETS,))
-# without Volcano, too: whoever switches `lws` on has these made, and they must be watched
+# without Volcano, too: the switch `lws` creates these, and they must be watched
 LEADER_WORKER_SETS: Final = Capability("leader-worker-sets", {"leaderworkerset.x-k8s.io": ""}, (_PATCH_SETS,))
-DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", CLAIM_TEMPLATES),))
+DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", resources.CLAIM_TEMPLATES),))
 ISTIO: Final = Capability(
     "istio", {"networking.istio.io": ""}, (("patch", Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")),)
 )
-KAI: Final = Capability("kai", {"scheduling.run.ai": ""}, (("get", QUEUES),))
+KAI: Final = Capability("kai", {"scheduling.run.ai": ""}, (("get", resources.QUEUES),))
+VOLCANO: Final = Capability("volcano", {"scheduling.volcano.sh": ""})
+POD_REPLACEMENT: Final = Capability("pod-replacement", {}, (("delete", resources.PODS),))
 MODELS: Final = Capability(
     "models",
     {GROUP: ""},
     (
-        ("watch", of_kind("DynamoModel", "v1alpha1")),
-        ("patch", of_kind("DynamoModel", "v1alpha1")),
-        ("watch", ENDPOINT_SLICES),
+        ("watch", resource_of_kind("DynamoModel", "v1alpha1")),
+        ("patch", resource_of_kind("DynamoModel", "v1alpha1")),
+        ("watch", resources.ENDPOINT_SLICES),
     ),
 )
 CHECKPOINTS: Final = Capability(
     "checkpoints",
     {GROUP: ""},
     (
-        ("create", of_kind("DynamoCheckpoint", "v1alpha1")),
-        ("patch", of_kind("DynamoCheckpoint", "v1alpha1")),
-        ("watch", JOBS),
-        ("create", JOBS),
-        ("get", LEASES),
+        ("create", resource_of_kind("DynamoCheckpoint", "v1alpha1")),
+        ("patch", resource_of_kind("DynamoCheckpoint", "v1alpha1")),
+        ("watch", resources.JOBS),
+        ("create", resources.JOBS),
+        ("get", resources.LEASES),
     ),
 )
 REQUESTS: Final = Capability(
     "requests",
     {GROUP: ""},
     (
-        ("patch", of_kind("DynamoGraphDeploymentRequest", "v1beta1")),
-        ("create", of_kind("DynamoGraphDeployment", "v1beta1")),
-        ("create", JOBS),
-        ("watch", JOBS),
+        ("patch", resource_of_kind("DynamoGraphDeploymentRequest", "v1beta1")),
+        ("create", resource_of_kind("DynamoGraphDeployment", "v1beta1")),
+        ("create", resources.JOBS),
+        ("watch", resources.JOBS),
     ),
 )
-ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS, CHECKPOINTS, REQUESTS)
+TOPOLOGY_LABELS: Final = Capability("topology-labels", {}, (("patch", resources.PODS), ("get", resources.NODES)))
+ALL: Final = (
+    GROVE,
+    POOLS,
+    LWS,
+    LEADER_WORKER_SETS,
+    DRA,
+    ISTIO,
+    KAI,
+    VOLCANO,
+    MODELS,
+    CHECKPOINTS,
+    REQUESTS,
+    TOPOLOGY_LABELS,
+    POD_REPLACEMENT,
+)
 
 
 class Detector:
-    """What is known of some capabilities; an answer stays until another one comes."""
+    """Detects capabilities; a result stays until the next one."""
 
     def __init__(
         self,
@@ -104,11 +116,9 @@ class Detector:
         ask_permission: bool = True,
         namespace: str = "",
         interval: float = 60.0,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        clocks: Clocks = LOCAL,
     ) -> None:
-        """Without `ask_permission`, what is served counts as usable, which is enough for those who only judge objects.
+        """Without `ask_permission`, a served capability counts as usable, which is enough to validate objects.
 
         Permissions are asked for `namespace`, empty for all of them. `interval` is seconds between two detections.
         """
@@ -117,7 +127,7 @@ class Detector:
         self.reason = ""  # why the last detection failed; empty when it didn't
         self._cluster, self._capabilities, self._namespace = cluster, capabilities, namespace
         self._ask_permission, self._interval = ask_permission, interval
-        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._clocks = clocks
         self._subscribers: list[Callable[[Mapping[str, Presence]], None]] = []
         self._asked: float | None = None
 
@@ -127,7 +137,7 @@ class Detector:
 
     def stale_seconds(self) -> float | None:
         """Seconds since all of it was last known to be so; None when it never was."""
-        return None if self._asked is None else self._clock() - self._asked
+        return None if self._asked is None else self._clocks.monotonic() - self._asked
 
     async def detect(self) -> bool:
         """Asks once; False when something could not be known, and is as it was before. Doesn't raise."""
@@ -141,7 +151,7 @@ class Detector:
                 LOG.warning("which optional APIs there are can't be asked: %s", error.message)
             self.reason = error.message
         else:
-            self.reason, self._asked = "", self._clock()
+            self.reason, self._asked = "", self._clocks.monotonic()
         if self.known != before:
             for subscriber in self._subscribers:
                 subscriber(dict(self.known))
@@ -151,7 +161,7 @@ class Detector:
         """Detects for ever."""
         while True:
             await self.detect()
-            await self._sleep(self._interval * (0.9 + 0.2 * self._chance()))
+            await self._clocks.sleep(self._interval * (0.9 + 0.2 * self._clocks.chance()))
 
     async def _presence(self, capability: Capability, groups: Mapping[str, frozenset[str]]) -> Presence:
         for group, version in capability.groups.items():

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.operator.settings import ScopeSettings
+    from ..api.operator.scope import ScopeSettings
 
 LEASE_NAME: Final = "dynamo-operator-namespace-scope"  # the name alone marks it; holder and labels are free
+BELIEVED: Final = 3600  # seconds at most, whatever a Lease says: no single write excludes a namespace for longer
 USUAL_DURATION: Final = 30.0  # seconds, for a Lease that doesn't say: what the Go operator writes by default
 
 
@@ -21,11 +22,11 @@ class _Claim:
 
 @dataclass(slots=True)
 class Claims:
-    """What is known of the Leases. Times of a Lease's holder count only where nothing better is known: when it is first seen."""
+    """The namespaces that Leases claim. Times in a Lease count only when it is first seen; later its changes do."""
 
     scope: ScopeSettings
     _claims: dict[str, _Claim] = field(default_factory=dict)
-    _lost: float | None = None  # since when nobody tells us of renewals
+    _lost: float | None = None  # when the watch was lost, since when renewals are unseen
 
     def governs(self, namespace: str, now: float) -> bool:
         """Whether a namespace is ours; `now` is the monotonic clock. The one answer for validators, defaulters and reconcilers."""
@@ -38,14 +39,8 @@ class Claims:
         """The namespaces that others have claimed."""
         return frozenset() if self.scope.restricted else frozenset(name for name in self._claims if not self.governs(name, now))
 
-    def next_end(self, now: float) -> float | None:
-        """When the next claim runs out if nobody renews it; None while none can."""
-        if self._lost is not None:
-            return None
-        return min((claim.until for claim in self._claims.values() if claim.until > now), default=None)
-
     def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
-        """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label doesn't raise the dead."""
+        """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label does not revive an expired Lease."""
         metadata, spec = (part if isinstance(part := lease.get(name), dict) else {} for name in ("metadata", "spec"))
         namespace = metadata.get("namespace")
         if not namespace or not isinstance(namespace, str) or metadata.get("name") != LEASE_NAME:
@@ -72,7 +67,7 @@ class Claims:
         self._lost = now if self._lost is None else self._lost
 
     def regained(self, now: float) -> None:
-        """The watch is back: claims go on with what was left to them."""
+        """The watch is back: claims continue with their remaining time."""
         if self._lost is not None:
             for claim in self._claims.values():
                 claim.until += now - self._lost
@@ -84,7 +79,7 @@ class Claims:
 
 def _duration(spec: dict[str, Any]) -> float:
     seconds = spec.get("leaseDurationSeconds")
-    return float(seconds) if isinstance(seconds, int) and seconds > 0 else USUAL_DURATION
+    return float(min(seconds, BELIEVED)) if isinstance(seconds, int) and seconds > 0 else USUAL_DURATION
 
 
 def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:
@@ -92,7 +87,7 @@ def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall
     times = [_time_of(spec.get("renewTime"))]
     if times == [None]:
         times = [_time_of(spec.get("acquireTime")), _time_of(metadata.get("creationTimestamp"))]
-    # a difference, because the sum can lie beyond the last year there is, and anybody may write a Lease of that name
+    # a difference, because a sum can exceed the last representable year, and any user may write a Lease of that name
     return any(time is not None and (wall - time).total_seconds() <= duration + skew for time in times)
 
 

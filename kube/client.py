@@ -6,23 +6,21 @@ Importing this module loads the Kubernetes client, which is slow: import it wher
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from dynamo_webhooks.kube.answers import items, served, whole
-from dynamo_webhooks.kube.config import load
-from dynamo_webhooks.kube.connection import Connection
-from dynamo_webhooks.kube.errors import GoneError, NotFoundError
-from dynamo_webhooks.kube.protocol import Listing, Page
+from .answers import items, read_served_versions, whole
+from .config import load_config
+from .connection import Connection
+from .errors import GoneError, NotFoundError
+from .protocol import Event, Listing, Node, Page, Trim
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
-    from dynamo_webhooks.kube.protocol import Event, Node, Trim
-    from dynamo_webhooks.kube.resources import Resource
-    from dynamo_webhooks.kube.traffic import Traffic
+    from .resources import Resource
+    from .traffic import Traffic
 
 _JSON: Final = "application/json"
 _JSON_PATCH: Final = "application/json-patch+json"
@@ -34,7 +32,7 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 class Client:
-    """Speaks for one field manager to one API server; see kube.protocol.Cluster for what each call promises."""
+    """The client of one API server for one field manager; kube.protocol.Cluster documents the calls."""
 
     def __init__(self, connection: Connection, manager: str) -> None:
         """`manager` is written into managedFields by every write but `apply`, which names its own."""
@@ -131,11 +129,23 @@ class Client:
         path = resource.path(namespace, name, "status")
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more={"fieldManager": manager}, accept=_BRIEF)
 
-    async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> bool:
         """Deletes."""
         options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        if preconditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
+            options["preconditions"] = preconditions
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
         try:
             await self._connection.ask("DELETE", resource.path(namespace, name), body=options)
         except NotFoundError:
@@ -146,19 +156,13 @@ class Client:
         """Reads the discovery documents."""
         core = whole(await self._connection.ask("GET", "/api"), "get /api", versions=list)
         others = whole(await self._connection.ask("GET", "/apis"), "get /apis", groups=list)
-        return served(core["versions"], others["groups"])
+        return read_served_versions(core["versions"], others["groups"])
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """Reads the discovery document of one version."""
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         found = whole(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
         return [each for each in found["resources"] or () if isinstance(each, dict)]
-
-    async def metrics(self, name: str) -> Mapping[str, float]:
-        """Reads all of them, two million characters, of which one is kept."""
-        text = await self._connection.text("/metrics")
-        found = re.findall(rf"^{re.escape(name)}{{(.*)}} ([0-9.eE+-]+)$", text, re.MULTILINE)
-        return {labels: float(value) for labels, value in found}
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Asks the API server's authorizer."""
@@ -223,10 +227,10 @@ async def connect(
 ) -> Client:
     """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
 
-    `server` (`https://10.0.0.7:6443`) is one of several API servers to speak to instead, whose certificate must be that of the usual one.
-    `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError, whose message says what is missing.
+    `server` (`https://10.0.0.7:6443`) selects one of several API servers, which must present a certificate for the configured name.
+    `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError.
     """
-    configuration = await load(kubeconfig, context, environ=environ)
+    configuration = await load_config(kubeconfig, context, environ=environ)
     if server:
         configuration.tls_server_name = configuration.tls_server_name or urlsplit(configuration.host).hostname
         configuration.host = server

@@ -18,10 +18,10 @@ _REREAD: Final = 60.0  # seconds after which a kubeconfig is read again: its tok
 
 
 class ConfigError(Exception):
-    """There is no way to an API server; the message says what is missing."""
+    """No API server is configured; the message names the missing part."""
 
 
-async def load(
+async def load_config(
     kubeconfig: str = "",
     context: str = "",
     *,

@@ -13,28 +13,25 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
-from kubernetes.aio.client import ApiClient
+from kubernetes.aio.client import ApiClient, Configuration
 from yarl import URL
 
-from dynamo_webhooks.kube.answers import Lines, decoded, event, refusal
-from dynamo_webhooks.kube.config import ConfigError
-from dynamo_webhooks.kube.errors import UnavailableError
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
+from .answers import Lines, decode_answer, event, refusal
+from .config import ConfigError
+from .errors import UnavailableError
+from .traffic import NO_ANSWER, Sent, Traffic, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
-    from kubernetes.aio.client import Configuration
-
-    from dynamo_webhooks.kube.protocol import Event, Node
-    from dynamo_webhooks.kube.traffic import Traffic
+    from .protocol import Event, Node
 
 _JSON: Final = "application/json"
 _PLAIN: Final = "identity"  # packing long lists costs an API server more than sending them, and us more than reading them
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake
 _SLACK: Final = 30.0  # seconds beyond its end after which a watch is a dead connection
 _BUFFER: Final = 2**21  # bytes of an answer that are read ahead: an event of a watch in one piece
-_CLOCK_AGE: Final = 10.0  # seconds for which a Date header, advanced by our own monotonic clock, still tells the server's time
+_CLOCK_AGE: Final = 10.0  # seconds for which a Date header, advanced by the local monotonic clock, still gives the server's time
 
 
 class Connection:
@@ -63,7 +60,7 @@ class Connection:
         self._patience = patience
         self._clock = clock
         self._traffic = traffic
-        self._said: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
+        self._server_time: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
         self._date = ""  # as it was written, the same for all answers of a second
 
     async def ask(
@@ -82,16 +79,6 @@ class Connection:
         With `secret`, the body holds secret values, and no message will quote an answer that may repeat them.
         Raises a subclass of ApiError.
         """
-        content = await self._asked(method, path, query, body, kind, accept, secret=secret)
-        return decoded(content, f"{method.lower()} {path}")
-
-    async def text(self, path: str) -> str:
-        """Reads what is no JSON. Raises a subclass of ApiError."""
-        return (await self._asked("GET", path, None, None, _JSON, "text/plain")).decode(errors="replace")
-
-    async def _asked(
-        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, accept: str, *, secret: bool = False
-    ) -> bytes:
         asked = f"{method.lower()} {path}"
         limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
         try:
@@ -101,7 +88,7 @@ class Connection:
             raise _unreached(asked, error) from error
         if not 200 <= answer.status < 300:
             raise refusal(answer.status, content, asked, secret=secret)
-        return content
+        return decode_answer(content, asked)
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
@@ -117,12 +104,12 @@ class Connection:
 
     async def time(self) -> datetime:
         """The server's clock, UTC, in whole seconds; asks for `/version` when no answer is recent."""
-        if self._said is None or self._clock() - self._said[1] > _CLOCK_AGE:
-            self._said = None
+        if self._server_time is None or self._clock() - self._server_time[1] > _CLOCK_AGE:
+            self._server_time = None
             await self.ask("GET", "/version")
-        if self._said is None:
+        if self._server_time is None:
             raise UnavailableError(0, "", "get /version: the answer must have a Date header, seen none")
-        said, at = self._said
+        said, at = self._server_time
         return said + timedelta(seconds=int(self._clock() - at))
 
     async def close(self) -> None:
@@ -189,13 +176,13 @@ class Connection:
             raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
 
     def _hear(self, date: str) -> None:
-        if date == self._date and self._said is not None:
-            self._said = (self._said[0], self._clock())
+        if date == self._date and self._server_time is not None:
+            self._server_time = (self._server_time[0], self._clock())
             return
         try:
-            self._said, self._date = (parsedate_to_datetime(date).astimezone(UTC), self._clock()), date
+            self._server_time, self._date = (parsedate_to_datetime(date).astimezone(UTC), self._clock()), date
         except ValueError:
-            return  # no Date header, or one that nobody can read: the last one stays
+            return  # no Date header, or an invalid one: the last one stays
 
 
 def _drop(answer: aiohttp.ClientResponse) -> None:
@@ -206,7 +193,7 @@ def _drop(answer: aiohttp.ClientResponse) -> None:
 
 
 async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keeps aiohttp from repeating a write whose connection broke, as it does on its own: nobody knows whether it was done.
+    """Keeps aiohttp from repeating a write whose connection broke, since the server may have executed it.
 
     A read may be repeated, and aiohttp does so once; a connection that was never made carried nothing.
     """

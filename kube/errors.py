@@ -1,7 +1,5 @@
 """What an API server refuses, by HTTP status and reason. Messages are the server's own sentences; they hold no secret values."""
 
-from __future__ import annotations
-
 
 class ApiError(Exception):
     """An answer that isn't a success, or none at all (`code` 0)."""
@@ -27,7 +25,7 @@ class AlreadyExistsError(ApiError):
 
 
 class ConflictError(ApiError):
-    """409 Conflict: somebody else wrote meanwhile, or owns a field that an apply would change."""
+    """409 Conflict: another client changed the object, or owns a field that an apply would change."""
 
 
 class ForbiddenError(ApiError):
@@ -35,7 +33,7 @@ class ForbiddenError(ApiError):
 
 
 class InvalidError(ApiError):
-    """400 or 422: the server won't take what was sent."""
+    """400 or 422: the server rejects the request as invalid."""
 
 
 class GoneError(ApiError):
@@ -48,7 +46,7 @@ class UnavailableError(ApiError):
     """The server could not be reached, is overloaded (429), or failed (5xx); asking again later may work."""
 
 
-def of_status(code: int, reason: str, message: str, name: str = "") -> ApiError:
+def error_of_status(code: int, reason: str, message: str, name: str = "") -> ApiError:
     """The error for an HTTP status, the machine-readable reason of its Status and the object that its details name."""
     if code == 409:
         return (AlreadyExistsError if reason == "AlreadyExists" else ConflictError)(code, reason, message)

@@ -1,23 +1,19 @@
-"""Writes Events for people to read with `kubectl describe`: transitions only, counted instead of repeated, never in anybody's way."""
+"""Writes Events: transitions only, counted instead of repeated, and without raising when a write fails."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
-from dynamo_webhooks.kube.resources import CORE_EVENTS
-from dynamo_webhooks.kube.times import now as local_now
-from dynamo_webhooks.kube.times import seconds
+from .clocks import LOCAL, Clocks
+from .errors import ApiError, ForbiddenError, NotFoundError
+from .resources import CORE_EVENTS
+from .times import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from .protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.events")
 _WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do
@@ -38,30 +34,20 @@ class _Written:
 class Recorder:
     """Writes Events in the name of one component."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        component: str,
-        instance: str = "",
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = local_now,
-    ) -> None:
-        """`instance` names the replica; it is empty where that is nobody's business."""
+    def __init__(self, cluster: Cluster, component: str, instance: str = "", *, clocks: Clocks = LOCAL) -> None:
+        """`instance` names the replica; it is empty for a reporter without replicas."""
         self._cluster, self._component, self._instance = cluster, component, instance
-        self._clock, self._now = clock, now
+        self._clock, self._now = clocks.monotonic, clocks.wall
         self._written: OrderedDict[tuple[str, str], _Written] = OrderedDict()  # by object and reason
         self._last: OrderedDict[str, tuple[str, str]] = OrderedDict()  # object -> (reason, message) of its newest Event
-        self._told = False  # that the permission is missing
+        self._logged = False  # that the permission is missing
 
     async def record(
         self, regarding: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False
     ) -> None:
-        """Tells that something happened to an object; saying the same again right afterwards is no transition and writes nothing.
+        """Writes an Event about an object; the same Event again within a short time is no transition and is dropped.
 
-        What is `lasting` is said once until something else is said of the object, or `over` ends it.
-
-        Never raises for what the API server says: an Event is news, not work.
+        A `lasting` Event is written once until another Event of the object, or until `over` ends it. Never raises ApiError.
         """
         message = message[:_LONGEST]
         about = _identity(regarding)
@@ -74,9 +60,9 @@ class Recorder:
             if known is None or not fresh or not await self._count(regarding, known, message):
                 await self._create(regarding, kind, reason, message, about)
         except ForbiddenError as error:
-            if not self._told:
-                self._told = True
-                LOG.warning("Events can't be written, and this is said once: %s", error.message)
+            if not self._logged:
+                self._logged = True
+                LOG.warning("Events can't be written; this is logged once: %s", error.message)
             return
         except ApiError as error:
             LOG.warning("an Event was not written (%s %s: %s): %s", reason, about, message, error.message)
@@ -84,12 +70,12 @@ class Recorder:
         _remember(self._last, about, (reason, message))
 
     def over(self, regarding: Node) -> None:
-        """What was last said of an object holds no longer: the same again is news."""
+        """Forgets the last Event of an object: the same Event is written again."""
         self._last.pop(_identity(regarding), None)
 
     async def _count(self, regarding: Node, known: _Written, message: str) -> bool:
         """Counts one more; False when the Event is not there any more."""
-        patch = {"count": known.count + 1, "lastTimestamp": seconds(self._now()), "message": message}
+        patch = {"count": known.count + 1, "lastTimestamp": format_time(self._now()), "message": message}
         try:
             await self._cluster.merge_patch(CORE_EVENTS, known.name, patch, _where(regarding))
         except NotFoundError:
@@ -98,7 +84,7 @@ class Recorder:
         return True
 
     async def _create(self, regarding: Node, kind: str, reason: str, message: str, about: str) -> None:
-        metadata, moment = regarding["metadata"], seconds(self._now())
+        metadata, moment = regarding["metadata"], format_time(self._now())
         involved = {"apiVersion": regarding.get("apiVersion"), "kind": regarding.get("kind"), "name": metadata["name"]}
         involved |= {key: metadata[key] for key in ("namespace", "uid", "resourceVersion") if metadata.get(key)}
         made = await self._cluster.create(

@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ConflictError
-from dynamo_webhooks.kube.resources import LEASES
-from dynamo_webhooks.kube.times import micro
-from dynamo_webhooks.kube.times import now as local_now
+from .clocks import LOCAL, Clocks
+from .errors import AlreadyExistsError, ApiError, ConflictError
+from .resources import LEASES
+from .times import format_micro_time
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
-    from datetime import datetime
-    from typing import Any
+    from collections.abc import Callable, Coroutine
 
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from .protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.lease")
 _PATIENCE: Final = 5.0  # seconds for a release: a process that stops must not wait for a server that is gone
+BELIEVED: Final = 10  # times our own duration: a Lease that claims to last longer expires then
+MOST_TRANSITIONS: Final = 2**31 - 1  # of the API's int32; the count stays there
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +39,51 @@ class Timings:
 
 
 class Observed:
-    """When somebody else's Lease was last seen to change, on our own clock: the remote clock in it is never looked at."""
+    """When another holder's Lease was last seen to change, by the local clock; times in the Lease are ignored."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Has seen nothing yet."""
         self._clock = clock
         self._version = ""
         self._since = 0.0
 
-    def alive(self, lease: Node, otherwise: float) -> bool:
-        """Whether the holder may still be there; `otherwise` is the duration in seconds when the Lease names none."""
+    def alive(self, lease: Node, ours: float) -> bool:
+        """Whether the holder may still be there. `ours` is our own duration in seconds, the least that another's counts for.
+
+        At most `BELIEVED` times as much counts: anyone who may write Leases could otherwise stop us for 68 years with one write.
+        """
         version = lease["metadata"]["resourceVersion"]
         if version != self._version:
             self._version, self._since = version, self._clock()
         spec = lease.get("spec") or {}
-        return bool(spec.get("holderIdentity")) and self._clock() - self._since <= (spec.get("leaseDurationSeconds") or otherwise)
+        lasting = min(max(_number(spec.get("leaseDurationSeconds")), ours), BELIEVED * ours)
+        return bool(spec.get("holderIdentity")) and self._clock() - self._since <= lasting
+
+
+def hold(lease: Node | None, identity: str, duration: int, moment: str) -> Node:
+    """The spec of a Lease that we hold from now on or go on holding: nothing in it but our own fields is anyone else's choice."""
+    before: Node = (lease or {}).get("spec") or {}
+    spec: Node = {"holderIdentity": identity, "leaseDurationSeconds": duration, "renewTime": moment}
+    ours = before.get("holderIdentity") == identity
+    transitions = _number(before.get("leaseTransitions")) + (lease is not None and not ours)
+    acquired = before.get("acquireTime") if ours else moment
+    return {**spec, "acquireTime": acquired or moment, "leaseTransitions": min(max(transitions, 0), MOST_TRANSITIONS)}
+
+
+async def write_lease(cluster: Cluster, lease: Node | None, name: str, namespace: str, spec: Node) -> Node:
+    """Give a Lease a spec, or create it. Raises: ApiError."""
+    if lease is not None:
+        return await cluster.replace(LEASES, {**lease, "spec": spec})
+    metadata = {"name": name, "namespace": namespace}
+    return await cluster.create(LEASES, {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": spec})
+
+
+def holder_of(lease: Node) -> str:
+    """The identity that holds a Lease; empty for none."""
+    return str((lease.get("spec") or {}).get("holderIdentity") or "")
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 class Election:
@@ -69,17 +97,14 @@ class Election:
         identity: str,
         *,
         timings: Timings | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = local_now,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        clocks: Clocks = LOCAL,
     ) -> None:
-        """`identity` tells this replica from the others, also from an earlier life of itself: a pod's name with something random."""
+        """`identity` is unique per process start: the pod's name with a random suffix."""
         self.name = name
         self._cluster, self.namespace, self._identity = cluster, namespace, identity
         self._timings = timings or Timings()
-        self._clock, self._now, self._sleep, self._chance = clock, now, sleep, chance
-        self._observed = Observed(clock)
+        self._clocks, self._clock = clocks, clocks.monotonic
+        self._observed = Observed(clocks.monotonic)
         self._renewed: float | None = None  # when the last renewal that succeeded was begun
         self.holder = ""  # who holds the Lease, as last seen
         self.reason = ""  # why the last attempt failed; empty when it didn't
@@ -120,9 +145,10 @@ class Election:
             if lease is not None and not self._may_take(lease):
                 self._renewed, self.reason = None, ""
                 return False
-            await self._write(lease)
+            spec = hold(lease, self._identity, int(self._timings.duration), format_micro_time(self._clocks.wall()))
+            await write_lease(self._cluster, lease, self.name, self.namespace, spec)
         except (ConflictError, AlreadyExistsError) as error:
-            self.reason = f"somebody else wrote the Lease meanwhile: {error.message}"
+            self.reason = f"another replica wrote the Lease meanwhile: {error.message}"
         except ApiError as error:
             self.reason = error.message
         else:
@@ -139,8 +165,8 @@ class Election:
 
     async def _let_go(self) -> None:
         lease = await self._cluster.get(LEASES, self.name, self.namespace)
-        if lease is not None and (lease.get("spec") or {}).get("holderIdentity") == self._identity:
-            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro(self._now())}
+        if lease is not None and holder_of(lease) == self._identity:
+            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": format_micro_time(self._clocks.wall())}
             await self._cluster.replace(LEASES, {**lease, "spec": spec})
 
     async def _term(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> bool:
@@ -171,21 +197,8 @@ class Election:
         return 0.0 if self._renewed is None else self._timings.deadline - (self._clock() - self._renewed)
 
     async def _pause(self) -> None:
-        await self._sleep(self._timings.retry * (1 + 0.2 * self._chance()))  # candidates must not all come at the same moment
+        await self._clocks.sleep(self._timings.retry * (1 + 0.2 * self._clocks.chance()))  # candidates must not all come at the same moment
 
     def _may_take(self, lease: Node) -> bool:
-        self.holder = (lease.get("spec") or {}).get("holderIdentity") or ""
+        self.holder = holder_of(lease)
         return self.holder == self._identity or not self._observed.alive(lease, self._timings.duration)
-
-    async def _write(self, lease: Node | None) -> None:
-        moment = micro(self._now())
-        spec: Node = dict((lease or {}).get("spec") or {})
-        if spec.get("holderIdentity") != self._identity:
-            spec["acquireTime"] = moment
-            spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + (1 if lease else 0)
-        spec |= {"holderIdentity": self._identity, "leaseDurationSeconds": int(self._timings.duration), "renewTime": moment}
-        if lease is not None:
-            await self._cluster.replace(LEASES, {**lease, "spec": spec})
-            return
-        metadata = {"name": self.name, "namespace": self.namespace}
-        await self._cluster.create(LEASES, {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": spec})

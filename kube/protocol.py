@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
-    from dynamo_webhooks.kube.resources import Resource
+    from .resources import Resource
 
 # A resourceVersion that no object has, since etcd's first write makes revision 2: an apply with it creates, or raises ConflictError.
 ABSENT: Final = "1"
 Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSON has it
-Trim: TypeAlias = "Callable[[Node], None]"  # drops what nobody needs of an object that was just read
+Trim: TypeAlias = "Callable[[Node], None]"  # drops unused fields of an object that was just read
 
 
 class Listing(NamedTuple):
@@ -89,17 +89,27 @@ class Cluster(Protocol):
     ) -> Node:
         """Server-side apply. Without `force`, fields of other managers raise ConflictError, whose message names them."""
 
-    async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
-        """Deletes; with `uid`, only that object (ConflictError otherwise). False when it wasn't there."""
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> bool:
+        """Deletes; with `uid` or the resourceVersion, only that object (ConflictError otherwise). False when it wasn't there.
+
+        `grace` is how many seconds a pod has to end; None leaves that to the pod.
+        """
 
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """The served API groups with their versions: `{"apps": {"v1"}, "": {"v1"}}`."""
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """What discovery says of each resource of a served version, `storageVersionHash` among it. Raises NotServedError."""
-
-    async def metrics(self, name: str) -> Mapping[str, float]:
-        """The API server's own series of one metric, by their labels (`a="b",c="d"`); each of several API servers has its own."""
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """SelfSubjectAccessReview: whether we may."""

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-import time
 from contextlib import aclosing
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dynamo_webhooks.kube.backoff import Backoff
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
+from .backoff import Backoff
+from .clocks import LOCAL, Clocks
+from .errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from dynamo_webhooks.kube.protocol import Cluster, Event, Node, Trim
-    from dynamo_webhooks.kube.resources import Resource
+    from .protocol import Cluster, Event, Node, Trim
+    from .resources import Resource
 
 LOG: Final = logging.getLogger("kube.reflector")
 _SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause
-_SLICE: Final = 100  # objects of a list that are told of without a pause
+_SLICE: Final = 100  # objects of a list that are passed to subscribers without a pause
 
 Subscriber: TypeAlias = "Callable[[Node | None, Node | None], None]"
 Key: TypeAlias = tuple[str, str]  # namespace, name
 
 
 class WatchState(Enum):
-    """How a reflector stands; what it knows stays in every one of them."""
+    """The state of a reflector; its store is kept in all states."""
 
     STARTING = "starting"
     SYNCED = "synced"
-    FORBIDDEN = "forbidden"  # asked again slowly: a person has to grant it
-    ABSENT = "absent"  # the kind is not served; asked again slowly
-    UNAVAILABLE = "unavailable"  # asked again soon
+    FORBIDDEN = "forbidden"  # retried slowly: an administrator has to grant it
+    ABSENT = "absent"  # the kind is not served; retried slowly
+    UNAVAILABLE = "unavailable"  # retried soon
 
 
 class Reflector:
@@ -51,48 +50,46 @@ class Reflector:
         labels: str = "",
         relist: float = 0.0,
         trim: Trim | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        clocks: Clocks = LOCAL,
     ) -> None:
         """With `name`, only the objects of that name are selected, as permissions by name demand.
 
-        `relist` is seconds after which everything is listed again although the watch goes on; 0 is never. `trim` drops what nobody needs
-        of an object before it is kept.
+        `relist` is seconds after which everything is listed again although the watch goes on; 0 is never. `trim` drops unused fields
+        of an object before it is stored.
         """
         self.store: dict[Key, Node] = {}
         self.synced = asyncio.Event()
         self.state = WatchState.STARTING
-        self.reason = ""  # why the state is what it is, for people; empty while all is well
+        self.reason = ""  # explains the state to users; empty while the watch is healthy
         self._cluster, self._resource, self._namespace = cluster, resource, namespace
         self._fields = ",".join(part for part in (f"metadata.name={name}" if name else "", fields) if part)
         self._labels, self._trim = labels, trim
-        self._relist, self._clock, self._sleep = relist, clock, sleep
-        self._backoff = Backoff(chance=chance)
+        self._relist, self._clock, self._sleep = relist, clocks.monotonic, clocks.sleep
+        self._backoff = Backoff(chance=clocks.chance)
         self._subscribers: list[Subscriber] = []
         self._version = ""
-        self._listed = clock()
-        self._heard: float | None = None
+        self._listed = self._clock()
+        self._received: float | None = None
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Calls `subscriber(old, new)` for each change, at once for what is there; None stands for not being there.
+        """Calls `subscriber(old, new)` for each change, at once for stored objects; None means absent.
 
-        It is called in the loop and must not block; what it raises is logged, and the others are still called.
+        It is called in the loop and must not block; its exceptions are logged, and the other subscribers are still called.
         """
         self._subscribers.append(subscriber)
         for obj in [*self.store.values()]:
             self._call(subscriber, None, obj)
 
     def get(self, name: str, namespace: str = "") -> Node | None:
-        """The object as last heard of; not to be changed."""
+        """The object as last received; not to be changed."""
         return self.store.get((namespace, name))
 
     def stale_seconds(self) -> float | None:
-        """Seconds since the API server last said anything about the selection; None when it never did.
+        """Seconds since the API server last sent anything about the selection; None when it never did.
 
         Up to a minute or so while a watch is quiet. That the kind is not served is an answer too: nothing of it can be out of date.
         """
-        return None if self._heard is None else max(0.0, self._clock() - self._heard)
+        return None if self._received is None else max(0.0, self._clock() - self._received)
 
     async def run(self) -> None:
         """Keeps the store up to date until it is cancelled; nothing else ends it."""
@@ -167,7 +164,7 @@ class Reflector:
             LOG.exception("a subscriber to %s failed", self._resource.plural)
 
     def _well(self) -> None:
-        self._heard = self._clock()
+        self._received = self._clock()
         self.state, self.reason = WatchState.SYNCED, ""
 
     def _failed(self, error: ApiError) -> float:
@@ -186,7 +183,7 @@ class Reflector:
         if self.state is WatchState.UNAVAILABLE:
             return self._backoff.next()
         if self.state is WatchState.ABSENT:
-            self._heard = self._clock()
+            self._received = self._clock()
         self._version = ""
         return self._backoff.slow()
 

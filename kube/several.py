@@ -1,17 +1,16 @@
-"""One kind watched in several namespaces as if it were one selection: whoever may read these alone can't list the cluster."""
+"""Watches one kind in several namespaces as one selection, for users that can't list it in the whole cluster."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.kube.reflector import Reflector, WatchState
+from .reflector import Key, Reflector, Subscriber, WatchState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.reflector import Key, Subscriber
+    from .protocol import Node
 
 
 class Several:
@@ -46,7 +45,7 @@ class Several:
         return next((part.reason for part in self._parts.values() if part.reason), "")
 
     def get(self, name: str, namespace: str = "") -> Node | None:
-        """The object as last heard of; not to be changed."""
+        """The object as last received; not to be changed."""
         for number in self._selections:
             part = self._parts.get((namespace, number)) or self._parts.get(("", number))
             if part is not None and (found := part.get(name, namespace)) is not None:

@@ -9,14 +9,14 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from dynamo_webhooks.kube.errors import ApiError, NotFoundError
-from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
+from .errors import ApiError, NotFoundError
+from .resources import CRDS, ENDPOINT_SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from .protocol import Cluster, Node
 
 TRIES: Final = 10  # connections through the usual address when API servers can't be asked one by one
 MOST_SERVERS: Final = 100  # API servers that are asked: as many as one EndpointSlice names
@@ -47,7 +47,7 @@ class Definition(NamedTuple):
         return tuple(version for version in self.versions if version != self.storage)
 
 
-def definition(crd: Node) -> Definition:
+def read_definition(crd: Node) -> Definition:
     """Reads a CustomResourceDefinition of any quality."""
     metadata, spec, status = (_dict(crd.get(part)) for part in ("metadata", "spec", "status"))
     names = _dict(spec.get("names"))
@@ -73,7 +73,7 @@ def definition(crd: Node) -> Definition:
 async def load_definition(cluster: Cluster, name: str) -> Definition | None:
     """The definition of a name, None when there is none. Raises: ApiError."""
     crd = await cluster.get(CRDS, name)
-    return None if crd is None else definition(crd)
+    return None if crd is None else read_definition(crd)
 
 
 def storage_hash(group: str, version: str, kind: str) -> str:
@@ -88,7 +88,7 @@ async def storage_hashes(cluster: Cluster, group: str, version: str) -> dict[str
 
 
 async def load_api_servers(cluster: Cluster) -> list[str]:
-    """The addresses of the API servers (`https://10.0.0.7:6443`), of the Service default/kubernetes; none where that isn't told.
+    """The addresses of the API servers (`https://10.0.0.7:6443`), of the Service default/kubernetes; none where that has no slices.
 
     Raises: ApiError.
     """
@@ -111,22 +111,22 @@ def _addresses(found: Node) -> Iterable[str]:
 
 
 class Seen(NamedTuple):
-    """What one API server says."""
+    """The storage hashes that one API server reports."""
 
     server: str  # its address; empty for one that answered at the usual address
     hashes: Mapping[str, str]  # by plural
     wrong: str = ""  # why it can't be asked
 
 
-async def seen_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
-    """What each API server stores kinds in: one request to each; `TRIES` connections through the usual address where none is known.
+async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
+    """The storage hashes of each API server, by one request to each; by `TRIES` connections to the usual address where none is known.
 
-    A server that can't be asked is told with the reason. Each request has the connection's own time limit.
+    The result of an unreachable server has the reason in `wrong`. Each request has the connection's own time limit.
     """
-    return [await seen_hash(opener, server, group, version) for server in servers or [""] * TRIES]
+    return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * TRIES]
 
 
-async def seen_hash(opener: Opener, server: str, group: str, version: str) -> Seen:
+async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> Seen:
     """What one API server stores kinds in, asked over a connection of its own."""
     try:
         async with opener(server) as one:

@@ -1,7 +1,5 @@
 """Times as Kubernetes objects say them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 
@@ -10,20 +8,20 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def micro(moment: datetime) -> str:
+def format_micro_time(moment: datetime) -> str:
     """A MicroTime, as Leases have it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def seconds(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """A Time, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parsed(text: object) -> datetime | None:
+def parse_time(text: object) -> datetime | None:
     """The moment that a Time or MicroTime names; None when it names none."""
     try:
         moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
+        return moment.astimezone(UTC) if moment is not None and moment.tzinfo else None
+    except (ValueError, OverflowError):  # the latter before the first year
         return None
-    return moment.astimezone(UTC) if moment is not None and moment.tzinfo else None

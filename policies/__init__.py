@@ -1,1 +1,1 @@
-"""What is allowed: one file per rule and per default, the evaluator, facts, the answer, the catalogue; pure."""
+"""Rules and defaults, one file each; evaluator, facts, answer and catalogue; pure."""

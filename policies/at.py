@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.paths import MISSING, Path, lookup
-from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.finding import Cause, Finding, Level, Mend, Scalar
-from dynamo_webhooks.policies.words import Text, Words, words
+from ..api.paths import MISSING, Path, lookup
+from .edit import Edit
+from .finding import Cause, Finding, Level, Mend, Scalar
+from .words import Text, Words, format_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.policies.review import Review
-    from dynamo_webhooks.policies.rule import Rule
+    from .review import Review
+    from .rule import Rule
 
     Hits = Iterator[Finding]
 
@@ -25,7 +25,7 @@ def _steps(rel: str) -> Path:
 
 
 class At:
-    """One place in a review: `value` is what the rule's selector matched, `path` where it lies. Relative paths start here.
+    """One place in a review: the `value` that the rule's selector matched, and its `path`. Relative paths start here.
 
     A relative path is dotted text ("failover.mode"), or a tuple where a map key or an index is in it: ("pvcs", 0, "name"),
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
@@ -37,7 +37,7 @@ class At:
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
 
     def __init__(self, review: Review, steps: Path, last: str | int | None, value: Any) -> None:
-        """Made by the evaluator, and by nobody else; `last` is the map key or index behind the steps, None where there is none."""
+        """Only the evaluator creates places; `last` is the map key or index behind the steps, None where there is none."""
         self.review = review
         self.value = value
         self._steps = steps
@@ -46,7 +46,7 @@ class At:
 
     @property
     def path(self) -> Path:
-        """Where the place lies; made only when somebody asks, since most places are fine."""
+        """The path of the place; computed on first use, since most places have no finding."""
         found = self._path
         if found is None:
             last = self._last
@@ -64,7 +64,7 @@ class At:
         """The value at the same place in the old object; None when there is no old object, or nothing there."""
         try:
             return self._old
-        except AttributeError:  # nobody asked yet; on updates half a dozen rules ask of the same place
+        except AttributeError:  # first use; on updates half a dozen rules read the same place
             self._old = self._stored()
             return self._old
 
@@ -75,17 +75,17 @@ class At:
         return None if found is MISSING else found
 
     def get(self, rel: str | Path) -> Any:
-        """What lies below this place; None when it is absent or null."""
+        """The value below this place; None when it is absent or null."""
         found = lookup(self.value, _steps(rel) if isinstance(rel, str) else rel)
         return None if found is MISSING else found
 
     def was(self, rel: str) -> Any:
-        """What lay below this place in the old object; None when it was absent or null, or there is no old object."""
+        """The value below this place in the old object; None when it was absent or null, or there is no old object."""
         found = lookup(self.old, _steps(rel))
         return None if found is MISSING else found
 
     def fact(self, name: str) -> Any:
-        """A fact that must be known. Ask last, when everything else speaks for a finding: an unknown fact ends the rule.
+        """A fact that must be known. Read it last, when all other conditions of a finding hold: an unknown fact ends the rule.
 
         Raises: UnknownFactError, which the evaluator turns into a not-evaluated finding.
         """
@@ -104,15 +104,15 @@ class At:
         return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", other_text, other_fix, mend)
 
     def required(self, rel: str | Path, text: Text, *, fix: Text = "") -> Finding:
-        """Something must be there and isn't (or is empty)."""
+        """A required value is absent or empty."""
         return self._finding(Cause.REQUIRED, rel, text, None, fix)
 
     def invalid(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
-        """A value that can't be; `value` is the scalar that was seen, or None for a whole block."""
+        """An invalid value; `value` is the scalar, or None for a whole block."""
         return self._finding(Cause.INVALID, rel, text, value, fix, mend)
 
     def forbidden(self, rel: str | Path, text: Text, *, fix: Text = "") -> Finding:
-        """Something must not be there, or not together with something else."""
+        """A value must be absent, or must not be combined with another."""
         return self._finding(Cause.FORBIDDEN, rel, text, None, fix)
 
     def not_supported(
@@ -121,10 +121,10 @@ class At:
         """A value out of a closed list, whose entries may be references such as "{intraPod}"."""
         seen = f'got "{value}"' if isinstance(value, str) else f"got {value}"
         wanted = ", ".join(f'"{item}"' for item in allowed)
-        return self._finding(Cause.NOT_SUPPORTED, rel, words(f"must be one of {wanted}, {{seen}}", seen=seen), value, fix, mend)
+        return self._finding(Cause.NOT_SUPPORTED, rel, format_words(f"must be one of {wanted}, {{seen}}", seen=seen), value, fix, mend)
 
     def duplicate(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "") -> Finding:
-        """A value that stands there twice."""
+        """A duplicate value."""
         return self._finding(Cause.DUPLICATE, rel, text, value, fix)
 
     def not_found(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
@@ -136,21 +136,21 @@ class At:
         return self._finding(Cause.INVALID, rel, text, value, fix)
 
     def set(self, rel: str | Path, value: Any) -> Edit:
-        """What a default yields: the field below this place gets a value. Missing parents are made by the patch."""
+        """The edit that a default yields: sets the field below this place. The patch creates missing parents."""
         return Edit(self.rule, self.path + (_steps(rel) if isinstance(rel, str) else rel), value)
 
     def warning(self, rel: str | Path, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
-        """What a rule of level warning yields."""
+        """The finding of a rule of level warning."""
         return self._finding(Cause.INVALID, rel, text, None, fix, mend)
 
 
-def fault(rule: Rule, path: Path, error: BaseException) -> Finding:
+def rule_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
     text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
     return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)
 
 
-def not_evaluated(rule: Rule, path: Path, fact: str) -> Finding:
-    """The finding of a rule that would have needed a fact that nobody supplied."""
+def report_unevaluated(rule: Rule, path: Path, fact: str) -> Finding:
+    """The finding of a rule that needs an unknown fact."""
     text = f"could not be judged: the fact {fact} is not known"
     return Finding(rule, Cause.FORBIDDEN, Level.NOT_EVALUATED, path, text, None, f"supply {fact} in the facts", fact)

@@ -1,23 +1,24 @@
 """Every rule and default there is, found by looking at this package's folders: adding a rule is adding a file."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.policies.index import indexed
-from dynamo_webhooks.policies.modules import imported
-from dynamo_webhooks.policies.rule import BOTH, Rule
+from ..api.line import Line
+from .checks import CHECKS
+from .index import load_index
+from .modules import import_all
+from .rule import Rule
 
 
 class _Reading:
-    """How the rules are found, decided before anybody asks for them."""
+    """The way to find rules, chosen before their first use, and the rules that a project adds."""
 
-    __slots__ = ("lazily",)
+    __slots__ = ("lazily", "user")
 
     def __init__(self) -> None:
         self.lazily = False
+        self.user: tuple[Rule, ...] = ()
 
 
 _reading: Final = _Reading()
@@ -31,32 +32,53 @@ def read_lazily() -> None:
     _reading.lazily = True
 
 
-@cache
-def declared() -> tuple[Rule, ...]:
-    """All records, variants of profile 1.2 included, sorted by code.
+def set_user_rules(rules: Iterable[Rule]) -> None:
+    """Replaces the users' own rules, which the catalogue lists and finds beside ours; nothing of this package evaluates them."""
+    found = tuple(rules)
+    if found != _reading.user:
+        _reading.user = found
+        list_all.cache_clear()
+        find_rule.cache_clear()
 
-    Raises: RuleError when a file holds no rule of its own name, or two rules share a code or a name.
+
+def list_user_rules() -> tuple[Rule, ...]:
+    """The users' own rules."""
+    return _reading.user
+
+
+@cache
+def list_declared() -> tuple[Rule, ...]:
+    """All rules and defaults, sorted by code.
+
+    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
     """
-    found = indexed() if _reading.lazily else None
-    return tuple(found) if found is not None else imported()
+    found = load_index() if _reading.lazily else None
+    return tuple(found) if found is not None else import_all()
 
 
 @cache
-def rules(profile: str, line: Line | None = None) -> tuple[Rule, ...]:
-    """The rules and defaults of one profile and line (None: of any), one record a name, sorted by code."""
-    chosen: dict[str, Rule] = {}
-    for rule in declared():
-        # the variant of 1.2 sorts behind the rule that it replaces
-        if rule.profile in (BOTH, profile) and (line is None or rule.is_of(line)):
-            chosen[rule.name] = rule
-    return tuple(chosen.values())
+def list_rules(line: Line | None = None) -> tuple[Rule, ...]:
+    """The rules and defaults of one line, or of all, sorted by code."""
+    return tuple(rule for rule in list_declared() if line is None or rule.is_of(line))
 
 
 @cache
-def by_word(word: str) -> Rule | None:
-    """Finds a rule by its name or code; the record of profile current where there are two."""
+def list_all(line: Line | None = None) -> tuple[Rule, ...]:
+    """The whole catalogue: rules and defaults of one line, or of all, checks and users' rules, sorted by code."""
+    return tuple(sorted((*CHECKS, *list_rules(line), *_reading.user), key=lambda rule: rule.code))
+
+
+@cache
+def list_differing() -> frozenset[str]:
+    """The names of the rules that the Go operator 1.2 lacks, or has in another form."""
+    return frozenset(rule.name for rule in list_declared() if rule.difference is not None or not rule.is_of(Line.V1_2))
+
+
+@cache
+def find_rule(word: str) -> Rule | None:
+    """Finds a rule, default or check by its name or code."""
     wanted = word.strip()
-    for rule in declared():
+    for rule in list_all():
         if wanted.lower() == rule.name or wanted.upper() == rule.code:
             return rule
     return None

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.policies.facts import UNKNOWN
-from dynamo_webhooks.policies.review import CREATE
+from ..api.line import Line
+from ..api.paths import Key, Path
+from ..api.wording import shorten
+from .facts import UNKNOWN
+from .review import CREATE, Fields, Review
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dynamo_webhooks.policies.at import At
-    from dynamo_webhooks.policies.review import Fields, Review
+    from .at import At
 
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
@@ -24,14 +23,20 @@ VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
 WORKLOAD_PROVIDER: Final = "nvidia.com/workload-provider"
 GROVE_UPDATE_STRATEGY: Final = "nvidia.com/grove-update-strategy"
+GROVE_STRATEGIES: Final = ("RollingRecreate", "OnDelete")
 POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
-POWER_LIMIT_PATH: Final = ("extraPodMetadata", "annotations", Key(POWER_LIMIT))  # of a service
+POWER_LIMIT_PATH: Final = ("podTemplate", "metadata", "annotations", Key(POWER_LIMIT))  # of a component
 GROVE: Final = "grove"  # the providers of workloads
 COMPONENTS: Final = "component"
 LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 EXECUTORS: Final = ("mp", "ray")
-INTRA_POD: Final = "intraPod"
-INTER_POD: Final = "interPod"
+INTRA_POD: Final = "IntraPod"
+INTER_POD: Final = "InterPod"
+MAIN: Final = "main"
+LPX: Final = "lpx"  # the type of components that the LPX scheduler runs
+WORKERS: Final = ("worker", "prefill", "decode")  # the types of components that run an engine
+_CONTAINERS: Final = ("podTemplate", "spec", "containers")
+_NO_MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))
 
 _DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -62,13 +67,13 @@ def whole_number(text: str) -> int | None:
     return number if number in _INT64 else None
 
 
-def quoted(names: Iterable[str]) -> str:
+def quote_all(names: Iterable[str]) -> str:
     """Lists names in order, each in double quotes."""
     return ", ".join(f'"{name}"' for name in sorted(names))
 
 
-def enabled(block: Any) -> TypeGuard[Fields]:
-    """Whether a block is present and switched on."""
+def is_enabled(block: Any) -> TypeGuard[Fields]:
+    """Whether a block with a switch is present and switched on."""
     return bool(block) and block.get("enabled") is True
 
 
@@ -80,86 +85,159 @@ def node_count(component: Fields) -> int:
     return multinode.get("nodeCount") or 0
 
 
-def multinode(component: Fields) -> bool:
+def is_multinode(component: Fields) -> bool:
     """Whether a component spans several nodes."""
     return node_count(component) > 1
 
 
+def read_feature(component: Fields, name: str) -> Fields | None:
+    """A component's block of an experimental feature; None without one."""
+    experimental = component.get("experimental")
+    return experimental.get(name) if experimental else None
+
+
+def read_gms(component: Fields) -> Fields | None:
+    """A component's GPU memory service; None without one."""
+    return read_feature(component, "gpuMemoryService")
+
+
+def read_failover(component: Fields) -> Fields | None:
+    """A component's failover; None without it."""
+    return read_feature(component, "failover")
+
+
+def has_checkpoint(component: Fields) -> bool:
+    """Whether a component is checkpointed: a checkpoint without a switch is on."""
+    checkpoint = read_feature(component, "checkpoint")
+    return checkpoint is not None and checkpoint.get("enabled") is not False
+
+
 def interpod_gms(component: Fields) -> bool:
     """Whether a component runs the GPU memory service in pods of its own."""
-    gms = component.get("gpuMemoryService")
-    return gms is not None and enabled(gms) and gms.get("mode") == INTER_POD
+    gms = read_gms(component)
+    return gms is not None and gms.get("mode") == INTER_POD
 
 
 def interpod_failover(component: Fields) -> bool:
     """Whether a component's standby engines live in pods of their own."""
-    failover = component.get("failover")
-    return failover is not None and enabled(failover) and failover.get("mode") == INTER_POD
+    failover = read_failover(component)
+    return failover is not None and failover.get("mode") == INTER_POD
 
 
-def said(text: str) -> str:
+def read_pod(component: Fields) -> Fields:
+    """The pod spec of a component's template; an empty one where there is none."""
+    pod: Fields = (component.get("podTemplate") or {}).get("spec") or {}
+    return pod
+
+
+def list_containers(component: Fields) -> list[Fields]:
+    """The containers of a component's pod template, null ones as empty."""
+    return [container or {} for container in read_pod(component).get("containers") or ()]
+
+
+def find_main(component: Fields) -> tuple[Fields, Path]:
+    """A component's main container, and its place; an empty one where there is none."""
+    for index, container in enumerate(read_pod(component).get("containers") or ()):
+        if container and container.get("name") == MAIN:
+            return container, (*_CONTAINERS, index)
+    return {}, _NO_MAIN
+
+
+def quote_once(text: str) -> str:
     """A value of the whole object, as the findings of each of its components may repeat it: no name in use is longer."""
-    return shortened(text, _LONGEST)
+    return shorten(text, _LONGEST)
 
 
-def opted_out_of_grove(review: Review) -> bool:
+def explain_workers_only(component: Fields) -> str:
+    """The end of a sentence about what only workers may have."""
+    return f'unless type is worker, prefill or decode, got type "{quote_once(str(component.get("type") or ""))}"'
+
+
+def opts_out_of_grove(review: Review) -> bool:
     """Whether the graph's annotation keeps it off Grove; only `false`, in any case, does."""
     written = review.annotations.get(GROVE_OPT_OUT)
     return written is not None and len(written) == len("false") and written.lower() == "false"
 
 
-def on_1_5(review: Review) -> bool:
+def is_line_1_4(review: Review) -> bool:
+    """Whether line 1.4 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_4
+
+
+def is_line_1_5(review: Review) -> bool:
     """Whether line 1.5 of the operator, or a later one, is what judges."""
     return review.line >= Line.V1_5
 
 
-def chosen_provider(at: At) -> str | None:
+def is_line_1_6(review: Review) -> bool:
+    """Whether line 1.6 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_6
+
+
+def read_provider(at: At) -> str | None:
     """Who runs the graph's workloads as line 1.5 remembers it in an annotation; None where nothing is remembered, as on line 1.2.
 
     Needs the fact `grove` where the defaults of a new graph overwrite what its author wrote.
     """
-    chosen = at.review.annotations.get(WORKLOAD_PROVIDER) if on_1_5(at.review) else None
-    if chosen is not None and at.review.operation == CREATE and not opted_out_of_grove(at.review):
+    chosen = at.review.annotations.get(WORKLOAD_PROVIDER) if is_line_1_5(at.review) else None
+    if chosen is not None and at.review.operation == CREATE and not opts_out_of_grove(at.review):
         at.fact("grove")
     return chosen
 
 
-def decided_provider(at: At) -> str:
+def choose_provider(at: At) -> str:
     """Who will run a new graph's workloads on line 1.5. Needs the fact `grove` unless the graph opts out."""
-    return GROVE if not opted_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
+    return GROVE if not opts_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
 
 
 def provider(at: At) -> str | None:
     """Who runs the graph's workloads on line 1.5; None for a graph of an older operator, which was not adopted yet."""
-    chosen = chosen_provider(at)
-    return decided_provider(at) if chosen is None and at.review.operation == CREATE else chosen
+    chosen = read_provider(at)
+    return choose_provider(at) if chosen is None and at.review.operation == CREATE else chosen
 
 
-def filled_provider(at: At) -> str | None:
-    """Who runs the graph's workloads as the defaults fill it in: of a new graph what is decided, whatever its annotation says."""
-    return decided_provider(at) if at.review.operation == CREATE else chosen_provider(at)
+def default_provider(at: At) -> str | None:
+    """The orchestrator that the defaults set: for a new graph the chosen one, whatever its annotation says."""
+    return choose_provider(at) if at.review.operation == CREATE else read_provider(at)
 
 
-def off_grove(at: At) -> str:
+def explain_off_grove(at: At) -> str:
     """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
 
-    The annotation of a graph that runs decides alone, so that an unknown fact does not matter then.
+    The annotation of a graph that runs decides alone, so that an unknown fact does not matter then. That of a new graph was written by
+    the defaults, so the cause of what they wrote is given.
     """
-    if (chosen := chosen_provider(at)) is not None:
-        return "" if chosen == GROVE else f'the annotation {WORKLOAD_PROVIDER} is "{said(chosen)}"'
-    if opted_out_of_grove(at.review):
+    chosen, opted_out = read_provider(at), opts_out_of_grove(at.review)
+    if chosen == GROVE:
+        return ""
+    new = at.review.operation == CREATE
+    if chosen is not None and not (new and (opted_out or at.review.facts.grove is False)):
+        return f'the graph was created without Grove (annotation {WORKLOAD_PROVIDER}: "{quote_once(chosen)}")'
+    if opted_out:
         if at.review.facts.grove is False:
-            return lacking(at, "grove", "Grove")
+            return explain_absence(at, "grove", "Grove")
         return f'the annotation {GROVE_OPT_OUT} is "{at.review.annotations[GROVE_OPT_OUT]}"'
-    return "" if at.fact("grove") else lacking(at, "grove", "Grove")
+    return "" if at.fact("grove") else explain_absence(at, "grove", "Grove")
+
+
+def way_to_grove(at: At) -> str:
+    """What lets this graph, which is not on the Grove pathway, run there: the beginning of a fix."""
+    steps = []
+    if at.review.facts.grove is False:
+        steps.append(provide(at, GROVE, "Grove"))
+    if opts_out_of_grove(at.review):
+        steps.append(f"remove the annotation {GROVE_OPT_OUT}")
+    if at.review.operation != CREATE and read_provider(at) is not None:
+        steps.append("create the graph anew")
+    return " and ".join(steps) or "run the graph on Grove"
 
 
 def component_off_grove(at: At) -> str:
     """The same of a component, be it of a graph or alone."""
-    return off_grove(at) if at.review.kind.startswith("DynamoGraphDeployment/") else "a standalone component never runs on Grove"
+    return explain_off_grove(at) if at.review.kind.startswith("DynamoGraphDeployment/") else "a standalone component never runs on Grove"
 
 
-def lacking(at: At, fact: str, name: str) -> str:
+def explain_absence(at: At, fact: str, name: str) -> str:
     """Why something that a fact says is not to be had isn't, as a sentence."""
     off = at.review.facts.switchedOff
     if off is UNKNOWN:
@@ -167,25 +245,33 @@ def lacking(at: At, fact: str, name: str) -> str:
     return f"{name} is switched off in the operator" if fact in off else f"{name} is not served by the cluster"
 
 
+def provide(at: At, fact: str, name: str) -> str:
+    """What to do about something that a fact says is not to be had."""
+    off = at.review.facts.switchedOff
+    return f"switch {name} on in the operator" if off is not UNKNOWN and fact in off else f"install {name}"
+
+
 def owning_graph(review: Review) -> str | None:
-    """The name of the graph that a component was made of, which may be empty; None when it stands alone."""
+    """The name of the graph that a component was made of, which may be empty; None for a standalone component."""
     for owner in review.metadata.get("ownerReferences") or ():
         if owner and owner.get("kind") == "DynamoGraphDeployment":
             return owner.get("name") or ""
     return None
 
 
-def services(review: Review) -> dict[str, Fields]:
-    """The graph's services by name; those that are null are left out."""
-    return {name: service for name, service in (review.spec.get("services") or {}).items() if service is not None}
+def list_components(spec: Fields) -> list[tuple[int, str, Fields]]:
+    """A graph's components with their place and name; those that are null are left out."""
+    listed = enumerate(spec.get("components") or ())
+    return [(index, component.get("name") or "", component) for index, component in listed if component is not None]
 
 
-def power_limit(component: Fields) -> str | None:
+def read_power_limit(component: Fields) -> str | None:
     """The power limit of a component's GPUs as the annotation of its pods says it; None without one."""
-    limit = ((component.get("extraPodMetadata") or {}).get("annotations") or {}).get(POWER_LIMIT)
+    metadata = (component.get("podTemplate") or {}).get("metadata") or {}
+    limit = (metadata.get("annotations") or {}).get(POWER_LIMIT)
     return None if limit is None else str(limit)
 
 
 def forces_scaling_group(component: Fields) -> bool:
-    """Whether a component of v1beta1 asks for a scaling group of Grove though it needs none."""
-    return ((component.get("experimental") or {}).get("grove") or {}).get("forceScalingGroup") is True
+    """Whether a component asks for a scaling group of Grove though it needs none."""
+    return (read_feature(component, "grove") or {}).get("forceScalingGroup") is True

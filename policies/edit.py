@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dynamo_webhooks.api.paths import MISSING, Path, lookup
+from ..api.paths import MISSING, Path, lookup
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.policies.rule import Rule
+    from .rule import Rule
 
 PatchOperation: TypeAlias = dict[str, Any]
 
@@ -20,7 +20,7 @@ class Edit(NamedTuple):
     value: Any
 
 
-def patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
+def to_json_patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
     """Writes edits as RFC 6902 operations: only `add`, one per edited field or per missing parent; never more than was asked for."""
     made: dict[Path, Any] = {}  # parents created by this patch, with the value that the operation carries
     operations: list[PatchOperation] = []
@@ -29,24 +29,24 @@ def patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
         depth = _existing(obj, path)
         top = path[: depth + 1]
         if depth == len(path) - 1:
-            operations.append({"op": "add", "path": pointer(path), "value": edit.value})
+            operations.append({"op": "add", "path": to_json_pointer(path), "value": edit.value})
             continue
         if top not in made:
             made[top] = {}
-            operations.append({"op": "add", "path": pointer(top), "value": made[top]})
+            operations.append({"op": "add", "path": to_json_pointer(top), "value": made[top]})
         _fill(made[top], path[depth + 1 :], edit.value)
     return operations
 
 
 def apply(obj: dict[str, Any], edits: list[Edit]) -> dict[str, Any]:
-    """Returns the object with the edits applied; what is not on an edited path is shared with the input, what is on one copied once."""
-    copied: dict[int, Any] = {}  # by id: containers of the result that nobody else has
+    """Returns the object with the edits applied; containers on an edited path are copied once, all others shared with the input."""
+    copied: dict[int, Any] = {}  # by id: containers of the result that are not shared
     for edit in edits:
         obj = _with(obj, edit.path, edit.value, copied)
     return obj
 
 
-def pointer(path: Path) -> str:
+def to_json_pointer(path: Path) -> str:
     """Writes a path as an RFC 6901 JSON pointer."""
     return "/".join(("", *[str(part).replace("~", "~0").replace("/", "~1") for part in path]))
 

@@ -1,25 +1,24 @@
 """Runs all rules that can fire on a review and collects their findings in a stable order; what updates are forgiven, ratchet.py says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.paths import Path
-from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
-from dynamo_webhooks.policies.at import At, fault, not_evaluated
-from dynamo_webhooks.policies.catalogue import rules
-from dynamo_webhooks.policies.domain import owning_graph
-from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.facts import UnknownFactError
-from dynamo_webhooks.policies.finding import Finding, Level
-from dynamo_webhooks.policies.raised import log
-from dynamo_webhooks.policies.ratchet import new_ones
-from dynamo_webhooks.policies.review import CURRENT, UPDATE, V1_2, Fields, Review
-from dynamo_webhooks.policies.rule import DCD, DCD_V1BETA1, Rule
+from ..api.line import Line
+from ..api.paths import Path
+from ..api.wording import shorten
+from .answer import MESSAGE_LENGTH, REFUSING
+from .at import At, report_unevaluated, rule_fault
+from .catalogue import list_differing
+from .catalogue import list_rules as rules
+from .domain import is_line_1_6, owning_graph
+from .edit import Edit
+from .facts import UnknownFactError
+from .finding import Finding, Level
+from .raised import log
+from .ratchet import new_ones
+from .review import DELETING, UPDATE, Fields, Review
+from .rule import DCD, DCD_V1ALPHA1, Rule
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
@@ -44,22 +43,27 @@ class _Group(NamedTuple):
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
-    """All findings of a review, in a stable order; under profile current an update is not blamed for what it did not touch.
+    """All findings of a review, in a stable order; an update is not refused because of fields that it did not change.
 
     `most` bounds them while they are made, errors and warnings each: rules are asked no further once there are so many errors.
     Never raises: a rule that raises is a finding of level fault, logged with its traceback.
     """
-    if deleting(review):
+    deleting = is_deletion(review)
+    if deleting and not is_line_1_6(review):
         return []
-    found: Iterator[Finding] = _collect(review, _plan(review.profile, review.line, review.kind, review.operation, False))
-    if review.profile == CURRENT:
-        if review.kind in (DCD, DCD_V1BETA1) and owning_graph(review) is not None:
-            found = _of_a_graph(review, found)
-        if review.operation == UPDATE and review.old is not None:
-            found = new_ones(found, _stored(review, review.old), review.object, review.old)
+    found = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
     findings = list(found) if most is None else _bounded(found, most)
     findings.sort(key=place)
     return findings
+
+
+def _pardon(review: Review, found: Iterator[Finding]) -> Iterator[Finding]:
+    """Drops what a component of a graph, and what an update, isn't blamed for."""
+    if review.kind in (DCD, DCD_V1ALPHA1) and owning_graph(review) is not None:
+        found = _of_a_graph(found)
+    if review.operation == UPDATE and review.old is not None:
+        found = new_ones(found, _stored(review, review.old), review.object, review.old)
+    return found
 
 
 def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
@@ -77,25 +81,27 @@ def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
 
 def _brief(finding: Finding) -> Finding:
     texts = (finding.text, finding.fix, finding.other_text, finding.other_fix)
-    text, fix, other_text, other_fix = (shortened(each, MESSAGE_LENGTH) for each in texts)
+    text, fix, other_text, other_fix = (shorten(each, MESSAGE_LENGTH) for each in texts)
     return finding._replace(text=text, fix=fix, other_text=other_text, other_fix=other_fix)
 
 
-def deleting(review: Review) -> bool:
+def is_deletion(review: Review) -> bool:
     """Whether an update writes an object that is on its way out: whatever it says, finalizers must be able to go."""
     return review.operation == UPDATE and review.metadata.get("deletionTimestamp") is not None
 
 
-def edits(review: Review) -> list[Edit]:
+def compute_edits(review: Review) -> list[Edit]:
     """What the defaults change, in a stable order. A default that raises edits nothing and is logged."""
-    plan = _plan(review.profile, review.line, review.kind, review.operation, True)
-    return [found for found in _collect(review, plan) if isinstance(found, Edit)]
+    return [found for found in _collect(review, _plan_of(review, defaults=True)) if isinstance(found, Edit)]
 
 
 def idle(review: Review) -> list[Finding]:
-    """Defaults that were asked and could not answer: for want of a fact, or by a fault of ours. For reports; the server doesn't ask."""
-    plan = _plan(review.profile, review.line, review.kind, review.operation, True)
-    return [found for found in _collect(review, plan) if isinstance(found, Finding)]
+    """The defaults that can't be computed because of an unknown fact or an internal error; only reports need them."""
+    return [found for found in _collect(review, _plan_of(review, defaults=True)) if isinstance(found, Finding)]
+
+
+def _plan_of(review: Review, *, defaults: bool = False, operation: str = "") -> tuple[_Group, ...]:
+    return _plan(review.line, review.kind, operation or review.operation, defaults)
 
 
 def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
@@ -143,33 +149,28 @@ def _ask(asked: Iterable[Rule], at: At) -> Iterator[Any]:
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
-    """The finding of a rule that could not answer: for want of a fact, or by a fault of ours."""
+    """The finding of a rule that failed because of an unknown fact or an internal error."""
     if isinstance(error, UnknownFactError):
-        return not_evaluated(rule, path, error.fact)
+        return report_unevaluated(rule, path, error.fact)
     log(f"rule {rule.name}", error)
-    return fault(rule, path, error)
+    return rule_fault(rule, path, error)
 
 
-def _of_a_graph(review: Review, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Drops what only profile current refuses in a component that the operator makes of a graph: rules of its own, and stricter ones.
+def _of_a_graph(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Drops findings of rules that the Go operator 1.2 lacks, or has in another form, in a component that the operator makes of a graph.
 
-    New graphs were held to those rules themselves. An older one, whose author nobody asks now, must go on getting its components.
-    What may not change once it runs is held as in any component: nothing that is missing is kept from being made by that.
+    New graphs are validated by those rules themselves, and the operator must still be able to create components of older ones.
+    Immutable fields are checked as in any component, since that prevents no create.
     """
-    refused: set[str] | None = None
-    for finding in findings:
-        if finding.level is not Level.WARNING and finding.rule.ratchets:
-            if refused is None:
-                then = Review(review.kind, review.operation, review.object, review.old, user=review.user, facts=review.facts, profile=V1_2)
-                refused = {found.rule.code for found in _collect(then, _plan(V1_2, then.line, review.kind, review.operation, False))}
-            if finding.rule.code not in refused:
-                continue
-        yield finding
+    newer = list_differing()
+    return (
+        finding for finding in findings if finding.level is Level.WARNING or not finding.rule.ratchets or finding.rule.name not in newer
+    )
 
 
 def _stored(review: Review, old: Fields) -> Iterator[Finding]:
-    """What is wrong with the stored object, by the rules of updates."""
-    return _collect(review.before(old), _plan(review.profile, review.line, review.kind, UPDATE, False))
+    """The findings of the stored object by the rules of updates."""
+    return _collect(review.before(old), _plan_of(review, operation=UPDATE))
 
 
 def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
@@ -180,21 +181,22 @@ def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 
 
 @cache
-def _plan(profile: str, line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
+def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
     always: dict[str, list[Rule]] = {}
     sleeping: dict[str, dict[str, list[tuple[str, Rule, bool]]]] = {}
-    for rule in rules(profile, line):
+    for rule in rules(line):
         if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
             continue
         selector = rule.where[kind]
         if not rule.when:
             always.setdefault(selector, []).append(rule)
+        whole = any(".*." in field for field in rule.when)  # its own fields, too, wake it once all places were visited: it is asked once
         for field in rule.when:
             key, _, wanted = field.partition("=")
             inner, below, key_below = key.rpartition(".*.")
             place = ".".join(filter(None, (selector, inner, "*"))) if below else selector
-            sleeping.setdefault(place, {}).setdefault(key_below, []).append((wanted, rule, bool(below)))
+            sleeping.setdefault(place, {}).setdefault(key_below, []).append((wanted, rule, whole))
     return tuple(
         _Group(
             _steps(selector),

@@ -1,18 +1,14 @@
 """What a decision depends on beside the object: settings of the operator and what the cluster serves. Known values, or UNKNOWN."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.api.line import USUAL, Line, of_version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from ..api.line import USUAL, Line, decide_line
 
 
 class Unknown(Enum):
-    """The one value of a fact that nobody supplied."""
+    """The value of an unknown fact."""
 
     UNKNOWN = "unknown"
 
@@ -21,20 +17,19 @@ UNKNOWN: Final = Unknown.UNKNOWN
 
 
 class UnknownFactError(Exception):
-    """Raised inside a rule that needs a fact that nobody supplied; the evaluator turns it into a not-evaluated finding."""
+    """A rule needs an unknown fact; the evaluator turns it into a not-evaluated finding."""
 
     def __init__(self, fact: str) -> None:
-        """Keeps the fact's name as the facts file spells it."""
         super().__init__(fact)
         self.fact = fact
 
 
 class Facts(NamedTuple):
-    """Facts by their names in the facts file (camel case there); every one may be UNKNOWN, and None only where said."""
+    """Facts by their names in the facts file (camel case there); every one may be UNKNOWN, and None only where documented."""
 
     operatorScope: str | Unknown = UNKNOWN  # noqa: N815 - facts keep one spelling everywhere: file, rule, message
     operatorVersion: str | Unknown = UNKNOWN  # noqa: N815
-    operatorLine: Line | Unknown = UNKNOWN  # noqa: N815 - where the version does not tell it, or is not to
+    operatorLine: Line | Unknown = UNKNOWN  # noqa: N815 - overrides the line of the version
     operatorPrincipal: str | Unknown = UNKNOWN  # noqa: N815 - "" means that no account owns the operator's rights
     grove: bool | Unknown = UNKNOWN
     inferencePool: bool | Unknown = UNKNOWN  # noqa: N815 - is inference.networking.k8s.io served
@@ -46,17 +41,18 @@ class Facts(NamedTuple):
     istio: bool | Unknown = UNKNOWN
     excludedNamespaces: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
     allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
-    checkpoint: bool | Unknown = UNKNOWN  # are checkpoints switched on in the operator; asked on line 1.5
-    dgdrDefaultImage: str | Unknown = UNKNOWN  # noqa: N815 - of requests without an image, on line 1.5; else the operator's version tells
-    # of grove, lws and dra those that the operator is told not to use; the others that are false are not served
+    checkpoint: bool | Unknown = UNKNOWN  # are checkpoints switched on in the operator; asked since line 1.5
+    lpx: bool | Unknown = UNKNOWN  # is LPX switched on in the operator; asked since line 1.6
+    dgdrDefaultImage: str | Unknown = UNKNOWN  # noqa: N815 - of requests without an image, since line 1.4; else it follows from the operator's version
+    # of grove, lws and dra those that the operator is configured not to use; the others that are false are not served
     switchedOff: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
 
     @property
     def line(self) -> Line:
-        """The line that these facts tell, else the usual one."""
+        """The line by these facts; without one, that of files."""
         if self.operatorLine is not UNKNOWN:
             return self.operatorLine
-        return USUAL if self.operatorVersion is UNKNOWN else of_version(self.operatorVersion)
+        return USUAL if self.operatorVersion is UNKNOWN else decide_line(self.operatorVersion)
 
     def need(self, name: str) -> Any:
         """Returns a fact that must be known.
@@ -74,7 +70,7 @@ class Facts(NamedTuple):
         return self.operatorScope == "cluster" and isinstance(names, frozenset) and namespace in names
 
 
-_BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot", "checkpoint")
+_BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot", "checkpoint", "lpx")
 _NAMES: Final = ("excludedNamespaces", "switchedOff")
 _TEXTS: Final = ("operatorVersion", "operatorPrincipal", "dgdrDefaultImage")
 
@@ -86,7 +82,7 @@ class FactsError(ValueError):
 def facts_from(data: object) -> Facts:
     """Builds facts from the decoded facts file; null means unknown, but for clusterTopologies, where it means that the API is absent.
 
-    Raises: FactsError with the key, what must be, and what was seen.
+    Raises: FactsError with the key, the requirement and the value.
     """
     if data is None:
         return Facts()
@@ -133,7 +129,7 @@ def _line(value: Any) -> Line:
 
 def _version(text: str) -> str:
     """Graphs are stamped with it, and a stamp that is no version is refused: their authors would be blamed for what an admin wrote."""
-    from dynamo_webhooks.policies.semver import is_semver
+    from .semver import is_semver
 
     if not is_semver(text):
         raise FactsError(f"operatorVersion: must be a semantic version such as 1.2.0, got {text!r}")

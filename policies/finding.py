@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.policies.rule import Rule
+    from ..api.paths import Path
+    from .rule import Rule
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -18,7 +18,7 @@ class Level(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     NOT_EVALUATED = "not-evaluated"
-    FAULT = "fault"  # a rule of ours raised
+    FAULT = "fault"  # a rule raised an exception
 
 
 class Cause(StrEnum):
@@ -34,7 +34,7 @@ class Cause(StrEnum):
 
 
 class Mend(NamedTuple):
-    """A remedy that needs nobody's judgement: what to write at the finding's field, or below it; None: the field goes.
+    """A fix that can be applied automatically: the value for the finding's field, or one below it; None removes the field.
 
     The value and the names are the same in both versions.
     """

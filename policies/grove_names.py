@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.policies.domain import interpod_gms, multinode, node_count
+from .domain import forces_scaling_group, interpod_gms, is_multinode, node_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dynamo_webhooks.policies.review import Fields
+    from .review import Fields
 
 NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
 SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never cut
@@ -25,15 +23,14 @@ _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 
 
-def certainly_fit(components: Mapping[str, Fields | None], forced: frozenset[str]) -> bool:
-    """Whether all of a graph's services fit at a glance, as nearly all do; False says nothing. `forced` as in `budget`."""
-    if any(len(name) > ALWAYS_FITS for name in forced):
-        return False
-    for name, component in components.items():
+def certainly_fit(components: list[Fields | None]) -> bool:
+    """Whether all of a graph's components fit at a glance, as nearly all do; False says nothing."""
+    for component in components:
+        name = (component.get("name") or "") if component else ""
         length = len(name)
         if length > SINGLE_FITS or not name.isascii():
             return False
-        if length > ALWAYS_FITS and component and ("multinode" in component or "gpuMemoryService" in component):
+        if length > ALWAYS_FITS and component and ("multinode" in component or "experimental" in component):
             return False
     return True
 
@@ -44,18 +41,15 @@ def byte_length(name: str) -> int:
     return len(name.replace("\u0130", "i").lower().encode("utf-8", "surrogatepass"))
 
 
-def budget(name: str, component: Fields, *, forced: bool = False) -> int:
-    """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has a scaling group.
-
-    `forced` is one on a single node that asks for such a group.
-    """
+def budget(name: str, component: Fields) -> int:
+    """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has a scaling group."""
     own = byte_length(name)
     if interpod_gms(component):
         rank = max(node_count(component) - 1, 0)
         return own + own + _ROLE + _DASH + len(str(rank))
-    if multinode(component):
+    if is_multinode(component):
         return own + own + _ROLE
-    return own + own if forced else own
+    return own + own if forces_scaling_group(component) else own
 
 
 def set_length(graph: str, widest: int) -> int:

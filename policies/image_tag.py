@@ -5,29 +5,43 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.policies.domain import said
+from .domain import find_main, quote_once
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.policies.at import At
-    from dynamo_webhooks.policies.rule import Hits
+    from .at import At
+    from .review import Fields
+    from .rule import Hits
 
 _NUMBER: Final = r"(?:0|[1-9][0-9]*)"
+_THREE: Final = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"
 _IDENTIFIER: Final = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _BUILD: Final = r"[0-9A-Za-z-]+"
-_VERSION: Final = re.compile(rf"[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?")
+_VERSION: Final = re.compile(rf"[vV]?{_THREE}(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?")
 _LONGEST: Final = 128  # characters of a tag; a registry has none that is longer
 
 
 def names_version(image: str) -> bool:
     """Whether the image's tag is a semantic version of three numbers; linear in the text. A digest is not looked at."""
+    return _match(image) is not None
+
+
+def runtime_version(component: Fields, engine: Fields | None = None) -> tuple[int, int, int] | None:
+    """The three numbers of the runtime in an engine, or the main container: of the override, else of the tag; None if neither says."""
+    said = component.get("runtimeVersionOverride")
+    found = _VERSION.fullmatch(said) if said else _match((engine or find_main(component)[0]).get("image") or "")
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def _match(image: str) -> re.Match[str] | None:
     name = image.rpartition("/")[2].partition("@")[0]
     _, colon, tag = name.rpartition(":")
     tag = tag.strip()
-    return bool(colon) and len(tag) <= _LONGEST and _VERSION.fullmatch(tag) is not None
+    return _VERSION.fullmatch(tag) if colon and len(tag) <= _LONGEST else None
 
 
-def version_required(at: At, image: str | None) -> Hits:
-    """What is wrong where neither an image's tag nor `runtimeVersionOverride` tells the version; without an image, other rules speak."""
-    if image and not names_version(image) and not at.value.get("runtimeVersionOverride"):
-        text = f'must be set where the image\'s tag is no version, got nothing beside the image "{said(image)}"'
+def explain_missing_version(at: At, *images: str | None) -> Hits:
+    """Requires the tags of images or `runtimeVersionOverride` to be a version; other rules require the images."""
+    unnamed = [] if at.value.get("runtimeVersionOverride") else [each for each in images if each and not names_version(each)]
+    for image in dict.fromkeys(unnamed):
+        text = f'must be set where the image\'s tag is no version, got nothing beside the image "{quote_once(image)}"'
         yield at.required("runtimeVersionOverride", text, fix="set runtimeVersionOverride to the runtime's version, such as 1.5.0")

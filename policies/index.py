@@ -1,24 +1,22 @@
 """The index of all rules: what each declares, so that a command that starts often need not import them all. It is written by
 `python -m tools.rule_index` and used only while it fits the modules beside it."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.modules import FOLDERS
-from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import Difference, Rule
+from ..api.line import Line
+from .finding import Level
+from .modules import FOLDERS
+from .order import Stage
+from .rule import Difference, Rule
 
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 FILE: Final = f"{_HERE}/index.json"
 
 
-def indexed() -> list[Rule] | None:
-    """The rules as the index has them, each without its function until somebody asks; None where it fits the modules no longer."""
+def load_index() -> list[Rule] | None:
+    """The rules of the index, whose functions are loaded on first use; None when the index is out of date."""
     try:
         with open(FILE, "rb") as file:  # noqa: PTH123 - as above
             index: dict[str, Any] = json.load(file)
@@ -48,6 +46,6 @@ def _rule(row: dict[str, Any]) -> Rule:
             "stage": Stage(row["stage"]),
             "since": Line(row["since"]) if row["since"] else None,
             "until": Line(row["until"]) if row["until"] else None,
-            "difference": Difference(tuple(difference[0]), difference[1]) if difference else None,
+            "difference": Difference(tuple(difference[0]), *difference[1:]) if difference else None,
         }
     )

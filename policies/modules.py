@@ -1,22 +1,20 @@
-"""The modules that hold rules and defaults, one each, and the records that importing all of them gives."""
-
-from __future__ import annotations
+"""The modules that hold rules and defaults, by theme, and the records that importing all of them gives."""
 
 import importlib
 import os
 from typing import Final
 
-from dynamo_webhooks.policies.review import V1_2
-from dynamo_webhooks.policies.rule import Rule, RuleError
+from .rule import Rule
+from .rule_sections import RuleError
 
-FOLDERS: Final = ("graph", "component", "checkpoint", "request", "model", "defaults")
+FOLDERS: Final = ("graph", "component", "v1alpha1", "checkpoint", "request", "model", "defaults")
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 
 
-def imported() -> tuple[Rule, ...]:
+def import_all() -> tuple[Rule, ...]:
     """All records by importing every module, sorted by code.
 
-    Raises: RuleError when a file holds no rule of its own name, or two rules share a code or a name.
+    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
     """
     found: list[Rule] = []
     for folder in FOLDERS:
@@ -30,11 +28,12 @@ def imported() -> tuple[Rule, ...]:
             other = first.setdefault(word, rule)
             if other.name != rule.name or other.code != rule.code:
                 raise RuleError(f"{rule.module}: {word} already belongs to {other.module}")
-    return tuple(sorted(found, key=lambda rule: (rule.code, rule.profile == V1_2)))
+    return tuple(sorted(found, key=lambda rule: rule.code))
 
 
 def _rules_in(module: str, stem: str) -> list[Rule]:
     rules = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Rule) and value.module == module]
-    if not any(rule.name == stem.replace("_", "-") for rule in rules):
-        raise RuleError(f"{module}: must declare the rule {stem.replace('_', '-')}")
+    theme = stem.replace("_", "-")
+    if not rules or not all(f"{rule.name}-".startswith(f"{theme}-") for rule in rules):
+        raise RuleError(f"{module}: must declare rules named {theme} or {theme}-..., and no others")
     return list({id(rule): rule for rule in rules}.values())

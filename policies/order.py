@@ -1,7 +1,5 @@
 """The order of findings in an answer: the only place where it is written."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

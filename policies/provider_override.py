@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import MISSING, Key, lookup
-from dynamo_webhooks.policies.domain import GROVE, interpod_gms, multinode, provider
+from .domain import GROVE, LPX, forces_scaling_group, interpod_gms, is_multinode, list_components, provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.policies.at import At
-    from dynamo_webhooks.policies.review import Fields
+    from ..api.paths import Path
+    from .at import At
+    from .review import Fields
 
 FIELD: Final = "providerOverride"
 API_VERSION: Final = "grove.io/v1alpha1"
 SET: Final = "PodCliqueSet"
 SCALING_GROUP: Final = "PodCliqueScalingGroupConfig"
 CLIQUE: Final = "PodCliqueTemplateSpec"
-ROLES: Final = ("leader", "worker")
 # fields of a graph's spec without which it has no override
-WHEN: Final = (FIELD, f"services.*.{FIELD}", "services.*.multinode")
+WHEN: Final = (FIELD, f"components.*.{FIELD}", "components.*.roles")
 
 
 class Override(NamedTuple):
@@ -30,24 +28,27 @@ class Override(NamedTuple):
     path: Path  # below the spec
     block: Fields
     target: str
+    before: Fields | None = None  # the stored block; that of a role is found by the role's name
 
 
-def overrides(spec: Fields, forced: frozenset[str]) -> Iterator[Override]:
-    """Every override of a graph, the graph's own first; `forced` are the components with a scaling group of their own."""
+def list_overrides(spec: Fields, old: Fields | None = None) -> Iterator[Override]:
+    """Every override of a graph, the graph's own first, beside those of the stored graph."""
     if (block := spec.get(FIELD)) is not None:
-        yield Override((FIELD,), block, SET)
-    for name, service in (spec.get("services") or {}).items():
-        if service is None:
+        yield Override((FIELD,), block, SET, (old or {}).get(FIELD))
+    stored = (old or {}).get("components") or ()
+    for index, _, component in list_components(spec):
+        spread, was = is_multinode(component), (stored[index] if index < len(stored) else None) or {}
+        if (block := component.get(FIELD)) is not None:
+            grouped = spread or interpod_gms(component) or forces_scaling_group(component)
+            yield Override(("components", index, FIELD), block, SCALING_GROUP if grouped else CLIQUE, was.get(FIELD))
+        if not (roles := component.get("roles")) or component.get("type") == LPX:
             continue
-        spread = multinode(service)
-        if (block := service.get(FIELD)) is not None:
-            grouped = spread or interpod_gms(service) or name in forced
-            yield Override(("services", Key(name), FIELD), block, SCALING_GROUP if grouped else CLIQUE)
-        nodes = service.get("multinode") or {}
-        for role in ROLES:
-            if (block := (nodes.get(role) or {}).get(FIELD)) is not None:
-                single = spread and not interpod_gms(service)
-                yield Override(("services", Key(name), "multinode", role, FIELD), block, CLIQUE if single else "")
+        before = {role.get("name"): role for role in was.get("roles") or () if role}
+        single = spread and not interpod_gms(component)
+        for place, role in enumerate(roles):
+            if (block := (role or {}).get(FIELD)) is not None:
+                kept = before.get(role.get("name"), {}).get(FIELD)
+                yield Override(("components", index, "roles", place, FIELD), block, CLIQUE if single else "", kept)
 
 
 def on_grove(at: At) -> bool:
@@ -55,17 +56,16 @@ def on_grove(at: At) -> bool:
     return provider(at) == GROVE
 
 
-def of_grove(at: At) -> Iterator[Override]:
+def list_grove_overrides(at: At) -> Iterator[Override]:
     """The overrides of a graph that Grove runs."""
-    found = list(overrides(at.value, at.review.forced))
+    found = list(list_overrides(at.value, at.old))
     if found and on_grove(at):
         yield from found
 
 
-def changed(at: At, override: Override, field: str) -> bool:
+def changes_provider(override: Override, field: str) -> bool:
     """Whether an update changes a field that must stay: then provider-override-immutable speaks, and no other rule does."""
-    before = lookup(at.old, (*override.path, field))
-    return before not in (MISSING, None, "", override.block.get(field))
+    return (override.before or {}).get(field) not in (None, "", override.block.get(field))
 
 
 def topology_steps(override: Override) -> tuple[str, ...]:

@@ -4,14 +4,9 @@ Quirks (Q) are odd verdicts, gaps (G) are objects that it admits and that fail l
 docs/differences.md is generated from both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
-
-QUIRKS: Final = tuple(f"Q-{number:02}" for number in range(1, 53))
-GAPS: Final = tuple(f"G-{number:02}" for number in range(1, 28))
 
 # Differences of the engine, which no single rule could declare.
 ENGINE: Final[Mapping[str, str]] = MappingProxyType(
@@ -19,7 +14,7 @@ ENGINE: Final[Mapping[str, str]] = MappingProxyType(
         "all-findings": "Every rule runs and all findings are reported, in a fixed order; 1.2 stops at the first.",
         "ratchet": "An update isn't refused for findings of the stored object with the same rule, place and value, except immutability, "
         "ownership and locks. So labels and finalizers of older objects stay editable.",
-        "components-of-graphs": "A component that the operator makes of a graph is judged only by the component rules of 1.2 and by "
+        "components-of-graphs": "A component that the operator makes of a graph is judged only by rules that are the same in 1.2 and by "
         "immutability: its graph was judged, or is older than the rules.",
         "lease-defaults": "A namespace that another operator has leased gets no defaults, as it gets no verdicts; graphs would be stamped "
         "with the wrong version.",
@@ -76,8 +71,8 @@ KEPT: Final[Mapping[str, str]] = MappingProxyType(
         "Q-31": "Values of v1alpha1 only are in annotations, which stay editable; the operator reads only the spec.",
         "Q-36": "Only starting or cancelling a restart must wait for the rollout; a strategy applies from the next start.",
         "Q-49": "Each version publishes its own meaning; conversion translates.",
-        "Q-52": "Values from such an annotation are judged like others, so they allow no more than v1alpha1.",
-        "G-03": "The rules read v1alpha1, which has no such reference; reconciliation reports it.",
+        "Q-52": "Rules about what v1alpha1 alone can say judge what is written there, not what such an annotation holds.",
+        "G-03": "From line 1.5 on frontend-sidecar-unknown refuses it; on line 1.2 reconciliation reports it.",
         "G-04": "Another webhook may set images.",
         "G-09": "Claims may be created after the graph, and the API server refuses duplicate mount paths in pods.",
         "G-15": "The named objects may be created later: manifests are applied in any order.",

@@ -1,40 +1,36 @@
-"""What becomes of a fault of ours beside its finding: it is logged with its traceback, unless somebody tells faults in a way of their own.
+"""Logs the traceback of an internal error, unless the caller reports it another way.
 
-The log is imported only then: a check that goes well starts without it.
+Imports `logging` only then: a check without errors starts without it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 
-class _Hearing:
+class _Mode:
     __slots__ = ("silent",)
 
     def __init__(self) -> None:
         self.silent = False
 
 
-_hearing: Final = _Hearing()
+_mode: Final = _Mode()
 
 
 @contextmanager
 def silently(silent: bool = True) -> Iterator[None]:
-    """Logs no faults meanwhile, where `silent`."""
-    before, _hearing.silent = _hearing.silent, silent
+    """Suppresses the log in its block, if `silent`."""
+    before, _mode.silent = _mode.silent, silent
     try:
         yield
     finally:
-        _hearing.silent = before
+        _mode.silent = before
 
 
 def log(what: str, error: Exception) -> None:
-    """Logs a fault: what raised, and the traceback."""
-    if not _hearing.silent:
+    """Logs an exception with its traceback; `what` names the part that raised it."""
+    if not _mode.silent:
         import logging
 
         logging.getLogger("policies").error("%s raised", what, exc_info=error)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dynamo_webhooks.api.paths import MISSING, Key, Path, lookup
-from dynamo_webhooks.policies.finding import Finding, Level
+from ..api.paths import MISSING, Key, Path, lookup
+from .finding import Finding, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dynamo_webhooks.policies.review import Fields
+    from .review import Fields
 
 _Key: TypeAlias = tuple[str, Path, str]
 
-# Findings of the stored object that are remembered because they came earlier than they were asked for. Rules meet both objects in one
-# order, so that hardly any are; what is forgotten counts as new.
+# Cached findings of the stored object that are needed later. Rules visit both objects in the same order, so that hardly any are;
+# dropped ones count as new.
 REMEMBERED: Final = 10_000
 _ENTRY: Final = len(("spec", "services", "NAME"))
 
@@ -57,11 +57,11 @@ def _may_ratchet(finding: Finding) -> bool:
 
 
 class _Same:
-    """Whether the value at a place is the same; a block counts as the same, since the sentence names what is wrong inside it."""
+    """Whether the value at a place is the same; a block counts as the same, since the message names the wrong part of it."""
 
     def __init__(self, obj: Fields, old: Fields) -> None:
         self._both: tuple[object, object] = (obj, old)
-        # what stands at `spec.services.NAME` and the like: very many findings may lie below one name, which may be very long
+        # the value at `spec.services.NAME` and the like: very many findings may be below one name, which may be very long
         self._entry: Path = ()
         self._found: tuple[object, object] = self._both
 

@@ -1,34 +1,25 @@
-"""One question to the policies: an operation on an object, and what is known beside it."""
+"""One review: an operation on an object, its user and facts."""
 
 from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.policies.facts import Facts
+from ..api.line import Line
+from ..api.paths import Key
+from .facts import Facts
 
 Fields: TypeAlias = dict[str, Any]
 
 CREATE: Final = "CREATE"
 UPDATE: Final = "UPDATE"
 DELETE: Final = "DELETE"
-
-CURRENT: Final = "current"
-V1_2: Final = "1.2"
-NOTHING: Final[frozenset[str]] = frozenset()
-PROFILES: Final = (CURRENT, V1_2)
-
-
-def line_of(facts: Facts, profile: str) -> Line:
-    """The line to judge by: that of the facts; profile 1.2 is the Go operator 1.2, whatever runs in the cluster."""
-    return Line.V1_2 if profile == V1_2 else facts.line
+DELETING: Final = "DELETING"  # an update of a graph on its way out, of which line 1.6 still judges two annotations
 
 
 class Review:
     """An operation on one object, decoded and well-typed; `kind` is "Kind/version" as the rules spell it. Treated as read-only."""
 
-    __slots__ = ("_keys", "_line", "facts", "forced", "kind", "object", "old", "operation", "profile", "user")
+    __slots__ = ("_keys", "_line", "facts", "kind", "object", "old", "operation", "user")
 
     def __init__(
         self,
@@ -39,33 +30,40 @@ class Review:
         *,
         user: str = "",
         facts: Facts | None = None,
-        profile: str = CURRENT,
     ) -> None:
         """`old` is the stored object of an update, else None; `user` is the request's user name, "" when unknown."""
         self._keys: dict[str, Key] = {}
         self._line: Line | None = None
-        # components with a scaling group of their own, which v1alpha1 has no field for; its rules find their names here
-        self.forced: frozenset[str] = NOTHING
         self.kind = kind
         self.operation = operation
         self.object = obj
         self.old = old
         self.user = user
         self.facts = facts if facts is not None else Facts()
-        self.profile = profile
 
     @property
     def line(self) -> Line:
-        """The line to judge by; told once, because it is asked for several times."""
+        """The release line whose rules apply; cached, because it is read several times."""
         found = self._line
         if found is None:
-            found = self._line = line_of(self.facts, self.profile)
+            found = self._line = self.facts.line
         return found
 
     def before(self, old: Fields) -> Review:
-        """The same question about the stored object. Paths of both share their map keys."""
-        made = Review(self.kind, UPDATE, old, old, user=self.user, facts=self.facts, profile=self.profile)
-        made._keys, made._line, made.forced = self._keys, self._line, self.forced
+        """The same review of the stored object. Paths of both share their map keys."""
+        return self._like(self.kind, UPDATE, old, old)
+
+    def with_old(self, old: Fields | None) -> Review:
+        """The same review beside another stored object."""
+        return self._like(self.kind, self.operation, self.object, old)
+
+    def across(self, kind: str, obj: Fields, old: Fields | None) -> Review:
+        """The same review of objects that were converted to another version."""
+        return self._like(kind, self.operation, obj, old)
+
+    def _like(self, kind: str, operation: str, obj: Fields, old: Fields | None) -> Review:
+        made = Review(kind, operation, obj, old, user=self.user, facts=self.facts)
+        made._line, made._keys = self._line, self._keys
         return made
 
     def key(self, name: str) -> Key:

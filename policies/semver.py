@@ -1,7 +1,5 @@
 """Semantic versions as the operator reads them, loosely: a leading v and one to three numbers; and their plain form. No comparison."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.policies.domain import on_1_5
-from dynamo_webhooks.policies.facts import Unknown
+from .domain import is_line_1_4
+from .facts import Unknown
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.policies.at import At
-    from dynamo_webhooks.policies.review import Review
+    from .at import At
+    from .review import Review
 
 
-# why the look-ups (Q-06) differ from profile 1.2, the same for all of them
+# why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
 TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
 
 PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
 
 
 def kind_of(review: Review) -> str:
-    """What Grove calls an object that lists a cluster's domains: another name since line 1.5 of the operator."""
-    return "ClusterTopologyBinding" if on_1_5(review) else "ClusterTopology"
+    """What Grove calls an object that lists a cluster's domains: another name since line 1.4 of the operator."""
+    return "ClusterTopologyBinding" if is_line_1_4(review) else "ClusterTopology"
 
 
 def levels(at: At) -> tuple[str, ...] | None:
@@ -32,9 +32,4 @@ def levels(at: At) -> tuple[str, ...] | None:
     if topologies is None or isinstance(topologies, Unknown):
         return None
     constraint = at.review.spec.get("topologyConstraint") or {}
-    return topologies.get(constraint.get("topologyProfile") or "")
-
-
-def first_generation(review: Review) -> bool:
-    """Whether the object's spec was never edited: what profile 1.2 takes for a create."""
-    return bool(review.metadata.get("generation") == 1)
+    return topologies.get(constraint.get("clusterTopologyName") or "")

@@ -1,11 +1,9 @@
 """Sentences of rules in the words of both versions: a template refers to fields and modes, which each version names in its own way."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from ..api.kinds import ALPHA, BETA
 
 # What a template may refer to: a name of v1alpha1, and what v1beta1 has for it. The names of fields are held to the lenses by a test.
 NAMES: Final = {
@@ -18,6 +16,8 @@ NAMES: Final = {
     "extraPodSpec": "podTemplate.spec",
     "failover": "experimental.failover",
     "gpuMemoryService": "experimental.gpuMemoryService",
+    "extraPodSpec.mainContainer.command": "command of the container main in podTemplate.spec.containers",
+    "extraPodSpec.mainContainer.image": "image of the container main in podTemplate.spec.containers",
     "mountPoint": "mountPath",
     "resources.limits.gpu": "resources.limits[nvidia.com/gpu] of the main container",
     "sharedMemory.size": "sharedMemorySize",
@@ -44,7 +44,7 @@ class Words(NamedTuple):
 Text: TypeAlias = str | Words
 
 
-def words(template: str, **values: Text | float | None) -> Words:
+def format_words(template: str, **values: Text | float | None) -> Words:
     """The text of a template, which must be a constant: `{x}` is the value `x`, or else what NAMES has; other braces stay.
 
     Values are put in as they are, so that what an author wrote is never taken for a reference.
@@ -75,8 +75,3 @@ def _forms(template: str, values: tuple[str, ...]) -> tuple[str, str]:
         alpha += one, behind
         beta += other, behind
     return "".join(alpha), "".join(beta)
-
-
-def mode(value: str) -> Text:
-    """A mode that an author wrote, which is a reference where the versions spell it differently."""
-    return Words(value, NAMES[value]) if value in ("intraPod", "interPod") else value

@@ -1,4 +1,4 @@
-"""What all tests stand on: signals that do what they do at a terminal, and one seed for all workers."""
+"""What all tests stand on: nothing of the machine, an end of each, signals as at a terminal, and one seed for all workers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from dynamo_webhooks.cli.installation.configuration import VARIABLES
+from dynamo_webhooks.policies.catalogue import set_user_rules
 from tests.cluster.sharing import SharedPlanes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import FrameType
 
     from xdist.remote import Producer
 
@@ -24,9 +28,24 @@ ALONE: Final = "DYNAMO_TEST_ALONE"
 # The seed of the laws and of hostile input, drawn before anything reads it; the workers inherit it, so that all try the same.
 os.environ["LAWS_SEED"] = os.environ.get("LAWS_SEED") or str(secrets.randbits(32))
 
+# what a generator costs is measured elsewhere: on a loaded machine, time says nothing about a test
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
-def pytest_configure() -> None:
-    """A shell starts what it puts into the background with Ctrl-C ignored, and every process below inherits that."""
+# seconds in which a test ends, with fixtures of its module, on a loaded machine
+LONGEST: Final = 1800
+
+# where the tests run in a pod, or their user has a cluster, they must not find it: these lead to one
+LEADING: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", *(variable.name for variable in VARIABLES))
+for name in LEADING:
+    os.environ.pop(name, None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives Hypothesis the seed of the laws, and takes Ctrl-C back, which a shell lets everything in the background ignore."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = os.environ["LAWS_SEED"]
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -41,6 +60,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedPlanes | None:
     """Lets modules that share a control plane run in one worker."""
     return SharedPlanes(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Lets a test fail, with the place where it waits, once it has lasted too long; again each minute, where something catches that."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        pytest.fail(f"{item.nodeid} has not ended within {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST, 60)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,5 +105,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     from tests.hostile import settings
     from tests.laws import conftest as laws
 
-    terminalreporter.write_line(f"laws of conversion: LAWS_SEED={laws.SEED} LAWS_OBJECTS={laws.OBJECTS} LAWS_EXAMPLES={laws.EXAMPLES}")
+    terminalreporter.write_line(f"laws of conversion: LAWS_SEED={laws.SEED} LAWS_OBJECTS={laws.OBJECTS}")
     terminalreporter.write_line(f"hostile input: HOSTILE_SEED={settings.SEED} HOSTILE_REVIEWS={settings.REVIEWS}")
+
+
+def pytest_runtest_teardown() -> None:
+    """Takes users' rules out of the catalogue, where a command in this process leaves them."""
+    set_user_rules(())

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.contracts import cycle
+from tools import size
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
+ROOMS = ("cel", "api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "reconciler/loop", "reconciler/render", "manifests", "tests/cluster", "tools"])
+@pytest.mark.parametrize("room", [*ROOMS, "reconciler/engine", "reconciler/render", "manifests", "tests", "tests/cluster", "tools"])
 def test_a_room_says_what_it_is_for_in_twelve_lines(room: str) -> None:
     lines = (ROOT / room / "README.md").read_text().splitlines()
     assert 1 < len(lines) <= 12
@@ -44,6 +45,7 @@ def test_no_other_top_level_folder_appears() -> None:
         "tests",
         "tools",
         "docs",
+        "editors",
         ".ci",
         ".github",
     }
@@ -54,7 +56,7 @@ def test_only_make_neighbours_builds_more_than_a_control_plane_and_helm() -> Non
     beyond = re.compile(rf"^from tests\.cluster.* import .*\b(?:{named})\b", re.MULTILINE)
     found = {path.name for path in (ROOT / "tests").rglob("*.py") if beyond.search(path.read_text())}
     marked = {name for name in found if name.startswith("test_neighbours")}
-    assert len(marked) == 5
+    assert len(marked) == 7
     assert found - marked == {"neighbours.py"}
 
 
@@ -77,6 +79,14 @@ def test_the_rooms_import_in_one_direction() -> None:
 def test_a_cycle_of_imports_is_found_and_named() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) in (["b", "c", "b"], ["c", "b", "c"])
     assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_sizes_are_reported_for_every_room_and_refuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(size.BUDGETS, "api", 1)
+    rows = {line.split()[0]: line.split() for line in size.report().splitlines()}
+    assert {*ROOMS, "tools", "manifests", "tests", "source"} == rows.keys() - {"room"}
+    assert rows["api"][1:3] == ["1", str(sum(len(path.read_text().splitlines()) for path in (ROOT / "api").rglob("*.py")))]
+    assert rows["api"][-1] == "over"
 
 
 def test_the_readme_names_only_make_targets_that_exist() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -29,14 +30,19 @@ def test_manifests_name_the_version() -> None:
     overlay = (ROOT / "manifests" / "base" / "kustomization.yaml").read_text()
     named = re.findall(r"^(?:version|appVersion): (\S+)", chart, re.MULTILINE) + re.findall(r"newTag: (\S+)", overlay)
     assert named == [PROJECT["version"]] * 3
+    assert json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())["version"] == PROJECT["version"]
     for file in (ROOT / "manifests" / "crds").iterdir():
         assert f"generated-by: dynamo-webhooks {PROJECT['version']}\n" in file.read_text()
 
 
 def test_every_lock_has_hashes_and_the_versions_that_are_tested() -> None:
-    locks = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-server.lock", "requirements-files.lock")}
+    locks = {
+        name: (ROOT / name).read_text()
+        for name in ("requirements.lock", "requirements-server.lock", "requirements-files.lock", "requirements-lsp.lock")
+    }
     pinned = {name: dict(re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE)) for name, text in locks.items()}
-    assert len(pinned["requirements-files.lock"]) > 4
+    assert pinned["requirements-files.lock"].items() <= pinned["requirements-lsp.lock"].items()
+    assert {"pyyaml", "orjson"} <= {name.lower() for name in pinned["requirements-files.lock"]}
     for name, text in locks.items():
         pins = re.split(r"\n(?=\S)", text.strip())
         assert [pin for pin in pins if "--hash=sha256:" not in pin] == [], name

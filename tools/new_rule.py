@@ -1,6 +1,4 @@
-"""Writes the file of a new rule with its headings and the next free code (`make new-rule NAME=graph/my-wrong-thing`)."""
-
-from __future__ import annotations
+"""Starts a new rule with its headings and the next free code in the file of its theme (`make new-rule NAME=graph/my-wrong-thing`)."""
 
 import sys
 from pathlib import Path
@@ -16,57 +14,63 @@ _FOLDERS: Final = {
     "model": (551, "MODEL", "MODEL"),
 }
 
-TEMPLATE: Final = '''"""{code}: what it is about."""
+IMPORTS: Final = """from ..at import At
+from ..order import Stage
+from ..rule import {where}, Hits, rule
+"""
+TEMPLATE: Final = '''
 
-from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import {where}, Difference, Hits, rule
-
-
-@rule("{code}", where={where}, when="someField", stage=Stage.{stage}, current_only=Difference((), "why 1.2 does without it"))
+@rule("{code}", where={where}, when="someField", stage=Stage.{stage})
 def {function}(at: At) -> Hits:
-    """What is wrong, as a sentence.
+    """The mistake, as a sentence.
 
     Why
-        What goes wrong later when this is allowed.
+        The failure that this prevents.
 
     Fix
-        What to write instead.
+        The value to write instead.
 
     Bad
-        ```yaml
         spec: {{someField: wrong}}  # expect
-        ```
 
     Good
-        ```yaml
         spec: {{someField: right}}
-        ```
     """
     if at.value["someField"] == "wrong":
         yield at.invalid("someField", at.value["someField"], 'must be "right"')
 '''
 
 
+def find_theme(folder: Path, name: str) -> Path:
+    """The file whose name is the longest beginning of the rule's name in whole words; a file of its own if there is none."""
+    themes = [file for file in folder.glob("[a-z]*.py") if f"{name}_".startswith(f"{file.stem}_")]
+    return max(themes, key=lambda file: len(file.stem), default=folder / f"{name}.py")
+
+
 def main(arguments: list[str]) -> int:
-    """Writes policies/<folder>/<name>.py and appends code and name to released.txt; returns the exit code."""
+    """Adds the rule to a file of policies/<folder>/, and code and name to released.txt; returns the exit code."""
     folder, _, name = (arguments[0] if arguments else "").partition("/")
     if folder not in _FOLDERS or not name.replace("-", "").isalnum() or not name.islower():
         print(f"NAME must be <folder>/<kebab-case-name>, folder one of {', '.join(_FOLDERS)}", file=sys.stderr)
         return 2
     first, where, stage = _FOLDERS[folder]
     released = _POLICIES / "released.txt"
-    taken = {line.split()[0] for line in released.read_text("utf-8").splitlines()}
+    taken = dict(line.split() for line in released.read_text("utf-8").splitlines())
+    if name in taken.values():
+        print(f"{name} is released already", file=sys.stderr)
+        return 2
     code = next(text for number in range(first, 1000) if (text := f"DYN{number:03d}") not in taken)
     function = name.replace("-", "_")
-    file = _POLICIES / folder / f"{function}.py"
-    if file.exists():
-        print(f"{file} is there already", file=sys.stderr)
-        return 2
-    file.write_text(TEMPLATE.format(code=code, where=where, stage=stage, function=function), "utf-8")
+    file = find_theme(_POLICIES / folder, function)
+    theme = file.read_text("utf-8") if file.exists() else f'"""{name.replace("-", " ").capitalize()}."""\n\n'
+    head, future, rest = theme.rpartition("from __future__ import annotations\n\n")
+    if not future:
+        head, future, rest = theme.partition("\n\n")
+    rule = TEMPLATE.format(code=code, where=where, stage=stage, function=function)
+    file.write_text(head + future + IMPORTS.format(where=where) + rest + rule, "utf-8")
     with released.open("a", encoding="utf-8") as out:
         out.write(f"{code} {name}\n")
-    print(f"wrote {file}; write it, then run make generate, and pytest tests/policies/test_examples.py -k {name}")
+    print(f"{file}: write {name}, then run make format generate, and pytest tests/policies/test_examples.py -k {name}")
     return 0
 
 

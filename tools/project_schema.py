@@ -1,20 +1,22 @@
-"""Writes `cli/schema/project.schema.json`, what a project file may say; `--check` fails when it is stale."""
-
-from __future__ import annotations
+"""Writes `cli/commands/schema/project.schema.json`, what a project file may say; `--check` fails when it is stale."""
 
 import json
 import sys
-from pathlib import Path
 from typing import Any, Final
 
-from dynamo_webhooks.cli.check.outputs import FORMATS
-from dynamo_webhooks.cli.check.record import OWN_RULES
+from dynamo_webhooks.api.links import URL
 from dynamo_webhooks.cli.project import keys
-from dynamo_webhooks.cli.project.found import NAME
-from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.cli.project.discover import NAME
+from dynamo_webhooks.cli.project.formats import FORMATS
+from dynamo_webhooks.cli.project.judge import MOST
+from dynamo_webhooks.policies.catalogue import list_all
+from tools.written import ROOT, update
 
-FILE: Final = Path(__file__).resolve().parent.parent / "cli" / "schema" / "project.schema.json"
+FILE: Final = ROOT / "cli" / "commands" / "schema" / "project.schema.json"
 _TEXT: Final = {"type": "string", "minLength": 1}
+_PATTERNS: Final = {"type": "array", "items": _TEXT}
+_LINE: Final = {"enum": [*keys.LINES, *map(float, keys.LINES)]}
+_NAMESPACE: Final = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
 _SEVERITY: Final = {
     "type": "object",
     "required": ["severity", "reason"],
@@ -22,7 +24,7 @@ _SEVERITY: Final = {
     "properties": {
         # a decoder of YAML 1.1 reads off as false
         "severity": {"description": "What its findings are; off: they do not count.", "enum": [*keys.SEVERITIES, False]},
-        "reason": {"description": "Why, for whoever reads the file next.", **_TEXT},
+        "reason": {"description": "Why, for the next reader of the file.", **_TEXT},
     },
 }
 
@@ -41,14 +43,28 @@ def text() -> str:
 
 
 def _shape(shape: str) -> dict[str, Any]:
-    rules = {rule.name: rule.title for rule in declared()} | {rule.name: rule.title for rule in OWN_RULES}
+    rules = {rule.name: rule.title for rule in list_all()}
+    severities = _mapping({name: {"description": title, "$ref": "#/$defs/severity"} for name, title in sorted(rules.items())})
+    severities["patternProperties"] = {f"^{keys.USER}": {"description": "A rule of rules-from.", "$ref": "#/$defs/severity"}}
+    fields: dict[str, dict[str, Any]] = {
+        "paths": _PATTERNS,
+        "facts": _TEXT,
+        "line": _LINE,
+        "namespace": _NAMESPACE,
+        "rules": {"$ref": "#/properties/rules"},
+    }
+    cluster = _mapping({name: {"description": means, **fields[name]} for name, means in keys.CLUSTER_KEYS.items()})
+    override = _mapping({name: {"description": means, **fields[name]} for name, means in keys.OVERRIDE_KEYS.items()})
     shapes: dict[str, dict[str, Any]] = {
-        keys.PATHS: {"type": "array", "items": _TEXT},
-        keys.GLOBS: {"type": "array", "items": _TEXT},
+        keys.PATHS: _PATTERNS,
+        keys.INSIDE: _PATTERNS,
+        keys.GLOBS: _PATTERNS,
         keys.PATH: _TEXT,
-        keys.PROFILE: {"enum": [*keys.PROFILES, 1.2]},
-        keys.LINE: {"enum": [*keys.LINES, *map(float, keys.LINES)]},
-        keys.RULES: _mapping({name: {"description": title, "$ref": "#/$defs/severity"} for name, title in sorted(rules.items())}),
+        keys.URL: {"type": "string", "pattern": f"^{URL.pattern}$"},
+        keys.LINE: _LINE,
+        keys.RULES: severities,
+        keys.CLUSTERS: {"type": "object", "maxProperties": MOST, "additionalProperties": cluster},
+        keys.OVERRIDES: {"type": "array", "maxItems": MOST, "items": {**override, "required": [*keys.OVERRIDE_KEYS]}},
         keys.OUTPUTS: _mapping({form: {"description": f"Where the report as {form} goes.", **_TEXT} for form in FORMATS}),
     }
     return shapes[shape]
@@ -60,12 +76,7 @@ def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Writes the file, or with `--check` says that it is stale; returns the exit code."""
-    if "--check" not in arguments:
-        FILE.write_text(text(), "utf-8")
-    elif not FILE.exists() or FILE.read_text("utf-8") != text():
-        print("stale: cli/schema/project.schema.json; run make generate", file=sys.stderr)
-        return 1
-    return 0
+    return update({FILE: text().encode()}, arguments)
 
 
 if __name__ == "__main__":

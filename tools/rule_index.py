@@ -1,21 +1,20 @@
 """Writes `policies/index.json`, what every rule declares: `python -m tools.rule_index`; `--check` fails when it is stale."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from dynamo_webhooks.policies import index
-from dynamo_webhooks.policies.modules import imported
+from dynamo_webhooks.policies.modules import import_all
 from dynamo_webhooks.policies.rule import Rule
+from tools.written import update
 
 
 def text() -> str:
     """What the file must hold: one line a module and a rule."""
     modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(index.modules().items()))
-    rows = ",\n".join(json.dumps(_row(rule)) for rule in imported())
+    rows = ",\n".join(json.dumps(_row(rule)) for rule in import_all())
     return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
 
 
@@ -27,13 +26,7 @@ def _row(rule: Rule) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Writes the file, or with `--check` says that it is stale; returns the exit code."""
-    file = Path(index.FILE)
-    if "--check" not in arguments:
-        file.write_text(text(), "utf-8")
-    elif file.read_text("utf-8") != text():
-        print("stale: policies/index.json; run make generate", file=sys.stderr)
-        return 1
-    return 0
+    return update({Path(index.FILE): text().encode()}, arguments)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,17 @@
 """Writes `api/generated/*.json` from the models: `python -m tools.schemas`, or `--check` to fail when a file is stale."""
 
-from __future__ import annotations
-
-import argparse
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
+from pydantic import BaseModel
 
 from dynamo_webhooks.api import schema
-from dynamo_webhooks.api.kinds import pairs
-from dynamo_webhooks.api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from dynamo_webhooks.api.kinds import list_kind_versions
+from dynamo_webhooks.api.models.facets import ALSO_REQUIRED, BELOW, EMBEDDED, STATED_TWICE
+from tools.written import update
 
 Node: TypeAlias = dict[str, Any]
 GENERATED: Final = Path(schema.GENERATED)
@@ -80,12 +76,21 @@ def _flat(raw: Node, definitions: Node) -> Node:
         del own["default"]
     if "$ref" in own:
         target = definitions[own.pop("$ref").rsplit("/", 1)[-1]]
-        return {**_flat(target, definitions), **own}
+        return _held(_flat(target, definitions), own)
     choices = [choice for choice in own.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         del own["anyOf"]
-        return {**_flat(choices[0], definitions), **own}
+        return _held(_flat(choices[0], definitions), own)
     return own
+
+
+def _held(inner: Node, own: Node) -> Node:
+    """A node beside its holder's words; what both say of older lines adds up."""
+    below = [each[BELOW] for each in (inner, own) if BELOW in each]
+    both: Node = {line: {} for each in below for line in each}
+    for line, changes in ((line, changes) for each in below for line, changes in each.items()):
+        both[line] |= changes
+    return {**inner, **own, **({BELOW: both} if both else {})}
 
 
 def _rewrite_properties(node: Node, definitions: Node) -> None:
@@ -102,34 +107,16 @@ def _rewrite_properties(node: Node, definitions: Node) -> None:
         node["required"] = sorted(required)
 
 
-def rendered(kind: str, version: str) -> bytes:
+def render_schema(kind: str, version: str) -> bytes:
     """The bytes of one generated file: sorted keys, two spaces, a newline at the end."""
     return orjson.dumps(structural(kind, version), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
-def stale() -> list[Path]:
-    """Lists the generated files that differ from what the models say now, or should not exist."""
-    wanted = {GENERATED / f"{kind}.{version}.json": (kind, version) for kind, version in pairs()}
-    wrong = [path for path, pair in wanted.items() if not path.is_file() or path.read_bytes() != rendered(*pair)]
-    return wrong + sorted(set(GENERATED.glob("*.json")) - set(wanted))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Writes the files, or says which are stale; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tools.schemas", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a file is stale")
-    if parser.parse_args(arguments).check:
-        wrong = stale()
-        for path in wrong:
-            sys.stderr.write(f"{path.name} is stale: run python -m tools.schemas\n")
-        return 1 if wrong else 0
-    GENERATED.mkdir(exist_ok=True)
-    for path in set(GENERATED.glob("*.json")):
-        path.unlink()
-    for kind, version in pairs():
-        (GENERATED / f"{kind}.{version}.json").write_bytes(rendered(kind, version))
-    return 0
+def main(arguments: list[str]) -> int:
+    """Writes the files and removes others, or with `--check` names the stale ones; returns the exit code."""
+    wanted = {GENERATED / f"{kind}.{version}.json": render_schema(kind, version) for kind, version in list_kind_versions()}
+    return update(wanted, arguments, GENERATED.glob("*.json"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.webhooks.logs import Stamp, word
+from .logs import Stamp, word
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.webhooks.envelope import Verdict
-    from dynamo_webhooks.webhooks.routes import Route
+    from .envelope import Verdict
+    from .routes import Route
 
 
 # version, trace, span and flags; anything else in that header is a client's free text
@@ -25,7 +25,6 @@ class Access:
     __slots__ = ("_stamp",)
 
     def __init__(self) -> None:
-        """Has made none yet."""
         self._stamp = Stamp()
 
     def line(self, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:

@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 import logging
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.admission.pipeline import Admission, Settings
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.admission.remainder_size import long_remainder
-from dynamo_webhooks.api.bounds import bounds
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.kinds import GROUP
-from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.api.wording import printable, shortened
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.answer import MOST, NAMED, REFUSING, status, warnings
-from dynamo_webhooks.policies.evaluate import deleting
-from dynamo_webhooks.policies.finding import Cause, Level
-from dynamo_webhooks.policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
-from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
-from dynamo_webhooks.webhooks.envelope import (
-    MESSAGE_LENGTH,
-    OPERATIONS,
-    Answer,
-    Call,
-    RejectedError,
-    allowed,
-    failure,
-    read,
-    refused,
-    rejection,
-    verdict_of,
-)
-from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.routes import Route
+from ..admission.new_pods import patch_new_pod
+from ..admission.pipeline import Admission, Settings
+from ..admission.registration import Purpose
+from ..admission.remainder_size import long_remainder
+from ..api.bounds import bounds
+from ..api.decode import decoder
+from ..api.kinds import GROUP
+from ..api.paths import format_path
+from ..api.wording import escape_unprintable, shorten
+from ..conversion.lens.protocol import ConversionError
+from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
+from ..policies.checks import UNCONVERTIBLE
+from ..policies.evaluate import is_deletion
+from ..policies.finding import Cause, Level
+from ..policies.review import CREATE, DELETE, UPDATE
+from . import convert
+from .envelope import MESSAGE_LENGTH, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
+from .limits import MEMORY, Bound, BudgetError
+from .routes import Route
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.walk.errors import FieldError
-    from dynamo_webhooks.policies.edit import Edit, PatchOperation
-    from dynamo_webhooks.policies.finding import Finding
+    from ..api.walk.errors import FieldError
+    from ..policies.finding import Finding
 
 _LOG: Final = logging.getLogger("webhooks.admission")
-LISTED_ERRORS: Final = 5  # places named in the message of an undecodable object; its causes list all
+LISTED_ERRORS: Final = 5  # in the message about an undecodable object; its causes list all
 LISTED_RULES: Final = 20  # in one log line
+_ALLOWED: Final = Outcome()
 
 
 def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
@@ -56,148 +44,160 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
     try:
         call = read(body)
     except RejectedError as error:
-        return rejection(error.status, error.sentence, error.bound)
+        return reject_http(error.status, error.sentence, error.bound)
+    if route.purpose is Purpose.RESTORE:
+        return encode(call, _restored(call, settings))
     try:
-        return _judge(route, call, settings, len(body))
+        return encode(call, _judge(route, call, settings, len(body)))
     except BudgetError as error:
-        return _too_much(call, str(error), Bound.REQUEST_CPU)
+        failed = _refusal(413, str(error), bound=Bound.REQUEST_CPU)
     except MemoryError:
-        return _too_much(call, MEMORY, Bound.REQUEST_MEMORY)
-    except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
+        failed = _refusal(413, MEMORY, bound=Bound.REQUEST_MEMORY)
+    except Exception as error:  # noqa: BLE001 - the API server needs a response with the request's uid
         _LOG.exception("a request could not be judged")
         message = f"the request could not be judged: {type(error).__name__}; this is an internal error"
-        return refused(call, failure(500, message), [], verdict_of(call, "fault", 500))
+        failed = _refusal(500, message)._replace(kind="fault")
+    return encode(call, failed)
 
 
-def _too_much(call: Call, sentence: str, bound: Bound) -> Answer:
-    return refused(call, failure(413, sentence), [], verdict_of(call, "refused", 413)._replace(bound=bound))
+def _restored(call: Call, settings: Settings) -> Outcome:
+    """Never refuses: a pod that can't be restored, for whatever reason, starts cold."""
+    if call.operation != CREATE:
+        return _ALLOWED
+    try:
+        return Outcome(patch=patch_new_pod(call.object, call.request.get("namespace", ""), settings.new_pods))
+    except Exception as error:  # noqa: BLE001 - any client may send a damaged pod, and no pod may fail here
+        _LOG.warning("a pod could not be read, and is left as it is: %s", type(error).__name__)
+        return _ALLOWED
 
 
-def _judge(route: Route, call: Call, settings: Settings, length: int) -> Answer:
+def _refusal(code: int, message: str, details: dict[str, Any] | None = None, *, bound: str = "") -> Outcome:
+    """Refuse for a reason that no rule found."""
+    why: dict[str, Any] = {"status": "Failure", "code": code, "reason": REASONS[code], "message": message}
+    if details:
+        why["details"] = details
+    return Outcome("refused", why, bound=bound)
+
+
+def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome:
     operation = call.operation
     if operation not in OPERATIONS:
-        return _bad(call, "request.operation must be CREATE, UPDATE, DELETE or CONNECT")
+        return _refusal(400, "request.operation must be CREATE, UPDATE, DELETE or CONNECT")
     mutating = route.purpose is Purpose.MUTATE
-    if (mutating and operation == DELETE) or (not mutating and operation == "CONNECT"):
-        return allowed(call, [], verdict_of(call, "allowed", 200))
-    if (beyond := _beyond(route, call, mutating=mutating)) is not None:
-        return beyond
-    for field in _needed(call, settings.profile, mutating=mutating):
-        wrong = _undecodable(route, call, field)
-        if wrong is not None:
-            return wrong
+    if operation == (DELETE if mutating else "CONNECT"):
+        return _ALLOWED
+    if (early := _exceeded(route, call, mutating=mutating)) is not None:
+        return early
+    for field in _needed(call, mutating=mutating):
+        if (early := _undecodable(route, call, field)) is not None:
+            return early
     if operation == DELETE:
-        return allowed(call, [], verdict_of(call, "allowed", 200))
+        return _ALLOWED
     write = Admission(route.kind, route.version, operation, call.object, call.old, user=call.user, settings=settings)
-    if (not mutating or settings.profile == CURRENT) and write.excluded:
-        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
+    if write.excluded:
+        return Outcome(skipped="excluded")
     try:
-        if mutating:
-            done = write.defaults()
-            return _patched(call, done.edits, done.patch())
-        review = write.review()
-        return _told(route, call, review, write.judge(MOST, NAMED) + long_remainder(review, length))
+        return _defaulted(write) if mutating else _validated(call, write, length)
     except ConversionError as error:
-        return _inconvertible(route, call, error)
+        why = f"{error.reason}, or the object can't be converted to {GROUP}/{route.read} [{UNCONVERTIBLE.name}]"
+        return _invalid(call, route, format_path(error.path), Cause.INVALID.value, f"{error.reason} [{UNCONVERTIBLE.name}]", why)
 
 
-def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
-    """Answer for an object over a size bound of its schema, without judging it.
+def _exceeded(route: Route, call: Call, *, mutating: bool) -> Outcome | None:
+    """Decide on an object over a size bound of its schema, without judging it.
 
-    The API server checks the schema after the mutating webhooks, which leave the refusal to it, and before the validating ones. They
-    get such an object only if the stored one was too large too, and then judge it.
+    The API server validates the schema after the mutating webhooks, so those allow the object. A validating webhook gets it only if the
+    stored object was too large too, and then judges it.
     """
     if call.operation == DELETE or (excess := bounds(route.kind, route.version)(call.object)) is None:
         return None
     if mutating:
-        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="schema"))
+        return Outcome(skipped="schema")
     if call.operation == UPDATE and bounds(route.kind, route.version)(call.old) is not None:
         return None
-    return _invalid(route, call, excess.field, str(excess.reason.value), excess.message, excess.message)
+    return _invalid(call, route, excess.field, excess.reason.value, excess.message, excess.message)
 
 
-def _needed(call: Call, profile: str, *, mutating: bool) -> tuple[str, ...]:
-    """The fields of the request that must hold an object, in the order of decoding.
-
-    Defaults of profile current read the stored object; those of 1.2 don't.
-    """
+def _needed(call: Call, *, mutating: bool) -> tuple[str, ...]:
+    """The fields of the request that must hold an object; defaults read the stored one if there is one."""
     if call.operation == DELETE:
         return ("oldObject",)
-    if call.operation == UPDATE and (not mutating or (profile == CURRENT and call.old is not None)):
+    if call.operation == UPDATE and (not mutating or call.old is not None):
         return ("object", "oldObject")
     return ("object",)
 
 
-def _undecodable(route: Route, call: Call, field: str) -> Answer | None:
+def _undecodable(route: Route, call: Call, field: str) -> Outcome | None:
     obj = call.object if field == "object" else call.old
     if obj is None:
-        return _bad(call, f"request.{field} must hold the object for operation {call.operation}, got nothing")
+        return _refusal(400, f"request.{field} must hold the object for operation {call.operation}, got nothing")
     errors = decoder(route.kind, route.version)(obj)
     if not errors:
         return None
-    return _bad(call, f"request.{field} can't be read as {route.kind} {GROUP}/{route.version}: {_listed(errors)}", _causes(errors))
+    causes = [{"reason": str(e.reason.value), "message": shorten(e.message, 300), "field": shorten(e.field, 300)} for e in errors]
+    message = f"request.{field} can't be read as {route.kind} {GROUP}/{route.version}: {_listed(errors)}"
+    return _refusal(400, shorten(message, MESSAGE_LENGTH), {"causes": causes})
 
 
 def _listed(errors: tuple[FieldError, ...]) -> str:
-    lines = [shortened(f"{error.field}: {error.message}" if error.field else error.message, 300) for error in errors[:LISTED_ERRORS]]
+    lines = [shorten(f"{error.field}: {error.message}" if error.field else error.message, 300) for error in errors[:LISTED_ERRORS]]
     if len(errors) > LISTED_ERRORS:
         lines.append(f"and {len(errors) - LISTED_ERRORS} more")
     return "; ".join(lines)
 
 
-def _causes(errors: tuple[FieldError, ...]) -> list[dict[str, str]]:
-    return [{"reason": str(e.reason.value), "message": shortened(e.message, 300), "field": shortened(e.field, 300)} for e in errors]
+def _invalid(call: Call, route: Route, field: str, reason: str, text: str, message: str) -> Outcome:
+    """Refuse for one cause that no rule found; the cause has the `text`, the status the `message`."""
+    cause = {"reason": reason, "message": escape_unprintable(shorten(text, 300)), "field": escape_unprintable(shorten(field, 300))}
+    name = shorten(_name(call), 253)
+    message = escape_unprintable(shorten(f'{route.kind}.{GROUP} "{name}" is invalid: {field}: {message}', MESSAGE_LENGTH))
+    return _refusal(422, message, {"name": name, "group": GROUP, "kind": route.kind, "causes": [cause]})
 
 
-def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -> Answer:
-    more: dict[str, Any] = {"details": {"causes": causes}} if causes else {}
-    return refused(call, failure(400, message, **more), [], verdict_of(call, "refused", 400))
+def _name(call: Call) -> str:
+    """Returns the object's name, or the name in the request if the object has none yet."""
+    metadata = call.object.get("metadata") if call.object is not None else None
+    name = (metadata.get("name") if isinstance(metadata, dict) else None) or call.request.get("name")
+    return name if isinstance(name, str) else ""
 
 
-def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:
-    """Refuse an object that can't be converted, so that it could be neither stored nor judged."""
-    field = render(error.path)
-    why = f"{error.reason}, or the object can't be converted to {GROUP}/{route.read}"
-    return _invalid(route, call, field, Cause.INVALID.value, error.reason, why)
-
-
-def _invalid(route: Route, call: Call, field: str, reason: str, text: str, message: str) -> Answer:
-    """Refuse for one cause that no rule found; `message` is for people, `text` for the cause."""
-    cause = {"reason": reason, "message": printable(shortened(text, 300)), "field": printable(shortened(field, 300))}
-    told = printable(shortened(f"{field}: {message}", MESSAGE_LENGTH))
-    why = {"status": "Failure", "code": 422, "reason": "Invalid", "message": told}
-    details = {"group": GROUP, "kind": route.kind, "causes": [cause]}
-    return refused(call, {**why, "details": details}, [], verdict_of(call, "refused", 422))
-
-
-def _told(route: Route, call: Call, review: Review, findings: list[Finding]) -> Answer:
+def _validated(call: Call, write: Admission, length: int) -> Outcome:
+    review = write.review()
+    findings = write.judge(MOST, NAMED) + long_remainder(review, length)
+    if write.settings.policies and not is_deletion(review):
+        findings += _by_policies(call, write)
     if not findings:
-        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting" if deleting(review) else ""))
-    told = warnings(findings)
-    if not any(finding.level in REFUSING for finding in findings):
-        return allowed(call, told, verdict_of(call, "allowed", 200, _rules(findings)))
-    name = review.metadata.get("name") or call.request.get("name")
-    why = status(route.kind, GROUP, name if isinstance(name, str) else "", findings)
-    outcome = "fault" if any(finding.level is Level.FAULT for finding in findings) else "denied"
-    return refused(call, why, told, verdict_of(call, outcome, why["code"], _rules(findings)))
-
-
-def _rules(findings: list[Finding]) -> tuple[str, ...]:
-    """Names of the rules with findings, each once, refusing ones first."""
+        return Outcome(skipped="deleting") if is_deletion(review) else _ALLOWED
+    # refusing rules first
     ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
-    return tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
+    rules = tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
+    if not is_refused(findings):
+        return Outcome(warnings=warnings(findings), rules=rules)
+    why = status(write.kind, GROUP, _name(call), findings, site=write.settings.site)
+    kind = "fault" if any(finding.level is Level.FAULT for finding in findings) else "denied"
+    return Outcome(kind, why, warnings(findings), rules)
 
 
-def _patched(call: Call, found: list[Edit], operations: list[PatchOperation]) -> Answer:
-    if not operations:
-        return allowed(call, [], verdict_of(call, "allowed", 200))
-    names = tuple(dict.fromkeys(edit.rule.name for edit in found))
-    encoded = b2a_base64(orjson.dumps(operations), newline=False)
-    return allowed(call, [], verdict_of(call, "allowed", 200, names, patched=len(operations)), encoded)
+def _by_policies(call: Call, write: Admission) -> list[Finding]:
+    """The findings of users' own policies."""
+    from ..admission.userrules.evaluate import Write
+    from ..admission.userrules.serve import judge_by_policies
+
+    user = call.request.get("userInfo")
+    facts = write.settings.facts
+    seen = Write(write.kind, write.version, write.operation, write.object, write.old, user if isinstance(user, dict) else {}, facts.line)
+    return judge_by_policies(write.settings.policies, seen, facts)
+
+
+def _defaulted(write: Admission) -> Outcome:
+    done = write.defaults()
+    if not (operations := done.patch()):
+        return _ALLOWED
+    return Outcome(rules=tuple(dict.fromkeys(edit.rule.name for edit in done.edits)), patch=operations)
 
 
 def example(route: Route, uid: str = "ready") -> bytes:
-    """A small valid request for a path, for the readiness check."""
+    """A small valid request for the readiness check."""
     obj = {"apiVersion": f"{GROUP}/{route.version}", "kind": route.kind, "metadata": {"name": "ready"}}
     request = {"uid": uid, "operation": CREATE, "object": obj}
     return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})

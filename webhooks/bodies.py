@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from dynamo_webhooks.webhooks.body_memory import BodyMemory, Reservation
-from dynamo_webhooks.webhooks.envelope import RejectedError
-from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.malloc_trim import IdleTrim
+from .body_memory import BodyMemory, Reservation
+from .envelope import RejectedError
+from .limits import Bound, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aiohttp.web import BaseRequest
 
-    from dynamo_webhooks.webhooks.executor.spool import Spool
-    from dynamo_webhooks.webhooks.limits import Limits
+    from .connection import Connection
+    from .executor.spool import Spool
+
+TRIM_SECONDS: Final = 5.0  # between two trims, at least
+_LIBRARY: Final = ctypes.CDLL(None)
+
+
+def trim() -> None:
+    """Returns free memory to the system; does nothing where the C library can't, as musl's."""
+    give_back: Any = getattr(_LIBRARY, "malloc_trim", None)
+    if give_back is not None:
+        give_back(ctypes.c_size_t(0))
+
+
+class DelayedTrim:
+    """Gives memory back some seconds after a long review or a connection has left some behind.
+
+    The C library keeps freed memory, after a storm twice what a server needs. To give it back takes 12 ms at most, in which the server
+    does not respond. It waits for no quiet moment: a client that comes again and again would put that off for ever.
+    """
+
+    __slots__ = ("_give_back", "_seconds", "_timer")
+
+    def __init__(self, give_back: Callable[[], None] = trim, seconds: float = TRIM_SECONDS) -> None:
+        self._give_back, self._seconds = give_back, seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """A long review or a connection has ended."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._trim)
+
+    def _trim(self) -> None:
+        self._timer = None
+        self._give_back()
+
 
 # What a conversion needs for its text and its answer: objects become up to 1.6 times as long, since what the other version has no field for
 # goes along.
@@ -26,7 +60,7 @@ WITH_ANSWER: Final = 3
 class Bodies:
     """The reader of one worker; it knows how much of long requests is in memory."""
 
-    __slots__ = ("_admission", "_conversion", "_idle_trim", "_limits")
+    __slots__ = ("_admission", "_conversion", "_limits", "trim")
 
     def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
         """`met` is called if a body has to wait for memory."""
@@ -35,11 +69,10 @@ class Bodies:
         self._admission, self._conversion = (
             BodyMemory(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
         )
-        self._idle_trim = IdleTrim(lambda: bool(self._admission.used or self._conversion.used))
+        self.trim = DelayedTrim()
 
     def reserve(self, *, conversion: bool) -> Reservation:
         """The room of a long request, which it has for its body until its answer has been taken."""
-        self._idle_trim.begin()
         return (self._conversion if conversion else self._admission).reserve()
 
     def long(self, request: BaseRequest) -> bool:
@@ -67,12 +100,13 @@ class Bodies:
         """
         most, seconds = self._bounds(request, conversion=conversion)
         self._look_at_length(request, most, conversion=conversion)
-        times = WITH_ANSWER if conversion else 1
+        times, connection = WITH_ANSWER if conversion else 1, cast("Connection", request.protocol)
         try:
             async with asyncio.timeout(seconds) as transfer:
                 await reservation.enter(times * (request.content_length or most))
                 _go_on(request)
                 reservation.begin()
+                connection.widen(wide=True)
                 with reservation.turn(transfer):
                     await self._spooled(request, most, reservation, spool, conversion=conversion)
         except TimeoutError:
@@ -82,6 +116,8 @@ class Bodies:
                 sentence = f"others wait, and the body came at less than {self._limits.pace} bytes a second"
                 raise RejectedError(408, sentence, Bound.PACE) from None
             raise _too_slow(seconds, conversion=conversion) from None
+        finally:
+            connection.widen(wide=False)
         reservation.change(times * spool.size)
 
     def most(self, request: BaseRequest) -> int:

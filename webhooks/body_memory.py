@@ -1,7 +1,6 @@
 """Memory for long bodies and their responses: a budget of bytes, granted in the order of requests.
 
-Whoever has room must make use of it: a client that reads or writes too slowly loses its place as soon as others wait for one. Reading and
-writing itself is the business of bodies.py and reply.py.
+A client that reads or writes too slowly loses its grant as soon as another client waits for one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from dynamo_webhooks.webhooks.limits import Limits
+    from .limits import Limits
 
 _LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 
@@ -26,7 +25,6 @@ class Reservation:
     __slots__ = ("_memory", "_since", "_transfer", "evicted", "moved", "size")
 
     def __init__(self, memory: BodyMemory) -> None:
-        """Has none yet."""
         self._memory = memory
         self.size = 0
         self.moved = 0  # bytes that the client has sent or taken since `begin`
@@ -35,11 +33,9 @@ class Reservation:
         self._transfer: asyncio.Timeout | None = None  # while it is the client's turn
 
     def __enter__(self) -> Self:
-        """Itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Gives everything back."""
         self.change(0)
 
     async def enter(self, size: int) -> None:

@@ -6,18 +6,16 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.certs.clients import KEY
-from dynamo_webhooks.webhooks.envelope import rejection
+from ..admission.registration import Purpose
+from ..certs.clients import KEY, ClientTrust
+from .envelope import Answer, reject_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.certs.clients import ClientTrust
-    from dynamo_webhooks.webhooks.connection import Connection
-    from dynamo_webhooks.webhooks.envelope import Answer
-    from dynamo_webhooks.webhooks.meters import Meter
-    from dynamo_webhooks.webhooks.routes import Route
+    from .connection import Connection
+    from .meters import Meter
+    from .routes import Route
 
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"
@@ -46,7 +44,7 @@ class Callers:
         self._meter.called(route.path, UNVERIFIED if wrong else VERIFIED)
         # a caller verified by earlier authorities gets one more response: an authority may only have been added
         connection.last |= connection.generation != self.generation()
-        return rejection(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
+        return reject_http(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
 
     def _wrong(self, connection: Connection) -> str:
         if self._trust is None:
@@ -59,7 +57,7 @@ class Callers:
         return wrong or (_EXPIRED if self._clock() >= until else "")
 
     def _seen(self, connection: Connection) -> tuple[str, float]:
-        """What is wrong with a caller, and until when its certificate is valid."""
+        """The reason to refuse a caller, and the end of its certificate."""
         tls = connection.transport.get_extra_info("ssl_object") if connection.transport is not None else None
         try:
             certificate = tls.getpeercert() if tls is not None else None

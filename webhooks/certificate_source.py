@@ -1,36 +1,24 @@
-"""Brings pairs to the serving processes, from the watching process and from mounted files, by the rules of certs/delivery.py.
-
-The process that holds the side listeners decides, alone or for its workers: they all serve the same pair, and one that replaces a crashed
-one gets what the others serve, though the Secret may hold something newer by then that is not usable yet.
-"""
-
-from __future__ import annotations
+"""Brings pairs to the serving process, from the watching process and from mounted files, by the rules of certs/delivery.py."""
 
 import base64
 import binascii
 import logging
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-import orjson
-
-from dynamo_webhooks.certs.context import Directory, Offer
-from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
-from dynamo_webhooks.certs.files import PairError
-from dynamo_webhooks.certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from dynamo_webhooks.certs.delivery import Choice
+from ..certs.context import Directory, Offer
+from ..certs.delivery import Choice, Content, Delivery, Gate, Source
+from ..certs.files import PairError
+from ..certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
 
 _LOG: Final = logging.getLogger("webhooks.certificates")
 
 
 class SecretNames(NamedTuple):
-    """Where the pair comes from when a cluster delivers it, and what it must name."""
+    """The Secret and the trust ConfigMap that deliver the pair, and the name that it must have."""
 
     namespace: str
     secret: str
@@ -47,12 +35,11 @@ def _now() -> datetime:
 
 
 class CertificateSource:
-    """Holds delivered pairs; contexts call `offer`, workers get `line`."""
+    """Holds delivered pairs; contexts call `offer`."""
 
     def __init__(
         self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
     ) -> None:
-        """Reads nothing yet."""
         self._delivery = Delivery(names.server_name)
         self._files = Directory(directory)
         self._now, self._seconds = now, seconds
@@ -82,15 +69,6 @@ class CertificateSource:
         except PairError:
             return b""
 
-    def line(self) -> bytes:
-        """The same for workers, as one line of JSON; it holds a key: never log it."""
-        try:
-            offer = self.offer()
-        except PairError as error:
-            return orjson.dumps({"trouble": str(error)}, option=orjson.OPT_APPEND_NEWLINE)
-        texts = {name: base64.b64encode(value).decode() for name, value in zip(_PARTS, offer[:3], strict=True)}
-        return orjson.dumps({**texts, "source": offer.source, "trouble": offer.trouble}, option=orjson.OPT_APPEND_NEWLINE)
-
     def _choice(self) -> Choice:
         try:
             self._delivery.hold(Source.FILE, Content(*self._files.offer()[:3]))
@@ -101,27 +79,6 @@ class CertificateSource:
             _LOG.warning("%s", choice.warning)
         self._warned = choice.warning
         return choice
-
-
-class ForwardedCertificate:
-    """The worker's last delivered pair, for its context."""
-
-    def __init__(self, line: bytes) -> None:
-        """Begins with what is known when the worker starts."""
-        self._offer: Offer | str = ""
-        self.take(line)
-
-    def take(self, line: bytes) -> None:
-        """Takes a line of the source."""
-        told = orjson.loads(line)
-        parts = [base64.b64decode(told[name]) for name in _PARTS] if _PARTS[0] in told else []
-        self._offer = Offer(parts[0], parts[1], parts[2], told["source"], told["trouble"]) if parts else str(told["trouble"])
-
-    def offer(self) -> Offer:
-        """The pair to serve now. Raises PairError when there is none."""
-        if isinstance(self._offer, str):
-            raise PairError(self._offer)
-        return self._offer
 
 
 _PARTS: Final = (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)

@@ -1,6 +1,4 @@
-"""How modules of this installation are started as processes of their own. Workers are forked instead: see supervisor.py."""
-
-from __future__ import annotations
+"""How modules of this installation are started as processes of their own. Long requests fork instead: executor/forker.py."""
 
 import os
 import sys

@@ -1,50 +1,39 @@
-"""One client connection: aiohttp's protocol, with a bound on how long a first request may take and plain answers to bad HTTP."""
+"""One client connection: aiohttp's protocol with bounds on heads, on what waits behind a request, and plain answers to bad HTTP."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import sys
+import socket
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from aiohttp import web_protocol
-from aiohttp.http import HttpVersion10, HttpVersion11
+from aiohttp.http import HttpRequestParser
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
-from aiohttp.web import RequestHandler, StreamResponse
+from aiohttp.web import BaseRequest, RequestHandler, RequestPayloadError, Server, StreamResponse
 from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
 
-from dynamo_webhooks.webhooks.envelope import rejection
-from dynamo_webhooks.webhooks.fair_queue import client_of
-from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.reply import JSON, UNSENT, Reply
+from .envelope import reject_http
+from .fair_queue import client_address
+from .limits import Bound, Limits
+from .reply import JSON, UNSENT, Reply
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
     from aiohttp import StreamReader
-    from aiohttp.web import BaseRequest, Server
 
 _LOG: Final = logging.getLogger("webhooks.server")
 UNREADABLE: Final = "the request can't be read as HTTP/1.1"
 _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
-# requests of a connection that wait: with so many aiohttp parses no more, and calls `data_received` without data when there are fewer
-_WAITING: Final[int] = getattr(web_protocol, "MAX_MSG_QUEUE_SIZE", sys.maxsize)
 _PIECE: Final = 8 * 1024  # bytes that are parsed between two looks at how a body is framed: as chunks of a byte they take 2 ms
+# bytes of a body that has come before it is read, and of TLS records that wait, half as much and more; a record has 17 KiB at most
+READ_AHEAD: Final = 16 * 1024
+# of the system, per connection: it bounds one read, which TLS and aiohttp keep several times. Long bodies have room of their own
+READ_BUFFER: Final = 32 * 1024
+_WIDE_READ_BUFFER: Final = 1024 * 1024
 _FRAMING: Final = 64  # bytes of a chunked body for one of its framing, beyond one piece: chunks of 400 bytes and more
-
-
-def is_framed(request: BaseRequest) -> bool:
-    """Whether all agree on where a request ends: the parser takes HTTP/2.0 for a version, and codings that it doesn't undo."""
-    coding = request.headers.get("Transfer-Encoding")
-    if coding is None:
-        return request.version in (HttpVersion11, HttpVersion10)
-    return request.version == HttpVersion11 and coding.lower() == "chunked"
-
-
-def is_last(request: BaseRequest) -> bool:
-    """Whether nothing may follow a request: what comes behind one for another protocol, or for a tunnel, may not be HTTP."""
-    return "Upgrade" in request.headers or request.method == "CONNECT" or not is_framed(request)
 
 
 class Connection(RequestHandler):
@@ -52,10 +41,15 @@ class Connection(RequestHandler):
 
     __slots__ = (
         "_arriving",
+        "_behind",
         "_framed",
+        "_gone",
+        "_head",
         "_held",
         "_late",
         "_limits",
+        "_stopped",
+        "_unanswered",
         "_unreadable",
         "caller",
         "client",
@@ -68,9 +62,15 @@ class Connection(RequestHandler):
     )
 
     def __init__(
-        self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
+        self,
+        server: Server,
+        loop: asyncio.AbstractEventLoop,
+        limits: Limits,
+        met: Callable[[Bound], None],
+        generation: int,
+        gone: Callable[[], None],
     ) -> None:
-        """Bounds come from `limits`; `met` is called for those that are met. Bodies aren't decompressed.
+        """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
 
         `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
         """
@@ -83,7 +83,20 @@ class Connection(RequestHandler):
             max_field_size=limits.line,
             max_headers=limits.headers,
             lingering_time=limits.body_seconds,
+            read_bufsize=READ_AHEAD,
             auto_decompress=False,
+        )
+        # aiohttp's own would parse 32 requests ahead, each many times as large as its bytes
+        self._parser = HttpRequestParser(
+            self,
+            loop,
+            READ_AHEAD,
+            max_line_size=limits.line,
+            max_field_size=limits.line,
+            max_headers=limits.headers,
+            payload_exception=RequestPayloadError,
+            auto_decompress=False,
+            max_msg_queue_size=1,
         )
         self.spoken = False
         self.generation = generation
@@ -93,10 +106,15 @@ class Connection(RequestHandler):
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
         self.met = met
+        self._gone: Callable[[], None] | None = gone
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
         self._framed = -1  # bytes of a chunked body and its framing, without the piece that it begins in; negative for others
+        self._head = 0  # bytes of a head that is not complete
+        self._unanswered = False  # a request has come and has no answer: only its body is parsed
+        self._behind = False  # something may have come behind that request, here or in the parser
         self._held = b""  # not parsed yet
+        self._stopped = False  # nothing more is read from the socket
         self._late: asyncio.TimerHandle | None = None
         self._unreadable = False  # the last data isn't HTTP: the next request's begin is unknown
 
@@ -108,9 +126,11 @@ class Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
         super().connection_made(transport)
-        self.client = client_of(transport.get_extra_info("peername"))
+        self.client = client_address(transport.get_extra_info("peername"))
         # what a client doesn't take must not lie here unseen: who writes waits, and is counted
         cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
+        if transport.get_extra_info("sslcontext") is not None:
+            cast("Any", transport).set_read_buffer_limits(high=2 * READ_AHEAD)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
 
     async def start(self) -> None:
@@ -121,60 +141,142 @@ class Connection(RequestHandler):
             self.force_close()
 
     def data_received(self, data: bytes) -> None:
-        """Takes what has come, but nothing behind what isn't HTTP: the connection ends with the answer to that.
+        """Parses one request; what comes behind it waits until it is answered, and is not parsed at all behind what isn't HTTP.
 
         The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
         collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
         """
-        size, at = _PIECE if data else 0, 0  # without data the parser goes on with what it has left over
-        data, self._held = self._held + data, b""
-        while not self._unreadable and len(self._messages) < _WAITING:
+        size, at = _PIECE if data else 0, 0  # without data the parser continues with its buffered rest
+        if self._held:
+            data, self._held = self._held + data, b""
+        while not (self._unreadable or self._waits()):
             piece = data[at : at + size]
             super().data_received(piece)
-            self._look(len(piece))
+            self._look(piece, whole=not at and len(piece) == len(data))
             size, at = _PIECE, at + size
             if at >= len(data):
                 return
-        if not self._unreadable:
-            self._held = data[at:]
+        if not self._unreadable and at < len(data):
+            self._hold(data[at:])
 
-    def _look(self, size: int) -> None:
-        """Looks at what so many bytes have brought: the parser takes a microsecond for a chunk, so that one of a byte costs too much."""
+    def widen(self, *, wide: bool) -> None:
+        """Lets more come at a time than short requests need, or no longer."""
+        sock: socket.socket | None = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WIDE_READ_BUFFER if wide else READ_BUFFER)
+
+    def _waits(self) -> bool:
+        """Whether all of a request has come that has no answer yet."""
+        return self._unanswered and self._arriving.is_eof()
+
+    def _hold(self, rest: bytes) -> None:
+        """Keeps what can't be parsed yet, and reads no more: the rest stays with the client."""
+        self._held, self._behind = rest, True
+        if not self._stopped and self.transport is not None:
+            self._stopped = True
+            self.transport.pause_reading()
+
+    def _resume_transport_reading(self) -> None:
+        """What aiohttp calls with every body that is read."""
+        if not self._stopped:
+            super()._resume_transport_reading()
+
+    def answer_sent(self) -> None:
+        """Goes on with the next request, if one may have come."""
+        self._unanswered = False
+        if self._behind:
+            self._behind = False
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self.data_received(b"")
+        if self._stopped and not self._held and self.transport is not None:
+            self._stopped = False
+            self.transport.resume_reading()
+
+    def _look(self, piece: bytes, *, whole: bool) -> None:
+        """Looks at what a piece has brought: the parser takes a microsecond for a chunk, so that one of a byte costs too much.
+
+        `whole`: it is all that has come since the last request.
+        """
         found, body = self._messages[-1] if self._messages else (None, self._arriving)
         if isinstance(found, _ErrInfo):
             found.exc.__traceback__ = None
             self._messages.pop()
             self._spoil()
-            return
-        if body is not self._arriving:
-            self._arriving, self._framed = body, 0 if found is not None and found.chunked else -1
+        elif found is not None and not self._unanswered:
+            self._unanswered = True
+            self._arriving, self._framed = body, 0 if found.chunked else -1
+            if self._head:
+                self._head = 0
+                self._stop_clock()
+            # most requests come alone and at once, and need no other look behind them
+            self._behind = not (whole and body.is_eof() and piece.find(b"\r\n\r\n") + 4 + body.total_bytes == len(piece))
         elif self._framed >= 0 and not body.is_eof():
-            self._framed += size
+            self._framed += len(piece)
             if self._framed - body.total_bytes > _PIECE + body.total_bytes // _FRAMING:
                 self._spoil()
+        elif piece and not self._unanswered and body.is_eof():
+            self._look_at_head(len(piece))
+
+    def _look_at_head(self, size: int) -> None:
+        """Bounds a head of which a part has come, in bytes and in seconds."""
+        if not self._head and self.spoken:
+            self._stop_clock()
+            self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
+        self._head += size
+        if self._head > self._limits.head:
+            self._spoil()
 
     def _spoil(self) -> None:
         """Ends the connection with an answer: where another request would begin is unknown."""
         self._unreadable = True
         self._messages.append((_UNREADABLE, EMPTY_PAYLOAD))
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
         if not self._arriving.is_eof():  # a reader would wait forever for its end
             self._arriving.set_exception(BadHttpMessage("not HTTP"))
             self._arriving.feed_eof()  # aiohttp would read the rest of it, and be given the error once more, with its own frames
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Stops the clock, so that nothing holds the connection."""
-        if self._late is not None:
-            self._late.cancel()
+        """Stops the clock, so that nothing holds the connection.
+
+        A request that has come in the same turn of the loop is not begun: aiohttp would fail without a connection, with an error that
+        holds it.
+        """
+        self._stop_clock()
+        task = self._task_handler if self._waiter is not None and self._waiter.done() else None
         super().connection_lost(exc)
+        if task is not None:
+            task.cancel()
+        self.leave()
         self._arriving, self._held = EMPTY_PAYLOAD, b""
         self._messages.clear()  # their bodies hold this connection
         if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
             self.unread.feed_eof()
             self.unread = None  # it holds this connection
 
+    def _stop_clock(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def close(self) -> None:
+        """Ends it when what has arrived is answered, at once when its task hasn't begun to wait: aiohttp would forget the end."""
+        super().close()
+        if self._waiter is None and not (self.spoken or self._messages):
+            self.force_close()
+
+    def leave(self) -> None:
+        """Counts no longer as a connection of its client: it is at its end, or about to be."""
+        if self._gone is not None:
+            self._gone()
+            self._gone = None
+
     def _drop_silent(self) -> None:
         self._late = None
-        if not self.spoken and self.transport is not None:
+        if (self._head or not self.spoken) and self.transport is not None:
             self.met(Bound.HEAD_SECONDS)
             self.transport.abort()
 
@@ -193,5 +295,5 @@ class Connection(RequestHandler):
         else:
             _LOG.error("a request could not be answered", exc_info=exc)
         sentence = UNREADABLE if status < 500 else "the request could not be answered; this is an internal error"
-        answer = rejection(400 if status < 500 else 500, sentence)
+        answer = reject_http(400 if status < 500 else 500, sentence)
         return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False))

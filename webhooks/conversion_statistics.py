@@ -1,11 +1,9 @@
-"""What one ConversionReview did: objects and seconds by kind, versions and outcome. Counting over reviews: meters.py."""
-
-from __future__ import annotations
+"""Objects and seconds of one ConversionReview by kind, versions and outcome."""
 
 from itertools import permutations
 from typing import Final, TypeAlias
 
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from ..api.kinds import BY_NAME, GROUP
 
 CONVERTED: Final = "converted"
 SAME: Final = "same"  # the version asked for was the object's own
@@ -35,7 +33,6 @@ class ConversionStatistics:
     __slots__ = ("counts", "damaged")
 
     def __init__(self) -> None:
-        """Nothing is counted yet."""
         self.counts: dict[ConversionKey, list[float]] = {}
         self.damaged = 0  # annotations whose text could not be used
 

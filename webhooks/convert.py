@@ -1,34 +1,29 @@
-"""What a ConversionReview is answered: bytes in, bytes out.
-
-The room `conversion` converts objects. The response depends only on the request.
-"""
+"""Answers a ConversionReview: a pure function from bytes to bytes. The room `conversion` converts its objects."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.conversion.remainder import text_of
-from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
-from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionStatistics
-from dynamo_webhooks.webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
-from dynamo_webhooks.webhooks.incremental_decode import NotDivisibleError, apart
-from dynamo_webhooks.webhooks.limits import Bound
+from ..api.line import INSTALLED, Line
+from ..api.paths import format_path
+from ..api.wording import shorten
+from ..conversion.lens.protocol import ConversionError
+from ..conversion.objects import convert_object, target
+from ..conversion.remainder import encode
+from .conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionStatistics
+from .envelope import MESSAGE_LENGTH, NAME_LENGTH, REASONS, Answer, RejectedError, Verdict, load, reject_http
+from .incremental_decode import Apart, NotDivisibleError, apart
+from .limits import MEMORY, Bound, BudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-    from dynamo_webhooks.conversion.engine import Converted
+    from ..conversion.engine import Converted
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
@@ -39,17 +34,17 @@ _END: Final = b"]}}"
 
 
 class Sink(Protocol):
-    """Where a long answer is written, piece by piece."""
+    """Receives a long response, piece by piece."""
 
     def write(self, part: bytes) -> None:
-        """Adds to the end."""
+        """Append a piece."""
 
     def clear(self) -> None:
-        """Forgets what was written."""
+        """Drop all pieces."""
 
 
 class _Held:
-    """The sink of a short answer."""
+    """The sink of a short response."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -60,40 +55,60 @@ class _Held:
     def clear(self) -> None:
         self.parts.clear()
 
+    def whole(self, found: Answer) -> Answer:
+        return found if found.body else found._replace(body=b"".join(self.parts))
+
 
 def answer(body: bytes, line: Line = INSTALLED) -> Answer:
-    """Answers one request body, for the definitions of a line; never raises.
+    """Answer one request body, for the definitions of a line; never raises.
 
-    A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
+    A review fails as a whole, as the protocol requires; its message names the objects that could not be converted.
     """
     held = _Held()
-    found = answer_into(body, held, line)
-    return found if found.body else found._replace(body=b"".join(held.parts))
+    return held.whole(answer_into(body, held, line))
 
 
 def answer_into(body: bytes | mmap, sink: Sink, line: Line = INSTALLED) -> Answer:
-    """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
-    with contextlib.suppress(NotDivisibleError):
-        return next(filter(None, _in_pieces(body, sink, line)))
-    sink.clear()
-    return _at_one_go(body, sink, line)
+    """As `answer`, with the converted objects written to `sink`; either the sink or the body of the returned answer is empty.
+
+    A short review is decoded whole, a long one object by object, which also keeps only one of them in memory.
+    """
+    if (parts := apart(body)) is not None:
+        try:
+            return _last(_in_pieces(body, parts, sink, line))
+        except NotDivisibleError:
+            sink.clear()
+    try:
+        _, request, version, uid = load(memoryview(body), "ConversionReview", VERSIONS)
+    except RejectedError as error:
+        return reject_http(error.status, error.sentence, error.bound)
+    objects, desired = request.get("objects"), request.get("desiredAPIVersion")
+    if objects is not None and type(objects) is not list:
+        return _failed(version, uid, 400, ["request.objects must be a list"], ConversionStatistics())
+    if type(desired) is not str or not desired:
+        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], ConversionStatistics())
+    return _last(_Work(desired, sink, line).through(_released(objects or []), version, uid))
 
 
 def steps(body: bytes | mmap, longest: int, line: Line = INSTALLED) -> Iterator[Answer | None]:
     """As `answer`, with a pause after each object: None, and the answer at last.
 
-    Raises: NotDivisibleError, possibly in the midst, unless the review is a list of objects of at most `longest` bytes each.
+    Raises: NotDivisibleError, possibly after some pauses, unless the review is a list of objects of at most `longest` bytes each.
     """
-    held = _Held()
-    for found in _in_pieces(body, held, line, longest):
-        yield found and (found if found.body else found._replace(body=b"".join(held.parts)))
-
-
-def _in_pieces(body: bytes | mmap, sink: Sink, line: Line, longest: int | None = None) -> Iterator[Answer | None]:
-    """Decodes one object after the other, which also keeps only one of them in memory. Raises: NotDivisibleError."""
     parts = apart(body)
-    if parts is None or (longest is not None and parts.longest(body) > longest):
+    if parts is None or parts.longest(body) > longest:
         raise NotDivisibleError
+    held = _Held()
+    for found in _in_pieces(body, parts, held, line):
+        yield found and held.whole(found)
+
+
+def _last(found: Iterator[Answer | None]) -> Answer:
+    return next(filter(None, found))
+
+
+def _in_pieces(body: bytes | mmap, parts: Apart, sink: Sink, line: Line) -> Iterator[Answer | None]:
+    """Decode and convert one object after the other. Raises: NotDivisibleError."""
     try:
         _, request, version, uid = load(parts.frame, "ConversionReview", VERSIONS)
     except RejectedError:
@@ -104,21 +119,8 @@ def _in_pieces(body: bytes | mmap, sink: Sink, line: Line, longest: int | None =
     return _Work(desired, sink, line).through(parts.objects(body), version, uid)
 
 
-def _at_one_go(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
-    try:
-        _, request, version, uid = load(memoryview(body), "ConversionReview", VERSIONS)
-    except RejectedError as error:
-        return rejection(error.status, error.sentence, error.bound)
-    objects, desired = request.get("objects"), request.get("desiredAPIVersion")
-    if objects is not None and type(objects) is not list:
-        return _failed(version, uid, 400, ["request.objects must be a list"], "", ConversionStatistics())
-    if type(desired) is not str or not desired:
-        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", ConversionStatistics())
-    return next(filter(None, _Work(desired, sink, line).through(_released(objects or []), version, uid)))
-
-
 def _released(objects: list[Any]) -> Iterator[Any]:
-    """Each object, released before the next one, so that a long list isn't in memory twice."""
+    """Yield each object and release it, so that a long list isn't in memory twice."""
     for index, obj in enumerate(objects):
         objects[index] = None
         yield obj
@@ -138,7 +140,7 @@ class _Work:
         self.faults = 0
 
     def through(self, objects: Iterator[Any], version: str, uid: str) -> Iterator[Answer | None]:
-        """Converts all objects in their order; pauses after each, and ends with the answer."""
+        """Convert the objects in their order; pause after each, and end with the answer."""
         self.sink.write(b"".join((_START[version], orjson.dumps(uid), _SUCCESS)))
         count = 0
         try:
@@ -153,14 +155,13 @@ class _Work:
             self.sink.clear()
             met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
-            found = _failed(version, uid, 413, [sentence], "", self.tally)
+            found = _failed(version, uid, 413, [sentence], self.tally)
             yield found._replace(verdict=found.verdict._replace(bound=met))
             return
-        self._tell_damaged(uid)
+        self._log_damaged(uid)
         if self.failed:
             self.sink.clear()
-            code = 500 if self.faults else 422
-            yield _failed(version, uid, code, self._sentences(count), "fault" if self.faults else "", self.tally)
+            yield _failed(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
             return
         self.sink.write(_END)
         yield Answer(200, b"", Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally))
@@ -173,12 +174,12 @@ class _Work:
                 self.sink.write(b"," + text if self.converted else text)
                 self.converted += 1
         except ConversionError as error:
-            field = render(error.path)
+            field = format_path(error.path)
             self._fail(obj, index, f"{field}: {error.reason}" if field else error.reason)
             return REFUSED
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
+        except Exception as error:  # noqa: BLE001 - the API server needs a response with the request's uid
             _LOG.exception("an object could not be converted")
             self.faults += 1
             self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is an internal error")
@@ -190,7 +191,7 @@ class _Work:
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
         if self.failed <= LISTED:
-            self.failures.append(f"{shortened(_called(obj, index), 600)}: {shortened(reason, 500)}")
+            self.failures.append(f"{shorten(_called(obj, index), 600)}: {shorten(reason, 500)}")
 
     def _damaged(self, done: Converted) -> None:
         for key in done.damaged:
@@ -198,15 +199,15 @@ class _Work:
             if self.tally.damaged <= LISTED:
                 self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
 
-    def _tell_damaged(self, uid: str) -> None:
-        for line in self.damaged:  # only now: a review that can't be taken in pieces begins anew
+    def _log_damaged(self, uid: str) -> None:
+        for line in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
             _LOG.warning("%s", line)
         if self.tally.damaged > LISTED:
             _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
 
     def _sentences(self, objects: int) -> list[str]:
         more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []
-        head = f"{self.failed} of {objects} objects can't be converted to {shortened(self.target.api_version, 80)}"
+        head = f"{self.failed} of {objects} objects can't be converted to {shorten(self.target.api_version, 80)}"
         return [f"{head}: {self.failures[0]}", *self.failures[1:], *more]
 
 
@@ -214,11 +215,11 @@ def _dumped(done: Converted) -> bytes:
     try:
         return orjson.dumps(done.object)
     except TypeError:  # nested deeper than the encoder goes
-        return text_of(done.object).encode()
+        return encode(done.object).encode()
 
 
 def _called(obj: object, index: int) -> str:
-    """The names by which people find an object: kind, namespace/name; its place in the review where it has none."""
+    """Kind and namespace/name of an object; without a name, its index in the review."""
     if type(obj) is not dict:
         return f"object {index}"
     metadata = obj.get("metadata")
@@ -229,13 +230,13 @@ def _called(obj: object, index: int) -> str:
     return f"{kind or 'object'} {namespace}/{name}" if namespace and name else f"{kind or 'object'} {name or index}"
 
 
-def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: str, tally: ConversionStatistics) -> Answer:
-    reason = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: "InternalError"}[code]
-    message = shortened("; ".join(sentences), LISTED * MESSAGE_LENGTH)
+def _failed(version: str, uid: str, code: int, sentences: list[str], tally: ConversionStatistics) -> Answer:
+    message = shorten("; ".join(sentences), LISTED * MESSAGE_LENGTH)
+    result = {"status": "Failure", "code": code, "reason": REASONS[code], "message": message}
     # the API server reads the list even of a failure
-    response = {"uid": uid, "result": {"status": "Failure", "code": code, "reason": reason, "message": message}, "convertedObjects": []}
+    response = {"uid": uid, "result": result, "convertedObjects": []}
     out = orjson.dumps({"apiVersion": version, "kind": "ConversionReview", "response": response})
-    return Answer(200, out, Verdict(outcome or "refused", code, uid[:NAME_LENGTH], "CONVERT", tally=tally))
+    return Answer(200, out, Verdict("fault" if code == 500 else "refused", code, uid[:NAME_LENGTH], "CONVERT", tally=tally))
 
 
 def example(uid: str = "ready") -> bytes:

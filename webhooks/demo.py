@@ -1,7 +1,5 @@
 """A demonstration (`make serve`): starts the server with its own certificates, sends a broken graph, prints the response, keeps serving."""
 
-from __future__ import annotations
-
 import json
 import signal
 import ssl
@@ -11,12 +9,12 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.webhooks import child_process
+from . import child_process
 
 CERTIFICATES: Final = Path(".serve")
 PATH: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
 COMMAND: Final = child_process.command(
-    "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1"
+    "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster"
 )
 # three mistakes at once: a negative count, failover without the GPU memory service that it needs, and an unknown component's name
 GRAPH: Final = {

@@ -1,4 +1,4 @@
-"""Taking a long conversion review apart without decoding it at one go: the decoder can't be interrupted, but is brief with one object.
+"""Decodes a long conversion review object by object: the decoder can't be interrupted, but is brief with one object.
 
 An API server writes all objects of a review alike: `{"apiVersion":"...","kind":"...`. Where one ends and another begins so is a cut, and
 the decoder itself judges it: text that begins as an object and is accepted whole ends where that object ends. So pieces that are all
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-LONG: Final = 32 * 1024  # bytes: what is shorter is decoded in a sixth of a millisecond
+LONG: Final = 32 * 1024  # bytes; shorter reviews are decoded in a sixth of a millisecond
 _HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends
 _LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
 _MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
 _QUOTED: Final = f'"{_MARK}"'.encode()
-_ABOVE: Final = b"[[[", b"]]]"  # an object lies three levels deep in its review, and the decoder's bound of depth counts from the top
+_ABOVE: Final = b"[[[", b"]]]"  # an object is three levels deep in its review, and the decoder's bound of depth counts from the top
 
 
 class NotDivisibleError(ValueError):
@@ -38,18 +38,15 @@ class Apart(NamedTuple):
     end: int
 
     def framed(self, request: dict[str, Any]) -> bool:
-        """Whether the decoded frame's request has the mark for its objects: then what was left out is exactly that list."""
+        """Whether the decoded frame's request has the mark for its objects: then exactly that list was left out."""
         return bool(request.get("objects") == [_MARK])
 
     def longest(self, body: bytes | mmap) -> int:
-        """Bytes that no object has more of."""
+        """An upper bound of the bytes of an object."""
         return 1 + len(self.lead) + max(map(len, body[self.start : self.end].split(b"}," + self.lead)))
 
     def objects(self, body: bytes | mmap) -> Iterator[Any]:
-        """Decodes one after the other.
-
-        Raises: NotDivisibleError.
-        """
+        """Decode one object after the other. Raises: NotDivisibleError."""
         start, cut = self.start, b"}," + self.lead
         while start < self.end:
             found = body.find(cut, start, self.end)

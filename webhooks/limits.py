@@ -1,9 +1,7 @@
-"""Bounds of connections and requests: sizes in bytes, times in seconds. Tests shorten them."""
-
-from __future__ import annotations
+"""Bounds of connections and requests: sizes in bytes, times in seconds."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Limits(NamedTuple):
@@ -22,16 +20,24 @@ class Limits(NamedTuple):
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
     conversion_seconds: float = 30  # for the body of a conversion review: the API server gives up after 30 s
     body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default
-    head_seconds: float = 10  # from the connection to the first request line and headers
+    head_seconds: float = 10  # from the connection to the first request line and headers; later ones from their first byte
     write_seconds: float = 10  # for a client to take an answer, or the next piece of a long one
     idle_seconds: float = 120  # between two requests; longer than the API server's 90 s, so that the client closes first
     goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM
     connections: int = 1_000  # open at one time, per worker; an API server holds one for each request that it has in flight
+    client_connections: int = 500  # of them for one client: API servers behind one address share these
     handshakes: int = 200  # unfinished handshakes; beyond that the oldest is closed
+    head: int = 16 * 1024  # bytes of a request line and headers
     line: int = 4096
     headers: int = 64
     poll_seconds: float = 1.5  # between two looks at the certificate's files
+
+
+# of a port for probes or metrics: the kubelet and a Prometheus have one connection each, or a new one each time
+SIDE: Final = Limits(
+    connections=64, client_connections=32, handshakes=32, head_seconds=5, idle_seconds=60, write_seconds=5, drain_seconds=0.1
+)
 
 
 class Bound(StrEnum):
@@ -47,9 +53,19 @@ class Bound(StrEnum):
     REQUEST_CPU = "request_cpu"
     REQUEST_MEMORY = "request_memory"
     HEAD_SECONDS = "head_seconds"
-    HEAD = "head"  # a line too long, headers too many, or no HTTP at all
+    HEAD = "head"  # too long, a line too long, headers too many, or no HTTP at all
     WRITE_SECONDS = "write_seconds"
     DRAIN_SECONDS = "drain_seconds"
     CONNECTIONS = "connections"
     HANDSHAKES = "handshakes"
     CLIENT_CERTIFICATE = "client_certificate"  # one did not verify, and the handshake ended
+
+
+class BudgetError(BaseException):
+    """Raised in the middle of whatever runs when a request has used its CPU time; the text is a sentence for people.
+
+    No `Exception`: a rule or an object that fails costs one finding, and the code that sees to that must not catch this.
+    """
+
+
+MEMORY: Final = "the request needs more memory than one request may have; make the object or the list smaller"

@@ -1,33 +1,27 @@
-"""Accepts connections on one socket, with TLS. connection.py handles their requests.
-
-The event loops' own servers let any number of clients begin a handshake that they never end, and each costs memory that no bound counts.
-Here the oldest of too many must go, of the client that has most of them: who means it needs milliseconds.
-"""
+"""Accepts connections on one socket of any port, with or without TLS: connections.py counts them, connection.py handles their requests."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
+import select
 import socket
-import ssl
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.webhooks.fair_queue import client_of
-from dynamo_webhooks.webhooks.limits import Bound
+from .connection import READ_BUFFER
+from .fair_queue import client_address
+from .tls_queue import TlsQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.certs.context import ReloadingContext
-    from dynamo_webhooks.webhooks.limits import Limits
+    from ..certs.context import ReloadingContext
+    from .connections import Connections
+    from .limits import Bound, Limits
 
-_LOG: Final = logging.getLogger("webhooks.server")
-_BACKLOG: Final = 1024
-_AT_ONCE: Final = 16  # connections that are accepted in one turn of the loop
-_QUIET_SECONDS: Final = 60.0
+_BACKLOG: Final = 4096  # as many as Linux allows by default; a connection beyond these is tried again by its client a second later
+_AT_ONCE: Final = 64  # connections that are accepted in one turn of the loop: those that wait too long are tried again after a second
 _PAUSE: Final = 0.5  # seconds, when the process has no file descriptors left
+STUCK_SECONDS: Final = 3.0  # without progress while clients wait
 
 
 class Listener:
@@ -36,18 +30,22 @@ class Listener:
     def __init__(
         self,
         sock: socket.socket,
-        context: ReloadingContext,
+        context: ReloadingContext | None,
         limits: Limits,
-        factory: Callable[[str], asyncio.Protocol | None],
+        connections: Connections,
         met: Callable[[Bound], None],
     ) -> None:
-        """Begins at once. `factory` makes a protocol for one more connection of a client, or none when there are too many."""
+        """Begins at once; without a `context` it is plain HTTP."""
         self._loop = asyncio.get_running_loop()
-        self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
-        self._greeting: dict[socket.socket, tuple[str, asyncio.Task[None]]] = {}  # client and handshake, the oldest first
+        self._sock, self._connections = sock, connections
+        self._handshakes = TlsQueue(context, connections, limits, met) if context is not None else None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._quiet = 0.0  # until when no invalid certificate is logged
+        self._waits_since: float | None = None  # when connections were first seen to wait since one was accepted last
+        sock.setblocking(False)
         sock.listen(_BACKLOG)
+        self._waiting = select.poll()
+        self._waiting.register(self._sock, select.POLLIN)
         self._resume()
 
     def close(self) -> None:
@@ -56,6 +54,22 @@ class Listener:
             self._closed = True
             self._loop.remove_reader(self._sock)
             self._sock.close()
+
+    def reasons(self) -> list[str]:
+        """Why it makes no progress; many clients that wait are no reason, as long as it does."""
+        if self._closed:
+            return ["not listening"]
+        now, found = self._loop.time(), []
+        if not self._waiting.poll(0):
+            self._waits_since = None
+        elif self._waits_since is None:
+            self._waits_since = now
+        elif now - self._waits_since > STUCK_SECONDS:
+            found.append(f"no connection has been accepted for {now - self._waits_since:.0f} s, and some wait")
+        idle = self._handshakes.idle_since() if self._handshakes is not None else None
+        if idle is not None and now - idle > STUCK_SECONDS:
+            found.append(f"no handshake has been computed for {now - idle:.0f} s, and some wait")
+        return found
 
     def _resume(self) -> None:
         if not self._closed:
@@ -71,49 +85,25 @@ class Listener:
                 self._loop.remove_reader(self._sock)
                 self._loop.call_later(_PAUSE, self._resume)
                 return
-            accepted.setblocking(False)
-            client = client_of(peer)
-            protocol = self._factory(client)
-            if protocol is None:
+            self._waits_since = None
+            client = client_address(peer)
+            if not self._connections.admit(client):
                 accepted.close()
                 continue
+            accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._greeting[accepted] = client, self._loop.create_task(self._greet(accepted, protocol))
-            if len(self._greeting) > self._limits.handshakes:
-                [(most, _)] = Counter(each for each, _ in self._greeting.values()).most_common(1)
-                self._drop(next(sock for sock, (each, _) in self._greeting.items() if each == most))
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
+            if self._handshakes is not None:
+                self._handshakes.add(accepted, client)
+                continue
+            task = self._loop.create_task(self._open(accepted, client))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    async def _greet(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
+    async def _open(self, accepted: socket.socket, client: str) -> None:
+        protocol = self._connections.make(client)
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: protocol,
-                accepted,
-                ssl=self._context.tls,
-                ssl_handshake_timeout=self._limits.head_seconds,
-                ssl_shutdown_timeout=self._limits.goodbye_seconds,
-            )
-        except ssl.SSLCertVerificationError as error:
-            self._strange(error)
-            self._lost(accepted, protocol)
-        except OSError:  # no TLS, or nothing at all: no log would be worth it
-            self._lost(accepted, protocol)
-        finally:
-            self._greeting.pop(accepted, None)
-
-    def _strange(self, error: ssl.SSLCertVerificationError) -> None:
-        """Log the reason, rate-limited: the client only sees its connection end, because event loops send no TLS alert."""
-        self._met(Bound.CLIENT_CERTIFICATE)
-        if self._loop.time() >= self._quiet:
-            self._quiet = self._loop.time() + _QUIET_SECONDS
-            _LOG.warning("a client's certificate does not verify, and its connection was closed: %s", error.verify_message)
-
-    def _lost(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
-        accepted.close()
-        protocol.connection_lost(None)  # otherwise its parser and it would form a reference cycle
-
-    def _drop(self, oldest: socket.socket) -> None:
-        """Ends a handshake by the end of its connection, which the transport notices."""
-        self._met(Bound.HANDSHAKES)
-        self._greeting.pop(oldest)
-        with contextlib.suppress(OSError):
-            oldest.shutdown(socket.SHUT_RDWR)
+            await self._loop.connect_accepted_socket(lambda: protocol, accepted)
+        except OSError:  # it has left
+            accepted.close()
+            protocol.connection_lost(None)

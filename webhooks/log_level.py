@@ -4,21 +4,16 @@ A mounted ConfigMap is the one thing that an admin can change without a restart,
 as at the start, by a process of its own: the models would stay in memory for ever here. A wrong file changes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
-import socket
 import subprocess
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.webhooks import child_process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from . import child_process
 
 _LOG: Final = logging.getLogger("webhooks.level")
 KEY: Final = "logging.level"
@@ -68,31 +63,16 @@ class LevelFile:
             return b""  # it is being replaced
 
     async def _ask(self) -> str:
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        with theirs:
-            # a channel and not the loop's own subprocesses: those may need threads, and a supervisor forks
-            try:
-                process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command; starting takes no longer than a fork
-                    self._source.command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=theirs.fileno(),
-                    stderr=subprocess.DEVNULL,
-                    env=child_process.environment(),
-                )
-            except OSError:
-                ours.close()
-                raise
-        reader, writer = await asyncio.open_connection(sock=ours, limit=2**24)
+        nowhere, environment = subprocess.DEVNULL, child_process.environment()
+        process = await asyncio.create_subprocess_exec(
+            *self._source.command, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere, env=environment
+        )
         try:
-            said = await reader.read()
+            printed, _ = await process.communicate()
         except BaseException:
             process.kill()
             raise
-        finally:
-            writer.close()
-            code = process.wait()  # its end is what closed the channel
-        return _level(said) if code == 0 else ""
+        return _level(printed) if process.returncode == 0 else ""
 
 
 def _level(printed: bytes) -> str:

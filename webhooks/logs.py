@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from dynamo_webhooks.api.wording import printable, shortened
+from ..api.wording import escape_unprintable, shorten
 
 if TYPE_CHECKING:
     import asyncio
 
-    from dynamo_webhooks.api.operator.settings import Logs
+    from ..api.operator.server import Logging
 
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
@@ -87,7 +87,7 @@ class Lines:
             self._chunks.put(b"".join(lines))
 
     def close(self) -> None:
-        """Writes what is buffered; gives up after a moment on a reader that doesn't read."""
+        """Writes buffered lines; gives up after `CLOSE_SECONDS` if the reader doesn't read."""
         self.flush()
         self._chunks.put(b"")
         if self._thread.is_alive():
@@ -115,7 +115,7 @@ def word(text: str, limit: int = WORD_LENGTH) -> str:
     """A client's text as lines hold it: at most `limit` characters, with escapes instead of those that do not print."""
     if len(text) <= limit and text.isprintable():
         return text
-    return shortened(printable(text[: limit + 1]), limit)
+    return shorten(escape_unprintable(text[: limit + 1]), limit)
 
 
 def readable(line: bytes) -> bytes:
@@ -123,7 +123,7 @@ def readable(line: bytes) -> bytes:
     said = orjson.loads(line)
     head = [str(said.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
     rest = [f"{key}={orjson.dumps(value).decode()}" for key, value in said.items() if value not in ("", [])]
-    return (printable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
+    return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
 
 
 class Stamp:
@@ -132,7 +132,6 @@ class Stamp:
     __slots__ = ("_second", "_text")
 
     def __init__(self) -> None:
-        """Starts without a time."""
         self._second = -1
         self._text = ""
 
@@ -146,7 +145,7 @@ class Stamp:
 
 
 class Taker(Protocol):
-    """Whoever takes log lines."""
+    """A writer of log lines."""
 
     def add(self, line: bytes) -> None:
         """Takes one, with its newline."""
@@ -156,7 +155,6 @@ class JsonHandler(logging.Handler):
     """Writes ordinary log records as JSON lines; of an exception only its type and where it came from, for its text may hold values."""
 
     def __init__(self, lines: Taker) -> None:
-        """Adds to the same lines as the access log."""
         super().__init__()
         self._lines = lines
         self._stamp = Stamp()
@@ -175,13 +173,13 @@ class JsonHandler(logging.Handler):
         self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def install(lines: Lines, wanted: Logs | None = None) -> logging.Handler:
+def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
     """Send all log records of this process to the lines, and return the handler; JSON from level info by default."""
     root = logging.getLogger()
     handler = JsonHandler(lines)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
-    lines.console = wanted is not None and wanted.console
+    lines.console = wanted is not None and wanted.format == "console"
     # equal to our line, but with parts of the request
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     return handler

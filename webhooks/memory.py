@@ -1,7 +1,6 @@
-"""How a server divides the memory that it may use: bounds of bodies and of the processes that answer long requests follow from one number.
+"""How a server divides the memory that it may use: from one number follow the bounds of bodies and of the processes of long requests.
 
-What one worker may hold at most: its own heap, the bodies and answers in its room, and the processes of long requests. The sum over all
-workers, with the processes beside them, stays below the limit of the container.
+`parts` names what each part may take at most; their sum stays below the limit of the container.
 """
 
 from __future__ import annotations
@@ -9,21 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
-from dynamo_webhooks.webhooks.executor.executor import CONVERSIONS
+from .bodies import WITH_ANSWER
+from .executor.executor import CONVERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dynamo_webhooks.webhooks.limits import Limits
+    from .limits import Limits
 
 MIB: Final = 1024 * 1024
-DEFAULT: Final = 2048 * MIB  # where nothing limits the container: what the manifests give it
-BESIDE: Final = 256 * MIB  # first process, supervisor, and the process that watches the cluster; 170 MiB were measured
-OWN: Final = 96 * MIB  # a worker without long requests: 70 MiB were measured, and its connections
-LEAST: Final = 256 * MIB  # a worker's share: with less, ordinary lists and graphs would be refused
-# of a worker's share: each process of a long request, and bodies of admission; the rest is for bodies and answers of conversions
-_PROCESS, _ADMISSION = 0.2, 0.05
+DEFAULT: Final = 1024 * MIB  # where nothing limits the container: what the manifests give it
+SERVER: Final = 96 * MIB  # the serving process without connections and long requests
+WATCHER: Final = 80 * MIB  # the process that watches the cluster
+FORKER: Final = 16 * MIB  # the process that forks for long requests; it shares most pages with the server
+CONNECTION: Final = 300 * 1024  # of one, at worst: TLS, a head, and the piece of a long body that waits for room
+LEAST: Final = 256 * MIB  # for long requests; with less, ordinary lists and graphs would be refused
+# of what long requests get: each of their processes, and bodies of admission; the rest is for bodies and answers of conversions
+_PROCESS, _ADMISSION = 0.19, 0.06
 _LIMIT_FILES: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _NO_LIMIT: Final = 1 << 50  # version 1 of control groups writes a number near 2^63 for none
 
@@ -40,14 +41,23 @@ def container_limit(files: Iterable[Path] = _LIMIT_FILES) -> int:
     return DEFAULT
 
 
-def workers_for(memory: int, processors: int) -> int:
-    """How many workers fit: one for each CPU, if each has its least share."""
-    return max(1, min(processors, (memory - BESIDE) // (OWN + LEAST)))
+def parts(limits: Limits) -> dict[str, int]:
+    """The most that each part of a server may take, in bytes."""
+    return {
+        "server": SERVER,
+        "connections": limits.connections * CONNECTION,
+        "process that watches the cluster": WATCHER,
+        "process that forks": FORKER,
+        "processes of long requests": (1 + CONVERSIONS) * limits.request_memory,
+        "bodies of long admission requests": limits.room,
+        "bodies and answers of long conversions": limits.conversion_room,
+    }
 
 
-def divided(limits: Limits, memory: int, workers: int, conversion_body: int = 0) -> Limits:
-    """The limits whose sum over all workers stays below `memory` bytes; `conversion_body` is the wanted bound, 0 for the largest."""
-    share = max(LEAST, (memory - BESIDE) // workers - OWN)
+def divide_memory(limits: Limits, memory: int, conversion_body: int = 0) -> Limits:
+    """The limits whose parts fit into `memory` bytes; `conversion_body` is the wanted bound, 0 for the largest."""
+    fixed = sum(parts(limits._replace(request_memory=0, room=0, conversion_room=0)).values())
+    share = max(LEAST, memory - fixed)
     process, room = int(share * _PROCESS), max(int(share * _ADMISSION), limits.body)
     conversion_room = share - (1 + CONVERSIONS) * process - room
     return limits._replace(

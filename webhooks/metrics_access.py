@@ -1,20 +1,15 @@
-"""Who may read metrics over TLS: the bearer of a token whom the API server lets `get` /metrics. Asking is cluster/reviews.py's business.
+"""Authorizes reads of metrics over TLS: the API server must permit the user of the bearer token to `get` /metrics.
 
-What was answered is kept for a while, so that not each scrape depends on the API server, and Prometheus still sees what an outage of it
-does; nothing but metrics depends on it at all.
+Reviews are cached, so that scrapes continue during an outage of the API server.
 """
-
-from __future__ import annotations
 
 import hashlib
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-ALLOW_SECONDS: Final = 60.0  # as long as the Go operator keeps whose a token is
-DENY_SECONDS: Final = 30.0  # as long as it keeps a no
+ALLOW_SECONDS: Final = 60.0  # as long as the Go operator caches the user of a token
+DENY_SECONDS: Final = 30.0  # as long as it caches a denial
 STALE_ALLOW_SECONDS: Final = 900.0  # for which a positive review counts while the API server is unreachable
 KEPT: Final = 256  # answers; a client that tries many tokens costs no more memory
 
@@ -27,7 +22,7 @@ class Refusal(NamedTuple):
 
 
 UNKNOWN: Final = Refusal(401, "a bearer token is needed")
-DENIED: Final = Refusal(403, "this token's user may not get /metrics, or nobody knows the token")
+DENIED: Final = Refusal(403, "this token is invalid, or its user may not get /metrics")
 UNDECIDED: Final = Refusal(503, "whether this token's user may get /metrics can't be asked now")
 
 
@@ -37,7 +32,7 @@ class MetricsAccess:
     def __init__(
         self, ask: Callable[[str], Awaitable[bool | None]], refused: Callable[[], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`ask` answers for a token, None when it can't be told now; `refused` is called for everyone who is turned away."""
+        """`ask` reviews a token and returns None while it can't; `refused` is called for each refused request."""
         self._ask, self._refused, self._clock = ask, refused, clock
         self._known: dict[bytes, tuple[bool, float]] = {}  # the newest last
 

@@ -4,39 +4,17 @@ No label takes its value from a request: unknown paths, kinds, operations and ve
 `host` is the API server as configured.
 """
 
-from __future__ import annotations
+from typing import Final
 
-from typing import Final, NamedTuple
+from ..kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
+from .limits import Bound
+from .meters import BUCKETS, SPREADS
 
-from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.meters import BUCKETS, SPREADS
-
-COUNTER: Final = "counter"
-GAUGE: Final = "gauge"
-HISTOGRAM: Final = "histogram"
 OPERATOR: Final = "dynamo_operator_webhook_"
 FRAMEWORK: Final = "controller_runtime_"
 WATCHER: Final = "certwatcher_read_certificate"  # of the same framework
 CLIENT: Final = "rest_client_requests"  # of the Kubernetes client that it is built on
 OWN: Final = "dynamo_webhooks_"
-
-
-class Declared(NamedTuple):
-    """One metric. Names of counters are printed with the suffix `_total`."""
-
-    name: str
-    type: str
-    text: str
-    labels: tuple[str, ...] = ()
-    buckets: tuple[float, ...] = ()
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        """The names that a query may use."""
-        if self.type == COUNTER:
-            return (f"{self.name}_total",)
-        return tuple(f"{self.name}_{part}" for part in ("bucket", "count", "sum")) if self.type == HISTOGRAM else (self.name,)
-
 
 # what Meter.counts holds, and what has no label
 COUNTS: Final = {
@@ -46,7 +24,6 @@ COUNTS: Final = {
     "certificate_reloads": "Certificate pairs loaded",
     "certificate_refusals": "Certificate pairs refused; the last valid one is still served",
     "conversion_damaged_annotations": "Damaged conversion annotations that were set aside",
-    "workers_replaced": "Crashed workers that were replaced",
     "metrics_access_denied": "Scrapes refused, or undecided because the API server was unreachable",
 }
 _RULED: Final = ("path", "operation", "rule")
@@ -91,7 +68,6 @@ _OWN: Final = (
     Declared("leaf_not_after_seconds", GAUGE, "End of the served certificate, as Unix time"),
     Declared("certificate_refused", GAUGE, "Whether a pair is refused or held back"),
     Declared("open_connections", GAUGE, "Open connections"),
-    Declared("workers", GAUGE, "Serving processes, if there are several"),
     Declared("ready", GAUGE, "Whether the server is ready"),
     Declared("scope_watch_stale_seconds", GAUGE, "Age of the known namespace claims"),
     Declared("topology_watch_stale_seconds", GAUGE, "Age of the known ClusterTopologies"),

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol, cast
+import contextlib
+import ssl
+import time
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 from urllib.parse import parse_qsl
 
-from aiohttp.web import BaseRequest, Response, Server, StreamResponse
-
-from dynamo_webhooks.api.wording import shortened
+from ..api.wording import shorten
+from ..certs.certificate import read_certificates
+from .connection import Connection
+from .connections import Connections
+from .framing import is_last
+from .limits import SIDE
+from .listener import Listener
+from .reply import Dates, Reply
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable
 
-    from dynamo_webhooks.certs.context import ReloadingContext
-    from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
+    from aiohttp.web import BaseRequest, StreamResponse
+
+    from ..certs.context import ReloadingContext
+    from .metrics_access import MetricsAccess
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
 _ALSO = {"/healthz/healthz": "/healthz", "/readyz/readyz": "/readyz"}  # the only check of each, as the Go operator names it
+_METRICS_TYPE: Final = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+_PLAIN_TYPE: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
+_SCRAPE_SECONDS: Final = 1.0  # for which one rendering of the metrics counts
+_Answer: TypeAlias = tuple[int, "str | bytes", bytes]  # status, text or metrics, and header lines
 _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
+FRESH: Final = 60.0  # seconds for which a success holds: authorities expire, too
 
 
 class Probed(Protocol):
-    """The probes' view of a serving process, or of a supervisor."""
+    """The probes' view of a process."""
 
     async def checks(self) -> dict[str, list[str]]:
         """By the name of each check why requests must not be sent here; all lists are empty when ready."""
@@ -35,15 +50,38 @@ class Probed(Protocol):
         ...
 
 
+class Scrapes:
+    """All scrapes of a process: one rendering a second, for which those that come meanwhile wait."""
+
+    def __init__(self, render: Callable[[], Awaitable[bytes]], seconds: float = _SCRAPE_SECONDS) -> None:
+        """Renders nothing yet; a rendering counts for so many seconds."""
+        self._render, self._seconds = render, seconds
+        self._last: asyncio.Task[bytes] | None = None
+        self._fresh = 0.0  # until when the last rendering counts, by the loop's clock
+
+    async def text(self) -> bytes:
+        """The metrics of this second."""
+        loop = asyncio.get_running_loop()
+        if self._last is None or (self._last.done() and loop.time() >= self._fresh):
+            self._fresh = loop.time() + self._seconds
+            self._last = loop.create_task(self._rendered())
+        return await asyncio.shield(self._last)
+
+    async def _rendered(self) -> bytes:
+        return await self._render()
+
+
 class Probes:
-    """One or two plain HTTP listeners, open until the process ends, so that draining is visible."""
+    """One or two HTTP listeners, open until the process ends, so that draining is visible. Bounds are those of `SIDE`."""
 
     def __init__(self, state: Probed, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
         """Listens on nothing yet. `details` are lines for people who ask verbosely; nothing that readiness depends on."""
         self._state, self._details = state, details
-        self._listeners: list[asyncio.AbstractServer] = []
-        self._servers: list[Server] = []
+        self._scrapes = Scrapes(state.metrics)
+        self._listeners: list[Listener] = []
+        self._connections: list[Connections] = []
         self._watches: list[asyncio.Task[None]] = []
+        self._dates = Dates()
 
     async def listen(
         self,
@@ -56,25 +94,21 @@ class Probes:
         """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `access` guards metrics."""
 
         async def handle(request: BaseRequest) -> StreamResponse:
-            path, _, query = request.raw_path.partition("?")
-            path = _ALSO.get(path, path)
-            asked = parse_qsl(query, keep_blank_values=True)
-            if path not in paths:
-                return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")
-            if request.method not in ("GET", "HEAD"):
-                return Response(status=405, text="must be read with GET\n", headers={"Allow": "GET, HEAD"})
-            refusal = await access.refusal(request.headers.get("Authorization", "")) if access is not None and path in METRICS else None
-            if refusal is not None:
-                headers = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
-                return Response(status=refusal.status, text=refusal.text + "\n", headers=headers)
-            return await self._answer(path, dict.fromkeys(key for key, _ in asked), {value for key, value in asked if key == "exclude"})
+            connection = cast("Connection", request.protocol)
+            connection.spoken = True
+            status, text, extra = await self._answer(request, paths, access)
+            keep_alive = request.keep_alive and not is_last(request) and request.content.is_eof() and request.version.minor == 1
+            head = (_METRICS_TYPE if isinstance(text, bytes) else _PLAIN_TYPE) + self._dates.line()
+            body = text if isinstance(text, bytes) else text.encode()
+            bare = request.method == "HEAD"
+            return cast("StreamResponse", Reply(status, head, body, SIDE, connection.met, keep_alive=keep_alive, extra=extra, bare=bare))
 
-        server = Server(handle, access_log=cast("Any", None), keepalive_timeout=60, lingering_time=0, max_line_size=4096, max_headers=64)
-        self._servers.append(server)
+        connections = Connections(handle, SIDE, _uncounted, _uncounted)
+        self._connections.append(connections)
         if context is not None:
             context.refresh()
             self._watches.append(loop.create_task(_follow(context)))
-        self._listeners.append(await loop.create_server(server, sock=sock, ssl=context.tls if context is not None else None))
+        self._listeners.append(Listener(sock, context, SIDE, connections, _uncounted))
 
     async def close(self) -> None:
         """Stops listening and closes all connections."""
@@ -82,19 +116,30 @@ class Probes:
             watch.cancel()
         for listener in self._listeners:
             listener.close()
-        for server in self._servers:
-            await server.shutdown(0.1)
+        for connections in self._connections:
+            await connections.http.shutdown(0.1)
 
-    async def _answer(self, path: str, asked: Collection[str], exclude: set[str]) -> StreamResponse:
+    async def _answer(self, request: BaseRequest, paths: frozenset[str], access: MetricsAccess | None) -> _Answer:
+        path, _, query = request.raw_path.partition("?")
+        path = _ALSO.get(path, path)
+        if path not in paths:
+            return 404, f"not found; served here: {', '.join(sorted(paths))}\n", b""
+        if request.method not in ("GET", "HEAD"):
+            return 405, "must be read with GET\n", b"Allow: GET, HEAD\r\n"
         if path == "/healthz":
-            return Response(text="ok\n")
-        if path == "/metrics":
-            body = await self._state.metrics()
-            return Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
-        return await self._readiness(verbose="verbose" in asked, exclude=exclude)
+            return 200, "ok\n", b""
+        if path in METRICS:
+            refusal = await access.refusal(request.headers.get("Authorization", "")) if access is not None else None
+            if refusal is not None:
+                return refusal.status, refusal.text + "\n", b"WWW-Authenticate: Bearer\r\n" if refusal.status == 401 else b""
+            return 200, await self._scrapes.text(), b""
+        asked = parse_qsl(query, keep_blank_values=True)
+        return await self._readiness(
+            verbose=any(key == "verbose" for key, _ in asked), exclude={value for key, value in asked if key == "exclude"}
+        )
 
-    async def _readiness(self, *, verbose: bool, exclude: set[str]) -> StreamResponse:
-        """`verbose` lists all checks, and what is wrong though requests can be served; excluded checks count as passed."""
+    async def _readiness(self, *, verbose: bool, exclude: set[str]) -> _Answer:
+        """`verbose` lists all checks, and problems that don't affect readiness; excluded checks count as passed."""
         checks = await self._state.checks()
         wrong = [f"not ready: {reason}" for name, reasons in checks.items() if name not in exclude for reason in reasons]
         lines = [*wrong] if wrong else ["ok"]
@@ -104,13 +149,57 @@ class Probes:
                 for name, reasons in checks.items()
             ]
             strange = sorted(exclude - checks.keys())
-            warned = [f"warn: no check is called {shortened(name, 60)}" for name in strange[:5]]
+            warned = [f"warn: no check is called {shorten(name, 60)}" for name in strange[:5]]
             lines = [*listed, *warned, *(await self._details() if self._details is not None else []), *lines]
-        return Response(status=503 if wrong else 200, text="".join(f"{line}\n" for line in lines))
+        return 503 if wrong else 200, "".join(f"{line}\n" for line in lines), b""
+
+
+def _uncounted(_name: str) -> None:
+    """Bounds of side ports are in no metric."""
 
 
 async def _follow(context: ReloadingContext) -> None:
-    """Keeps a certificate fresh; what is wrong with one is told by the server that serves webhooks with it."""
+    """Reloads the certificate; the server of webhooks, which serves the same one, reports its problems."""
     while True:
         await asyncio.sleep(_POLL_SECONDS)
         context.refresh()
+
+
+class Handshake:
+    """Check by a TLS handshake in memory, once a minute for each pair and bundle, that clients trust the listener's certificate."""
+
+    def __init__(self, context: ReloadingContext, server_name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Without a server name nothing is verified."""
+        self._context, self._server_name, self._clock = context, server_name, clock
+        self._good: tuple[object, bytes, float] | None = None  # the leaf, the bundle, and when they went together
+
+    def reasons(self, bundle: bytes) -> list[str]:
+        """Why a client that trusts the bundle would not get through; empty when it does."""
+        leaf, now = self._context.leaf, self._clock()
+        if self._good is not None and self._good[:2] == (leaf, bundle) and now - self._good[2] < FRESH:
+            return []
+        try:
+            self._shake(bundle)
+        except ssl.SSLCertVerificationError as error:
+            return [f"a handshake with ourselves as {self._server_name} failed: {error.verify_message}"]
+        except OSError as error:
+            return [f"a handshake with ourselves failed: {getattr(error, 'reason', None) or type(error).__name__}"]
+        self._good = leaf, bundle, now
+        return []
+
+    def _shake(self, bundle: bytes) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = bool(self._server_name)
+        context.verify_mode = ssl.CERT_REQUIRED if self._server_name else ssl.CERT_NONE
+        if self._server_name:
+            for each in read_certificates(bundle):
+                context.load_verify_locations(cadata=each.der)
+        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = context.wrap_bio(back, there, server_hostname=self._server_name or "localhost")
+        server = self._context.tls.wrap_bio(there, back, server_side=True)
+        for _ in range(2):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+            with contextlib.suppress(ssl.SSLWantReadError):
+                server.do_handshake()
+        client.do_handshake()  # done, or an error

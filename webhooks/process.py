@@ -1,4 +1,4 @@
-"""One serving process: loop, signals, log and the webhook server in it, for a lone process and for a worker alike."""
+"""The serving process: loop, signals, log, and the webhook server in it. Kubernetes scales by pods, so there is one for each."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvloop
 
-from dynamo_webhooks.api.operator.settings import Logs
-from dynamo_webhooks.certs.clients import ClientTrust
-from dynamo_webhooks.certs.context import ReloadingContext
-from dynamo_webhooks.policies.facts import facts_from
-from dynamo_webhooks.webhooks import logs, metrics
-from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
-from dynamo_webhooks.webhooks.cluster.feed import Feed
-from dynamo_webhooks.webhooks.executor.executor import Executor
-from dynamo_webhooks.webhooks.forked import SIGNALS
-from dynamo_webhooks.webhooks.handshake import Handshake
-from dynamo_webhooks.webhooks.log_level import LevelFile, LevelSource
-from dynamo_webhooks.webhooks.logs import Lines
-from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
-from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
-from dynamo_webhooks.webhooks.server import Webhooks, self_check
+from ..api.operator.server import Logging
+from ..certs.clients import ClientTrust
+from ..certs.context import Pairs, ReloadingContext
+from ..policies.facts import facts_from
+from . import logs, metrics
+from .certificate_source import CertificateSource, SecretNames
+from .cluster.feed import Feed
+from .executor.executor import Executor
+from .executor.fork import SIGNALS
+from .log_level import LevelFile, LevelSource
+from .logs import Lines
+from .metrics_access import MetricsAccess
+from .probes import METRICS, PROBES, Handshake, Probes
+from .server import Webhooks, self_check
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.certs.context import Pairs
-    from dynamo_webhooks.webhooks.limits import Limits
-    from dynamo_webhooks.webhooks.meters import Meter
+    from ..admission.pipeline import Settings
+    from .limits import Limits
 
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
@@ -43,30 +40,23 @@ GC_THRESHOLD: Final = (50_000, 20, 50)
 
 
 class Plan(NamedTuple):
-    """What a serving process is to do."""
+    """What the serving process is to do."""
 
     settings: Settings
     directory: Path  # of tls.crt and tls.key
     limits: Limits
     lag: float  # seconds from not ready to not accepting, for endpoints to be updated
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
-    logs: Logs = Logs("info", console=False)
+    logs: Logging = Logging()
     secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: only the directory
     level: LevelSource | None = None  # source of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
+    pair: Pairs | None = None  # the pair that is served instead of the directory's
 
     @property
     def server_name(self) -> str:
-        """What the certificate must name; empty when nothing is known of that."""
+        """The name that the certificate must have; empty if it is unknown."""
         return self.secret_names.server_name if self.secret_names is not None else ""
-
-    def context(self, pairs: Pairs | None) -> ReloadingContext:
-        """The TLS context of a serving process; without `pairs` the directory's are served."""
-        return ReloadingContext(pairs or self.directory, clients=ClientTrust(*self.callers) if self.callers is not None else None)
-
-    def certificate_source(self) -> CertificateSource | None:
-        """What brings the pair, if the cluster delivers any."""
-        return CertificateSource(self.secret_names, self.directory) if self.secret_names is not None else None
 
 
 class SideListeners(NamedTuple):
@@ -87,70 +77,71 @@ class SideListeners(NamedTuple):
             await probes.listen(loop, self.metrics, METRICS, context, access if context is not None else None)
 
 
-class SingleProcess:
-    """The state of a lone process, for its probes."""
+class State:
+    """The state of the server, for its probes."""
 
     def __init__(self, server: Webhooks, feed: Feed | None, source: CertificateSource | None, handshake: Handshake) -> None:
-        """Speaks of one server, and of its view of the cluster if it has one."""
+        """`feed` is the view of the cluster, if there is one."""
         self._server, self._feed, self._source, self._handshake = server, feed, source, handshake
 
     async def checks(self) -> dict[str, list[str]]:
-        """Why the server is not ready; a handshake is tried when nothing else is wrong."""
+        """Why the server is not ready; its certificate is verified by a handshake if all other checks pass."""
         found = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
-        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.certificate.bundle)}
+        return {**found, "handshake": [] if any(found.values()) else self._handshake.reasons(self._server.certificate.bundle)}
 
     async def details(self) -> list[str]:
-        """What is served."""
-        return [*details(**self._server.certificate.report(), source=self._source), *degraded(self._feed)]
+        """The served certificate, and outdated parts that don't affect readiness."""
+        report = self._server.certificate.report()
+        certificate, trouble = report["certificate"], report["trouble"]
+        found = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
+        degraded = [trouble] if certificate and trouble else []
+        degraded += [f"the serving Secret is not seen: {self._source.away}"] if self._source is not None and self._source.away else []
+        degraded += self._feed.degraded() if self._feed is not None else []
+        return [*found, *(f"degraded: {each}" for each in degraded)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
-        gauges = {**self._server.gauges(), **ready_gauge(await self.checks()), **(self._feed.gauges() if self._feed is not None else {})}
-        traffic = self._feed.traffic() if self._feed is not None else {}
-        return metrics.export(self._server.snapshot(), gauges, self._server.certificate.report()["certificate"], traffic)
+        gauges = {**self._server.gauges(), "ready": float(not any((await self.checks()).values()))}
+        gauges |= self._feed.gauges() if self._feed is not None else {}
+        certificate = self._server.certificate.report()["certificate"]
+        return metrics.export(self._server.snapshot(), gauges, certificate, self._feed.traffic() if self._feed is not None else {})
 
 
-def run(main: Coroutine[None, None, None]) -> None:
-    """Runs a serving process to its end on the fast loop."""
+def serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Callable[[], None]) -> bool:
+    """Serves until a signal, or until it can answer no long requests any more: False. `ready` is called once when the server is ready."""
+    self_check(plan.settings)  # loads all modules, which the executor's processes then share
+    settle()
+    executor = Executor(plan.limits)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)
+        return runner.run(_serve(plan, sock, side, ready, executor))
 
 
-def serve_alone(plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None]) -> None:
-    """Serve in this process until a signal; `ready` is called once when the server is ready."""
-    self_check(plan.settings)  # what it loads is there before the executor is forked
-    run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits)))
-
-
-async def _serve_alone(
-    plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None], executor: Executor
-) -> None:
+async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Callable[[], None], executor: Executor) -> bool:
     loop = asyncio.get_running_loop()
-    lines = Lines()
+    lines = Lines(shared=plan.orders is not None)
     logs.install(lines, plan.logs)
-    source = plan.certificate_source()
-    server = Webhooks(plan.settings, plan.context(source), lines, executor, plan.limits)
+    source = CertificateSource(plan.secret_names, plan.directory) if plan.secret_names is not None else None
+    context = ReloadingContext(
+        source or plan.pair or plan.directory, clients=ClientTrust(*plan.callers) if plan.callers is not None else None
+    )
+    server = Webhooks(plan.settings, context, lines, executor, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
-    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), source, server.certificate.hurry)
-    state = SingleProcess(server, feed, source, Handshake(sockets[0], plan.server_name))
+    feed = _feed(plan, server, source)
+    state = State(server, feed, source, Handshake(context, plan.server_name))
     probes = Probes(state, state.details)
-    await plain.serve(probes, source, metrics_access_of(feed, server.meter))
+    access = MetricsAccess(feed.ask, lambda: server.meter.count("metrics_access_denied")) if feed is not None else None
+    await side.serve(probes, source, access)
     lines.start(loop)
-    await server.start(sockets)
-    settle()
+    await server.start([sock])
     feeding = loop.create_task(feed.run()) if feed is not None else None
-
-    def set_level(level: str) -> None:
-        logs.set_level(level)
-        if feed is not None:
-            feed.log_level(level)
-
-    tasks = [loop.create_task(_announce(server, state, ready)), follow_level(plan, set_level)]
-    await ended(stop, executor)
-    for task in tasks:
-        if task is not None:
-            task.cancel()
+    beside = [loop.create_task(_announce(server, state, ready))]
+    if plan.level is not None:
+        level = LevelFile(plan.level, lambda level: _set_level(level, feed))
+        beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
+    await _ended(stop, executor)
+    for task in beside:
+        task.cancel()
     await server.drain(plan.lag)
     if feed is not None and feeding is not None:
         await feed.stop()
@@ -158,14 +149,7 @@ async def _serve_alone(
     await probes.close()
     executor.close()
     lines.close()
-
-
-async def ended(stop: asyncio.Event, executor: Executor) -> None:
-    """Waits until the process is to stop, or can no longer answer everything."""
-    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for each in waiting:
-        each.cancel()
+    return stop.is_set()
 
 
 def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:
@@ -188,59 +172,48 @@ def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:
 
 
 def settle() -> None:
-    """Tells the collector that what has been loaded stays, so that it never walks it again (and forked pages stay shared)."""
+    """Keeps the collector from everything that is loaded, for good: it would also copy pages that are shared with forked processes."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLD)
 
 
-def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], source: CertificateSource | None, news: Callable[[], None]) -> Feed | None:
-    """What brings facts from the cluster, if the plan wants any, and certificates to their source; `news` is called after these."""
+async def _ended(stop: asyncio.Event, executor: Executor) -> None:
+    """Waits until the process is to stop, or can no longer answer everything."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()
+
+
+async def _announce(server: Webhooks, state: State, ready: Callable[[], None]) -> None:
+    await server.listening.wait()
+    while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness has no event
+        await asyncio.sleep(LOOK_SECONDS)
+    ready()
+
+
+def _feed(plan: Plan, server: Webhooks, source: CertificateSource | None) -> Feed | None:
+    """The view of the cluster, if the plan wants one: it brings facts to the server, and certificates to their source."""
+    if plan.orders is None:
+        return None
 
     def delivered(report: dict[str, Any]) -> None:
         if source is not None:
             source.delivered(report)
-            news()
+            server.certificate.hurry()
 
-    orders = plan.orders
-    return (
-        Feed({**orders, "certificates": plan.secret_names and plan.secret_names.orders()}, taken, delivered=delivered)
-        if orders is not None
-        else None
-    )
+    def taken(facts: dict[str, Any]) -> None:
+        server.use(server.settings._replace(facts=facts_from(facts)))
 
+    def offered(offers: dict[str, dict[str, str]]) -> None:
+        server.use(server.settings._replace(new_pods=server.settings.new_pods._replace(offers=offers)))
 
-def degraded(feed: Feed | None) -> list[str]:
-    """Lines about the cluster: what is not known as it is now, though requests are served by what was known."""
-    return [f"degraded: {each}" for each in feed.degraded()] if feed is not None else []
+    orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names.orders()}
+    return Feed(orders, taken, delivered=delivered, offered=offered)
 
 
-def ready_gauge(checks: Mapping[str, list[str]]) -> dict[str, float]:
-    """Readiness as a metric."""
-    return {"ready": float(not any(checks.values()))}
-
-
-def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None] | None:
-    """Begins to watch for another log level, if there is a file where it stands."""
-    if plan.level is None:
-        return None
-    return asyncio.get_running_loop().create_task(LevelFile(plan.level, taken).run(plan.limits.poll_seconds))
-
-
-def metrics_access_of(feed: Feed | None, meter: Meter) -> MetricsAccess | None:
-    """The check of metrics readers, if there is a cluster."""
-    return MetricsAccess(feed.ask, lambda: meter.count("metrics_access_denied")) if feed is not None else None
-
-
-def details(certificate: Mapping[str, str], trouble: str, source: CertificateSource | None) -> list[str]:
-    """Lines about the certificate that is served, and about what is wrong though requests can be served."""
-    told = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
-    told += [f"degraded: {trouble}"] if certificate and trouble else []
-    return [*told, f"degraded: the serving Secret is not seen: {source.away}"] if source is not None and source.away else told
-
-
-async def _announce(server: Webhooks, state: SingleProcess, ready: Callable[[], None]) -> None:
-    await server.listening.wait()
-    while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness is asked for, nobody announces it
-        await asyncio.sleep(LOOK_SECONDS)
-    ready()
+def _set_level(level: str, feed: Feed | None) -> None:
+    logs.set_level(level)
+    if feed is not None:
+        feed.log_level(level)

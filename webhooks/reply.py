@@ -10,9 +10,9 @@ import termios
 import time
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from dynamo_webhooks.webhooks.limits import Bound
+from .limits import Bound, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
-    from dynamo_webhooks.webhooks.body_memory import Reservation
-    from dynamo_webhooks.webhooks.limits import Limits
+    from .body_memory import Reservation
+    from .connection import Connection
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 JSON: Final = b"Content-Type: application/json\r\n"
@@ -39,7 +39,6 @@ class Dates:
     __slots__ = ("_line", "_second")
 
     def __init__(self) -> None:
-        """Starts without a date."""
         self._second = 0
         self._line = b""
 
@@ -106,6 +105,7 @@ class Reply:
             await self._in_pieces(request, memoryview(body), reservation)
         if connection.writing_paused:
             await self._drain(request, reservation)
+        cast("Connection", connection).answer_sent()
         if not self.keep_alive and len(body) > PIECE:
             with contextlib.suppress(TimeoutError):  # then as much of it is delivered as the system has
                 async with asyncio.timeout(self._seconds) as transfer:

@@ -1,11 +1,10 @@
-"""Every path that the server answers, as one table. What is answered there lives in admission.py and convert.py."""
-
-from __future__ import annotations
+"""The paths that the server answers, as one table."""
 
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.admission.registration import READ, Purpose
-from dynamo_webhooks.api.kinds import BETA, BY_NAME
+from ..admission.new_pods import PATH
+from ..admission.registration import WEBHOOKS, Purpose, read_as
+from ..api.kinds import BETA, BY_NAME
 
 
 class Route(NamedTuple):
@@ -29,20 +28,21 @@ class Route(NamedTuple):
 
 
 CONVERT: Final = Route("/convert", Purpose.CONVERT)
+RESTORE: Final = Route(PATH, Purpose.RESTORE, "Pod", "v1", "v1")
 
 
-def path_of(kind: str, version: str, purpose: Purpose) -> str:
+def route_path(kind: str, version: str, purpose: Purpose) -> str:
     """The path where a kind and version is validated or mutated."""
     return f"/{purpose.value}-nvidia-com-{version}-{kind.lower()}"
 
 
 def _table() -> dict[str, Route]:
     routes = [
-        Route(path_of(kind, version.name, purpose), purpose, kind, version.name, read)
-        for (kind, purpose), read in READ.items()
+        Route(route_path(kind, version.name, purpose), purpose, kind, version.name, read_as(kind, purpose))
+        for kind, purpose in WEBHOOKS
         for version in BY_NAME[kind].versions
     ]
-    return {route.path: route for route in (*routes, CONVERT)}
+    return {route.path: route for route in (*routes, CONVERT, RESTORE)}
 
 
 ROUTES: Final[dict[str, Route]] = _table()
@@ -50,7 +50,7 @@ ROUTES: Final[dict[str, Route]] = _table()
 # How the Go operator of line 1.5 names three of the paths. They are served on both lines, so that registrations of either operator, which
 # may be there for a while before or after an upgrade, always find one.
 ALIASES: Final[dict[str, Route]] = {
-    f"/{purpose.value}/nvidia.com/{BETA}/{BY_NAME[kind].plural}": ROUTES[path_of(kind, BETA, purpose)]
+    f"/{purpose.value}/nvidia.com/{BETA}/{BY_NAME[kind].plural}": ROUTES[route_path(kind, BETA, purpose)]
     for kind, purpose in (
         ("DynamoGraphDeployment", Purpose.VALIDATE),
         ("DynamoComponentDeployment", Purpose.VALIDATE),
@@ -59,7 +59,7 @@ ALIASES: Final[dict[str, Route]] = {
 }
 
 
-def at(target: str) -> Route | None:
+def find_route(target: str) -> Route | None:
     """The route of a request target: a path, or, as HTTP wants every server to accept, a whole URL. The query counts for nothing."""
     path = target.partition("?")[0]
     if not path.startswith("/"):

@@ -1,4 +1,4 @@
-"""The certificate of one serving process: watched, counted and told. Which one it is, its source decides; see certs/context.py."""
+"""Watches, measures and reports the certificate of one serving process."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.certs.context import Change
+from ..certs.context import Change, ReloadingContext
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.certs.context import ReloadingContext
-    from dynamo_webhooks.webhooks.meters import Meter
+    from .meters import Meter
 
 _LOG: Final = logging.getLogger("webhooks.server")
 
@@ -20,7 +19,6 @@ class ServedCertificate:
     """Looks at a context's source from time to time, and whenever there is news."""
 
     def __init__(self, context: ReloadingContext, meter: Meter) -> None:
-        """Loads nothing yet."""
         self.context = context
         self._meter = meter
         self._news = asyncio.Event()
@@ -71,7 +69,7 @@ class ServedCertificate:
         return ["the certificate has expired"] if self.context.expired else []
 
     def gauges(self) -> dict[str, float]:
-        """What is measured at this moment, by name."""
+        """The current measurements, by name."""
         leaf = self.context.leaf
         return {
             "leaf_not_after_seconds": leaf.not_after.timestamp() if leaf is not None else 0.0,
@@ -79,7 +77,7 @@ class ServedCertificate:
         }
 
     def report(self) -> dict[str, Any]:
-        """What is served, and why something newer isn't."""
+        """The served certificate, and why a newer one isn't served."""
         served, clients = self.context.served, self.context.clients
         return {
             "certificate": served.facts() if served is not None else {},

@@ -1,4 +1,4 @@
-"""The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Processes: supervisor.py."""
+"""The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Signals and probes: process.py."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import orjson
-from aiohttp.web import BaseRequest, Server, StreamResponse
+from aiohttp.web import BaseRequest, StreamResponse
 
-from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.access import Access
-from dynamo_webhooks.webhooks.admission import answer, example
-from dynamo_webhooks.webhooks.bodies import Bodies
-from dynamo_webhooks.webhooks.callers import Callers
-from dynamo_webhooks.webhooks.connection import UNREADABLE, Connection, is_framed, is_last
-from dynamo_webhooks.webhooks.envelope import Answer, RejectedError, rejection
-from dynamo_webhooks.webhooks.executor.spool import Spool
-from dynamo_webhooks.webhooks.incremental_decode import NotDivisibleError
-from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.listener import Listener
-from dynamo_webhooks.webhooks.logs import Lines
-from dynamo_webhooks.webhooks.meters import Meter
-from dynamo_webhooks.webhooks.reply import JSON, Dates, Reply
-from dynamo_webhooks.webhooks.routes import ROUTES, Route, at
-from dynamo_webhooks.webhooks.served_certificate import ServedCertificate
-from dynamo_webhooks.webhooks.short_requests import ShortRequests
+from ..admission.pipeline import Settings
+from ..admission.registration import Purpose
+from . import convert
+from .access import Access
+from .admission import answer, example
+from .bodies import Bodies
+from .callers import Callers
+from .connection import UNREADABLE, Connection
+from .connections import Connections
+from .envelope import Answer, RejectedError, reject_http
+from .executor.spool import Spool
+from .framing import is_framed, is_last
+from .incremental_decode import NotDivisibleError
+from .listener import Listener
+from .logs import Lines
+from .meters import Meter
+from .reply import JSON, Dates, Reply
+from .routes import ROUTES, Route, find_route
+from .served_certificate import ServedCertificate
+from .short_requests import ShortRequests
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Iterable, Iterator
+    from collections.abc import Awaitable, Iterator
 
-    from aiohttp.web import RequestHandler
-
-    from dynamo_webhooks.certs.context import ReloadingContext
-    from dynamo_webhooks.webhooks.executor.executor import Executor, LongAnswer
-    from dynamo_webhooks.webhooks.limits import Limits
+    from ..certs.context import ReloadingContext
+    from .executor.executor import Executor, LongAnswer
+    from .limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines
@@ -55,15 +53,16 @@ class Webhooks:
         """Must be made inside the running loop; listens on nothing yet."""
         self.meter = Meter()
         self.listening = asyncio.Event()
-        self._settings = settings
+        self.settings = settings
         self.certificate = ServedCertificate(context, self.meter)
         self._callers = Callers(context.clients, self.meter)
         self._lines = lines
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
-        self._http = Server(cast("Any", self._handle))
-        self._busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
+        self.connections = Connections(
+            self._handle, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin
+        )
         self._executor = executor
         self._short_requests = ShortRequests()
         self._sockets: list[socket.socket] = []
@@ -77,7 +76,7 @@ class Webhooks:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
         self._sockets = sockets
         self._executor.watch(self._lines.add)
-        self._failed = self_check(self._settings)
+        self._failed = self_check(self.settings)
         if self._failed:
             _LOG.error("not ready: %s", self._failed)
         await self._look()
@@ -85,13 +84,12 @@ class Webhooks:
 
     def use(self, settings: Settings) -> None:
         """Answers by other settings from the next request on; one that is being answered keeps its own."""
-        self._settings = settings
+        self.settings = settings
 
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
         told = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
-        if not self._listeners:
-            told.append("not listening")
+        told += [reason for each in self._listeners for reason in each.reasons()] if self._listeners else ["not listening"]
         if self._draining:
             told.append("draining")
         if self._executor.lost.is_set():
@@ -99,17 +97,8 @@ class Webhooks:
         return told
 
     def gauges(self) -> dict[str, float]:
-        """What is measured at this moment, by name."""
-        return {**self.certificate.gauges(), "open_connections": float(len(self._http.connections))}
-
-    def report(self) -> dict[str, Any]:
-        """The server's state as JSON data, for the supervisor."""
-        return {
-            "reasons": self.reasons(),
-            "meter": self.snapshot().snapshot(),
-            "gauges": self.gauges(),
-            **self.certificate.report(),
-        }
+        """The current measurements, by name."""
+        return {**self.certificate.gauges(), "open_connections": float(len(self.connections.open))}
 
     def snapshot(self) -> Meter:
         """The counters, brought up to date."""
@@ -124,23 +113,7 @@ class Webhooks:
             self._watch.cancel()
         for listener in self._listeners:
             listener.close()
-        deadline = self._loop.time() + self._limits.drain_seconds
-        self._close_idle(self._http.connections)
-        while self._http.connections and self._loop.time() < deadline:
-            await asyncio.sleep(0.02)  # aiohttp doesn't report its last connection
-            # an earlier response doesn't announce the end of its connection
-            self._close_idle([each for each in self._http.connections if cast("Connection", each).answered])
-        for _ in self._http.connections:
-            self.meter.met(Bound.DRAIN_SECONDS)
-        await self._http.shutdown(0.1)
-
-    def _close_idle(self, connections: Iterable[RequestHandler]) -> None:
-        """Closes those on which nothing is being worked on; a request that has arrived is answered."""
-        for connection in connections:
-            if connection not in self._busy:
-                connection.close()
-                if cast("Connection", connection).unread is not None:  # answered without the rest of its body
-                    connection.force_close()
+        await self.connections.drain()
 
     async def _follow(self) -> None:
         while True:
@@ -154,45 +127,16 @@ class Webhooks:
         self.certificate.look()
         if self.certificate.context.loaded and not self._listeners:
             for sock in self._sockets:
-                listener = Listener(sock, self.certificate.context, self._limits, self._connection, self.meter.met)
+                listener = Listener(sock, self.certificate.context, self._limits, self.connections, self.meter.met)
                 self._listeners.append(listener)
             self.listening.set()
-
-    def _connection(self, client: str) -> Connection | None:
-        if len(self._http.connections) >= self._limits.connections:
-            self.meter.met(Bound.CONNECTIONS)
-            if not self._made_room(client):
-                self.meter.count("connections_refused")
-                return None
-        self.meter.count("connections")
-        return Connection(self._http, self._loop, self._limits, self.meter.met, self._callers.generation())
-
-    def _made_room(self, client: str) -> bool:
-        """Closes a connection of the client that has most, unless this one would have as many; first those without a request.
-
-        So nobody keeps others out. Costs a look at each connection, and no request that has arrived.
-        """
-        found = cast("list[Connection]", self._http.connections)
-        counts = Counter(each.client for each in found)
-        [(most, count)] = counts.most_common(1)
-        theirs = [each for each in found if each.client == most and not each.last] if count > counts[client] + 1 else []
-        if (idle := next((each for each in theirs if each not in self._busy), None)) is not None:
-            idle.last = True
-            self._close_idle([idle])
-            return True
-        slow = next((each for each in theirs if each.reading), None)
-        if slow is None or slow.transport is None:
-            return False
-        slow.last = True
-        slow.transport.abort()
-        return True
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()
         connection = cast("Connection", request.protocol)
         connection.spoken = True
         connection.last |= is_last(request)
-        route = at(request.raw_path)
+        route = find_route(request.raw_path)
         size = 0
         found = _unfit(route, request)
         if found is None and route is not None:
@@ -216,11 +160,11 @@ class Webhooks:
                 body = await self._read(route, request, self._bodies.read(request, conversion=converting))
         started = time.perf_counter()
         if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
-            # a bound shorter than what is read at once: all of it had arrived before anybody looked
+            # the bound is shorter than one read: all of the body has arrived already
             body = _refused(self._bodies.too_long(request, conversion=converting))
         if isinstance(body, Answer):
             return body, 0, started
-        text, settings = body, self._settings
+        text, settings = body, self.settings
         with self._held(request):
             found = await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
         return found, len(body), started
@@ -234,12 +178,12 @@ class Webhooks:
             )
             started, size = time.perf_counter(), body.size
             if found is None and not size:
-                found = answer(route, b"", self._settings)
+                found = answer(route, b"", self.settings)
             elif found is None:
                 client = cast("Connection", request.protocol).client
                 found = await self._in_steps(client, body) if converting else None
             if found is None:
-                found = await self._executor.run(route, client, body, self._settings, lambda: request.transport is not None)
+                found = await self._executor.run(route, client, body, self.settings, lambda: request.transport is not None)
             body.close()
             reservation.change(len(found.body))
             self._told(route, request, found, started, size)
@@ -247,6 +191,7 @@ class Webhooks:
             del found
             with contextlib.suppress(ConnectionResetError):  # the client has left or was too slow
                 await reply.send(request, reservation)
+            self._bodies.trim.begin()  # a client that has left has ended its connection, which begins one, too
             return cast("StreamResponse", reply)
 
     async def _in_steps(self, client: str, body: Spool) -> Answer | None:
@@ -254,7 +199,7 @@ class Webhooks:
         if body.size > self._limits.stepped_body:
             return None
         with contextlib.suppress(NotDivisibleError):
-            steps = convert.steps(body.mapped(body.size), self._limits.small_body, self._settings.line)
+            steps = convert.steps(body.mapped(body.size), self._limits.small_body, self.settings.line)
             return await self._short_requests.through(client, body.size, steps)
         return None
 
@@ -262,13 +207,13 @@ class Webhooks:
     def _held(self, request: BaseRequest) -> Iterator[None]:
         """Keeps a drain from closing a connection whose request is being worked on."""
         connection = request.protocol
-        outer = connection in self._busy
-        self._busy.add(connection)
+        outer = connection in self.connections.busy
+        self.connections.busy.add(connection)
         try:
             yield
         finally:
             if not outer:
-                self._busy.discard(connection)
+                self.connections.busy.discard(connection)
 
     async def _read(self, route: Route, request: BaseRequest, reading: Awaitable[B]) -> B | Answer:
         """Waits for a body; the answer to a client that sends too much or too slowly."""
@@ -282,7 +227,7 @@ class Webhooks:
         except Exception as error:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             # aiohttp's stream keeps the error, and this would keep all that had come of the body until the collector looks, which is rare
             error.__traceback__ = None
-            return rejection(400, "the body must arrive whole")
+            return reject_http(400, "the body must arrive whole")
         finally:
             connection.reading = False
             self.meter.reading[route.path] -= 1
@@ -312,20 +257,20 @@ class Webhooks:
 
 
 def _refused(error: RejectedError) -> Answer:
-    return rejection(error.status, error.sentence, error.bound)
+    return reject_http(error.status, error.sentence, error.bound)
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
     """The answer to a request that has no review in it by its path, method or content type."""
     if not is_framed(request):
-        return rejection(400, UNREADABLE)
+        return reject_http(400, UNREADABLE)
     if route is None:
-        return rejection(404, "no webhook is served at this path")
+        return reject_http(404, "no webhook is served at this path")
     if request.method != "POST":
-        return rejection(405, "a webhook must be called with POST")
+        return reject_http(405, "a webhook must be called with POST")
     kind = request.headers.get("Content-Type", "")
     if kind != "application/json" and kind.partition(";")[0].strip().lower() != "application/json":
-        return rejection(415, "the content type must be application/json")
+        return reject_http(415, "the content type must be application/json")
     return None
 
 

@@ -1,6 +1,6 @@
 """When short requests are answered: at once while the event loop is idle, else in an order that is fair to client addresses.
 
-A worker answers short requests in its event loop. Without an order, a client with hundreds of connections would make everybody wait for
+A server answers short requests in its event loop. Without an order, a client with hundreds of connections would make all others wait for
 all of its requests. Here the loop spends at most a few milliseconds on answers between two looks at its sockets.
 """
 
@@ -10,12 +10,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dynamo_webhooks.webhooks.fair_queue import FairQueue
+from .fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dynamo_webhooks.webhooks.envelope import Answer
+    from .envelope import Answer
 
 T = TypeVar("T")
 
@@ -24,12 +24,11 @@ TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a reque
 
 
 class ShortRequests:
-    """The short requests of one worker."""
+    """The short requests."""
 
     __slots__ = ("_clock", "_queue", "_reset", "_spent")
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Must be made for one event loop."""
         self._clock = clock
         self._queue: FairQueue[tuple[Callable[[], Any], asyncio.Future[Any]]] = FairQueue()
         self._spent = 0.0  # seconds of work since the loop last looked at its sockets

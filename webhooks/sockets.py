@@ -1,8 +1,5 @@
 """Addresses and listening sockets: reading HOST:PORT, and binding so that a port in use is noticed."""
 
-from __future__ import annotations
-
-import errno
 import socket
 from typing import NamedTuple
 
@@ -13,10 +10,6 @@ class AddressError(ValueError):
     """An address that can't be listened on; the text is a sentence."""
 
 
-class TakenError(AddressError):
-    """Somebody else listens there, and may stop to."""
-
-
 class Address(NamedTuple):
     """Where to listen; an empty host means all interfaces, IPv6 too where there is such a thing."""
 
@@ -24,7 +17,6 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        """HOST:PORT as in a URL."""
         host = self.host or ANY
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
@@ -44,25 +36,17 @@ def parse(text: str) -> Address:
     return Address(host, int(port))
 
 
-def bind(address: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
-    """Bind `copies` sockets to one address, without listening; returns them and the chosen port.
+def bind(address: Address) -> tuple[Address, socket.socket]:
+    """Binds a socket to an address, without listening; returns it after the address with the chosen port.
 
-    With several copies the kernel spreads connections over them (SO_REUSEPORT).
-
-    Raises: AddressError when the host is unknown, TakenError when the port is taken.
+    Raises: AddressError when the host is unknown or the port is taken.
     """
     try:
-        family, target = _resolve(address)
-        # without SO_REUSEPORT first: another server of ours on the same port would share it silently
-        with _socket(family, target, reuse_port=False) as probe:
-            port = probe.getsockname()[1]
-        target = (target[0], port, *target[2:])
-        sockets = [_socket(family, target, reuse_port=copies > 1) for _ in range(copies)]
+        sock = _socket(*_resolve(address))
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "the host is not a name"
-        kind = TakenError if isinstance(error, OSError) and error.errno == errno.EADDRINUSE else AddressError
-        raise kind(f"can't listen on {address}: {reason[:1].lower()}{reason[1:]}") from None
-    return Address(address.host, port), sockets
+        raise AddressError(f"can't listen on {address}: {reason[:1].lower()}{reason[1:]}") from None
+    return Address(address.host, sock.getsockname()[1]), sock
 
 
 def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
@@ -74,12 +58,10 @@ def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str | int, .
     return family, (str(target[0]), *target[1:])
 
 
-def _socket(family: socket.AddressFamily, target: tuple[str | int, ...], *, reuse_port: bool) -> socket.socket:
+def _socket(family: socket.AddressFamily, target: tuple[str | int, ...]) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if reuse_port:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(target[0] != "::"))
         made.bind(target)

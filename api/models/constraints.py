@@ -1,28 +1,45 @@
-"""The CEL rules that the API server runs on our objects, as data. Their Python twins live in `api.cel`; nothing here needs pydantic."""
+"""The CEL rules that the API server runs on our objects, as data; `api.walk.constraints` compiles them. Nothing here needs pydantic."""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..line import NEWEST, OLDEST, Line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 VALIDATIONS: Final = "x-kubernetes-validations"
+BELOW: Final = "x-below"
 
 
 class Constraint(NamedTuple):
-    """One CEL rule: an id for people, the expression that must hold, and the message shown when it does not."""
+    """One CEL rule: an id for people, the expression that must hold, and the message shown when it does not.
+
+    Lines of the operator have it from `since` on, and no longer from `until` on.
+    """
 
     id: str
     rule: str
     message: str
+    since: Line = OLDEST
+    until: Line | None = None
+
+    def is_of(self, line: Line) -> bool:
+        """Whether a line has the rule."""
+        return self.since <= line and (self.until is None or line < self.until)
 
 
 def validations(*constraints: Constraint) -> dict[str, Any]:
-    """Writes the rules in the form that a structural schema carries."""
-    return {VALIDATIONS: [_written(item) for item in constraints]}
+    """Writes the rules as a structural schema carries them: those of the newest line, and below each line that changes them the others."""
+    found: dict[str, Any] = {VALIDATIONS: _of(constraints, NEWEST)} if _of(constraints, NEWEST) else {}
+    before = {newer: _of(constraints, older) for older, newer in pairwise(Line) if _of(constraints, older) != _of(constraints, newer)}
+    return found | ({BELOW: {str(line): {VALIDATIONS: rules or None} for line, rules in before.items()}} if before else {})
 
 
-def validations_by_line(before: tuple[Constraint, ...], since: tuple[Constraint, ...], **keywords: Any) -> dict[str, Any]:
-    """The rules since line 1.5, and those below it with other keywords that they have there (None: none)."""
-    return {**validations(*since), "x-below-1.5": {**(validations(*before) if before else {VALIDATIONS: None}), **keywords}}
+def _of(constraints: Iterable[Constraint], line: Line) -> list[dict[str, Any]]:
+    return [_written(item) for item in constraints if item.is_of(line)]
 
 
 def _written(item: Constraint) -> dict[str, Any]:
@@ -44,11 +61,13 @@ CKPT_SOURCE_ALPHA: Final = Constraint(
     "(has(self.enabled) && !self.enabled) || (has(self.checkpointRef) && size(self.checkpointRef) > 0)"
     " || (has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))",
     "an enabled checkpoint must name a checkpointRef, or an identity with model and backendFramework",
+    until=Line.V1_3,
 )
 CKPT_SOURCE_BETA: Final = Constraint(
     "cel-ckpt-source",
     "(has(self.checkpointRef) && size(self.checkpointRef) > 0) || has(self.identity)",
     "checkpoint must name a checkpointRef or an identity",
+    until=Line.V1_3,
 )
 CKPT_JOB_REF: Final = Constraint(
     "cel-ckpt-job-ref",
@@ -59,6 +78,7 @@ CKPT_JOB_AUTO: Final = Constraint(
     "cel-ckpt-job-auto",
     "!has(self.job) || !has(self.mode) || self.mode == 'Auto'",
     "job must only be given when mode is Auto",
+    until=Line.V1_3,
 )
 
 
@@ -80,7 +100,7 @@ _GMS_RESERVED: Final = Constraint(
 GMS_ALPHA: Final = (_gms_containers("intraPod"), _gms_pods("interPod"), _GMS_RESERVED)
 GMS_BETA: Final = (_gms_containers("IntraPod"), _gms_pods("InterPod"), _GMS_RESERVED)
 
-KVT_LABEL_REQUIRED: Final = Constraint("cel-kvt-label-required", "has(self.labelKey)", "labelKey must be given")
+KVT_LABEL_REQUIRED: Final = Constraint("cel-kvt-label-required", "has(self.labelKey)", "labelKey must be given", until=Line.V1_3)
 KVT_WEIGHT_REQUIRED: Final = Constraint(
     "cel-kvt-weight-required",
     "!has(self.enforcement) || self.enforcement != 'preferred' || has(self.preferredWeight)",
@@ -127,45 +147,51 @@ KVT_ONE_SOURCE: Final = Constraint(
     "cel-kvt-one-source",
     "has(self.labelKey) != has(self.clusterTopologyName)",
     "exactly one of labelKey and clusterTopologyName must be given",
+    since=Line.V1_3,
 )
 RESTART_ON_CREATE: Final = Constraint(
     "cel-restart-on-create",
     "oldSelf.hasValue() || !has(self.restart)",
     "restart must not be given on creation: set restart.id later to ask for a restart",
+    since=Line.V1_3,
 )
 MIN_AVAILABLE_KEPT: Final = Constraint(
     "cel-min-available-immutable",
     "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
     "minAvailable must not change once it is set",
+    since=Line.V1_3,
 )
 MIN_AVAILABLE_MOST: Final = Constraint(
     "cel-min-available-replicas",
     "!has(self.minAvailable) || (has(self.replicas) && self.replicas == 0)"
     " || self.minAvailable <= (has(self.replicas) ? self.replicas : 1)",
     "minAvailable must be at most replicas, unless replicas is 0",
+    since=Line.V1_3,
+    until=Line.V1_6,
 )
 SIDECAR_IMAGE: Final = Constraint(
     "cel-sidecar-image",
     "self.name == 'main' || (has(self.image) && self.image != '')",
     "image must be given for every container but main",
+    since=Line.V1_4,
 )
 INIT_IMAGE: Final = Constraint(
     "cel-init-image",
     "has(self.image) && self.image != ''",
     "image must be given for every init container",
+    since=Line.V1_4,
 )
 POD_EXECUTOR: Final = Constraint(
     "cel-pod-vllm-executor",
     "!('nvidia.com/vllm-distributed-executor-backend' in self)"
     " || self['nvidia.com/vllm-distributed-executor-backend'].lowerAscii() in ['mp', 'ray']",
     "nvidia.com/vllm-distributed-executor-backend must be mp or ray",
+    since=Line.V1_4,
 )
 
 MIN_AVAILABLE: Final = (MIN_AVAILABLE_KEPT, MIN_AVAILABLE_MOST)
 POD_TEMPLATE: Final = (SIDECAR_IMAGE, INIT_IMAGE, POD_EXECUTOR)
-KVT_SINCE_1_5: Final = (KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
-CHECKPOINT_SINCE_1_5: Final = (CKPT_JOB_REF,)
-KVT: Final = (KVT_LABEL_REQUIRED, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
+KVT: Final = (KVT_LABEL_REQUIRED, KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
 CHECKPOINT_ALPHA: Final = (CKPT_SOURCE_ALPHA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 CHECKPOINT_BETA: Final = (CKPT_SOURCE_BETA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 ALL: Final[tuple[Constraint, ...]] = (
@@ -182,7 +208,6 @@ ALL: Final[tuple[Constraint, ...]] = (
     EPP_TYPE,
     EPP_ONE_SOURCE,
     CKPT_IDENTITY_IMMUTABLE,
-    KVT_ONE_SOURCE,
     RESTART_ON_CREATE,
     *MIN_AVAILABLE,
     *POD_TEMPLATE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.facets import Anything, Part
+from .facets import Anything, Part
 
 
 class Plugin(Part):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+
+from ..line import Line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
 DOMAIN_PATTERN: Final = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
@@ -25,11 +26,11 @@ VERSION_PATTERN: Final = f"^{_THREE_NUMBERS}$"
 QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
-EMBEDDED: Final = "x-embedded"  # stands for `$ref`, which pydantic would take for a reference of its own
+EMBEDDED: Final = "x-embedded"  # instead of `$ref`, which pydantic would resolve itself
 ALSO_REQUIRED: Final = "x-required"
 STATED_TWICE: Final = "x-stated-twice"
 SINCE: Final = "x-since"  # a field that lines below this one lack
-BELOW_1_5: Final = "x-below-1.5"  # keywords that lines below 1.5 have instead; null is none
+BELOW: Final = "x-below"  # by line: the keywords that lines below it have instead; null is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +45,22 @@ class Facets:
         return dict(self.values) if self.whole else {**handler(core), **self.values}
 
 
-def embedded(definition: str, **changes: object) -> Facets:
+def since(line: str) -> Facets:
+    """Marks a field as one that lines below this one lack."""
+    return Facets({SINCE: str(Line(line))})
+
+
+def below(line: str, **keywords: object) -> Facets:
+    """Says which keywords a field has instead on lines below this one; None is none."""
+    return Facets({BELOW: {str(Line(line)): keywords}})
+
+
+def reference_kubernetes_type(definition: str, **changes: object) -> Facets:
     """Names a Kubernetes type by its definition; changes override its keywords, and `properties` among them are added to its own."""
     return Facets({EMBEDDED: definition, **changes}, whole=True)
 
 
-def spoken(name: str) -> str:
+def to_api_name(name: str) -> str:
     """Writes an attribute's name as the API does: `kv_transfer_policy` becomes `kvTransferPolicy`."""
     first, *rest = name.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
@@ -58,7 +69,7 @@ def spoken(name: str) -> str:
 class Part(BaseModel):
     """An object of the API; its docstring describes it in the schema."""
 
-    model_config = ConfigDict(alias_generator=spoken, extra="ignore", frozen=True)
+    model_config = ConfigDict(alias_generator=to_api_name, extra="ignore", frozen=True)
 
 
 FREE_FORM: Final[dict[str, object]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -80,10 +91,10 @@ Quantity: TypeAlias = Annotated[
 Domain: TypeAlias = Annotated[str, Field(pattern=DOMAIN_PATTERN)]
 ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_length=1, max_length=63)]
 Filled: TypeAlias = Annotated[str, Field(min_length=1)]
-ContainerNames: TypeAlias = Annotated[list[ContainerName], Facets({"x-kubernetes-list-type": "set"})]
-AUTO_BELOW_1_5: Final = Facets({BELOW_1_5: {"default": "Auto"}})
-SINCE_1_5: Final = Facets({SINCE: "1.5"})
+AS_SET: Final = Facets({"x-kubernetes-list-type": "set"})
+ContainerNames: TypeAlias = Annotated[list[ContainerName], AS_SET]
 VersionNumbers: TypeAlias = Annotated[str, Field(pattern=VERSION_PATTERN)]
+BRIEF: Final = Facets({"x-brief": True})  # two more whole templates would not fit into the annotation of `kubectl apply`
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
 BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
 REQUIRED_ANYWAY: Final = Facets({ALSO_REQUIRED: True})

@@ -6,8 +6,28 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import KVT, KVT_PREFIX_LENGTH, KVT_SINCE_1_5, validations, validations_by_line
-from dynamo_webhooks.api.models.facets import LABEL_KEY_PATTERN, SINCE_1_5, Domain, Facets, Filled, Float32, FreeForm, Part, Time
+from .constraints import KVT, KVT_PREFIX_LENGTH, validations
+from .endpoint_picker import PickerConfig
+from .facets import (
+    AS_SET,
+    LABEL_KEY_PATTERN,
+    REQUIRED_ANYWAY,
+    ContainerName,
+    Domain,
+    Facets,
+    Filled,
+    Float32,
+    FreeForm,
+    Int32,
+    Int64,
+    Part,
+    Texts,
+    Time,
+    VersionNumbers,
+    since,
+)
+from .kubernetes import ConfigMapKey
+from .type_constraints import LOCAL_PARTITIONS
 
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]
@@ -54,12 +74,12 @@ class RestartStatus(Part):
 class KvTransferPolicy(Part):
     """Keeps transfers of the KV cache between prefill and decode workers inside a topology domain."""
 
-    model_config = ConfigDict(json_schema_extra=validations_by_line(KVT, KVT_SINCE_1_5))
+    model_config = ConfigDict(json_schema_extra=validations(*KVT))
 
     label_key: (
         Annotated[str, Field(pattern=LABEL_KEY_PATTERN, min_length=1, max_length=317), Facets(validations(KVT_PREFIX_LENGTH))] | None
     ) = Field(None, description="Node label whose value tells the domain that a worker is in.")
-    cluster_topology_name: Annotated[Filled, SINCE_1_5] | None = Field(
+    cluster_topology_name: Annotated[Filled, since("1.3")] | None = Field(
         None, description="Cluster topology whose level domain tells the domain, in place of a label."
     )
     domain: Domain = Field(description="Level of the topology, such as rack or zone.")
@@ -80,7 +100,9 @@ class CheckpointStatus(Part):
 
     checkpoint_name: str | None = Field(None, description="Name of the DynamoCheckpoint.")
     identity_hash: str | None = Field(None, description="Hash of what the checkpoint depends on.")
-    checkpoint_id: Annotated[str, SINCE_1_5] | None = Field(None, alias="checkpointID", description="Identifier of the checkpoint's data.")
+    checkpoint_id: Annotated[str, since("1.3")] | None = Field(
+        None, alias="checkpointID", description="Identifier of the checkpoint's data."
+    )
     ready: bool | None = Field(None, description="Whether it can be restored from.")
 
 
@@ -90,3 +112,103 @@ class RollingUpdateProgress(Part):
     phase: Literal["Pending", "InProgress", "Completed", "Failed", ""] | None = Field(None, description="Where the update stands.")
     start_time: Time | None = Field(None, description="When it began.")
     end_time: Time | None = Field(None, description="When it ended.")
+
+
+class GraphSettings(Part):
+    """What the graph should look like."""
+
+    annotations: Texts | None = Field(None, description="Annotations for every resource made for the graph.")
+    labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
+    priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
+    backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
+    restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
+    provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
+        None, description="Changes the resource that the workload provider runs the graph by."
+    )
+    experimental: GraphExperimental | None = Field(None, description="Features that may still change or go.")
+
+
+class GraphProgress(Part):
+    """What was seen of the graph."""
+
+    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="Where the deployment stands.")
+    restart: RestartStatus | None = Field(None, description="How far the restart has come that was asked for last.")
+    placement: Annotated[Placement, since("1.4")] | None = Field(None, description="How well the graph's pods are placed.")
+
+
+class Replicas(Part):
+    """How many replicas run."""
+
+    component_kind: ResourceKind = Field(description="Kind of the resource that runs the pods.")
+    replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that exist.")
+    updated_replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that run the current spec.")
+    ready_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that are ready.")
+    scheduled_replicas: Annotated[Int32, since("1.4")] | None = Field(None, description="Replicas whose pods have a node.")
+    runtime_namespace: Annotated[str, since("1.4")] | None = Field(None, description="Dynamo namespace that the pods registered in.")
+    available_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that have been ready for long enough.")
+    # the counts may be of line 1.5 already; the others are inferred for single components
+    gpus_per_engine: Annotated[Int64, Field(ge=0), since("1.6")] | None = Field(None, description="GPUs of an engine.")
+    gpus_per_replica: Annotated[Int64, Field(ge=0), since("1.6")] | None = Field(None, description="GPUs of a replica.")
+    gpu_power_limit_watts: Annotated[Int64, Field(ge=1), since("1.6")] | None = Field(None, description="Power limit of a GPU.")
+    runtime_component_name: Annotated[str, since("1.6")] | None = Field(None, description="Dynamo component that the pods registered.")
+    served_model_name: Annotated[str, since("1.6")] | None = Field(None, description="Name by which requests ask for the model.")
+
+
+class Role(Part):
+    """One role of the pods of a replica that spans several nodes."""
+
+    name: ContainerName = Field(description="Name of the role: leader or worker; of type lpx agent or conductor.")
+    replicas: Annotated[Int32, Field(ge=1), since("1.6")] | None = Field(None, description="Pods of the role in a replica.")
+
+
+class LocalPartitions(Part):
+    """Which partitions of the local nodes are used."""
+
+    model_config = ConfigDict(json_schema_extra=validations(LOCAL_PARTITIONS))
+
+    mode: Literal["All", "IDs"] = Field(description="Whether all are used, or those named by ids.")
+    ids: Annotated[list[Annotated[Int64, Field(ge=0, le=4294967295)]], Field(min_length=1), AS_SET] | None = Field(
+        None, description="Numbers of the partitions; only with the mode IDs."
+    )
+
+
+class LpxExperimental(Part):
+    """Settings that may still change or go."""
+
+    local_partitions: LocalPartitions | None = Field(None, description="Which partitions of the local nodes are used.")
+
+
+class LpxScheduling(Part):
+    """How pods are scheduled."""
+
+    attempt_deadline_seconds: Annotated[Int64, Field(ge=1, le=9223372036)] | None = Field(
+        None, description="Seconds after which an attempt ends."
+    )
+
+
+class Lpx(Part):
+    """Settings of a component of type lpx."""
+
+    build_id: Filled = Field(description="Which build of the model is loaded.")
+    scheduling: LpxScheduling | None = Field(None, description="How pods are scheduled.")
+    experimental: LpxExperimental | None = Field(None, description="Settings that may still change or go.")
+
+
+class ComponentParts(Part):
+    """How many replicas run, and of which version."""
+
+    replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
+    min_available: Annotated[Int32, Field(ge=1), since("1.3")] | None = Field(
+        None, description="Replicas below which the component counts as failed."
+    )
+    runtime_version_override: Annotated[VersionNumbers, since("1.5")] | None = Field(
+        None, description="Version of Dynamo in an image whose tag does not tell it."
+    )
+
+
+class Picker(Part):
+    """Settings of an endpoint picker component."""
+
+    config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
+    config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")

@@ -6,41 +6,41 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.constraints import INIT_IMAGE, POD_EXECUTOR, SIDECAR_IMAGE, Constraint, validations_by_line
-from dynamo_webhooks.api.models.facets import BELOW_1_5, BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
+from .constraints import INIT_IMAGE, POD_EXECUTOR, SIDECAR_IMAGE, Constraint, validations
+from .facets import BELOW, BY_TYPE, EMBEDDED, Int64, Part, Time, reference_kubernetes_type
 
 _CORE: Final = "io.k8s.api.core.v1."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _SCALING: Final = "io.k8s.api.autoscaling.v2."
 _Object: TypeAlias = dict[str, Any]
 
-EnvVar: TypeAlias = Annotated[_Object, embedded(_CORE + "EnvVar")]
-Probe: TypeAlias = Annotated[_Object, embedded(_CORE + "Probe")]
-ResourceClaim: TypeAlias = Annotated[_Object, embedded(_CORE + "ResourceClaim")]
-ResourceRequirements: TypeAlias = Annotated[_Object, embedded(_CORE + "ResourceRequirements")]
-Toleration: TypeAlias = Annotated[_Object, embedded(_CORE + "Toleration")]
-PodTemplate: TypeAlias = Annotated[_Object, embedded(_CORE + "PodTemplateSpec")]
-ConfigMapKey: TypeAlias = Annotated[_Object, embedded(_CORE + "ConfigMapKeySelector")]
-JobSpec: TypeAlias = Annotated[_Object, embedded("io.k8s.api.batch.v1.JobSpec")]
-ScalingBehaviour: TypeAlias = Annotated[_Object, embedded(_SCALING + "HorizontalPodAutoscalerBehavior")]
-MetricSpec: TypeAlias = Annotated[_Object, embedded(_SCALING + "MetricSpec")]
+EnvVar: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "EnvVar")]
+Probe: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "Probe")]
+ResourceClaim: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "ResourceClaim")]
+ResourceRequirements: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "ResourceRequirements")]
+Toleration: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "Toleration")]
+PodTemplate: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "PodTemplateSpec")]
+ConfigMapKey: TypeAlias = Annotated[_Object, reference_kubernetes_type(_CORE + "ConfigMapKeySelector")]
+JobSpec: TypeAlias = Annotated[_Object, reference_kubernetes_type("io.k8s.api.batch.v1.JobSpec")]
+ScalingBehaviour: TypeAlias = Annotated[_Object, reference_kubernetes_type(_SCALING + "HorizontalPodAutoscalerBehavior")]
+MetricSpec: TypeAlias = Annotated[_Object, reference_kubernetes_type(_SCALING + "MetricSpec")]
 
 
 def _containers(rule: Constraint) -> _Object:
-    """A list of containers, each held to a rule since line 1.5."""
-    each = {EMBEDDED: _CORE + "Container", **validations_by_line((), (rule,))}
+    """A list of containers, each held to a rule."""
+    each = {EMBEDDED: _CORE + "Container", **validations(rule)}
     return {"type": "array", "items": each, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
 
 
 _ANNOTATIONS: Final[_Object] = {
     "type": "object",
-    "additionalProperties": {"type": "string", "maxLength": 262144, BELOW_1_5: {"maxLength": None}},
-    **validations_by_line((), (POD_EXECUTOR,)),
+    "additionalProperties": {"type": "string", "maxLength": 262144, BELOW: {"1.4": {"maxLength": None}}},
+    **validations(POD_EXECUTOR),
 }
 # The template of a component's pods, held to more than other templates.
 ComponentPodTemplate: TypeAlias = Annotated[
     _Object,
-    embedded(
+    reference_kubernetes_type(
         _CORE + "PodTemplateSpec",
         properties={
             "metadata": {EMBEDDED: _META + "ObjectMeta", "properties": {"annotations": _ANNOTATIONS}},
@@ -49,13 +49,13 @@ ComponentPodTemplate: TypeAlias = Annotated[
                 "properties": {"containers": _containers(SIDECAR_IMAGE), "initContainers": _containers(INIT_IMAGE)},
             },
         },
-        **{BELOW_1_5: {"properties": None}},
+        **{BELOW: {"1.4": {"properties": None}}},
     ),
 ]
 # A pod spec in which nothing is required, with one more member: the overlay of the container that runs the component.
 ExtraPodSpec: TypeAlias = Annotated[
     _Object,
-    embedded(
+    reference_kubernetes_type(
         _CORE + "PodSpec",
         required=[],
         properties={

@@ -1,1 +1,1 @@
-"""The OperatorConfiguration file: its models, what is wrong with one, and what each process needs of it."""
+"""The OperatorConfiguration file: its sections, and what is wrong with one."""

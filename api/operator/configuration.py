@@ -1,20 +1,16 @@
 """The whole OperatorConfiguration, and the look-up of a key in it by its path."""
 
-from __future__ import annotations
+from typing import Annotated, Any, Final
 
-from typing import Annotated, Any, Final, get_args
-
-from pydantic import Field
-from pydantic.fields import FieldInfo
-
-from dynamo_webhooks.api.operator.certificates import Certificates
-from dynamo_webhooks.api.operator.controllers import Controllers, Models, Requests, Secrets
-from dynamo_webhooks.api.operator.features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Orchestrators, Security
-from dynamo_webhooks.api.operator.scope import LeaderElection, Namespace, Operator, Rbac
-from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.server import Logging, Reconciler, Server, Serving
-from dynamo_webhooks.api.operator.surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
-from dynamo_webhooks.api.operator.values import Allowed, one_of
+from ..line import Line, decide_line
+from .certificates import Certificates
+from .controllers import Controllers, Models, Requests, Secrets
+from .features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Lpx, Orchestrators, Security
+from .scope import LeaderElection, Namespace, Operator, Rbac
+from .section import Key, key, keys_of, section
+from .server import Logging, Reconciler, Server, Serving
+from .surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
+from .values import one_of
 
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"
@@ -22,11 +18,12 @@ KIND: Final = "OperatorConfiguration"
 OWN: Final = ("certificates", "controllers", "featureGates", "models", "operator", "reconciler", "requests", "secrets", "serving")
 
 
-class OperatorConfiguration(Section):
+@section
+class OperatorConfiguration:
     """One file; every key has a default."""
 
-    api_version: Annotated[str, one_of(API_VERSION)] = Field(default=API_VERSION, description="version of this file's format")
-    kind: Annotated[str, one_of(KIND)] = Field(default=KIND, description="kind of the file")
+    api_version: Annotated[str, one_of(API_VERSION)] = key(default=API_VERSION, text="version of this file's format")
+    kind: Annotated[str, one_of(KIND)] = key(default=KIND, text="kind of the file")
     server: Server = Server()
     leader_election: LeaderElection = LeaderElection()
     namespace: Namespace = Namespace()
@@ -38,6 +35,7 @@ class OperatorConfiguration(Section):
     rbac: Rbac = Rbac()
     mpi: Mpi = Mpi()
     checkpoint: Checkpoint = Checkpoint()
+    lpx: Lpx = Lpx()
     discovery: Discovery = Discovery()
     gpu: Gpu = Gpu()
     logging: Logging = Logging()
@@ -52,46 +50,36 @@ class OperatorConfiguration(Section):
     secrets: Secrets = Secrets()
     requests: Requests = Requests()
 
+    @property
+    def gms_snapshot(self) -> bool:
+        """Whether the GPU memory service is allowed together with snapshots; since line 1.4 there is no such gate."""
+        return self.feature_gates.gms_snapshot or decide_line(self.operator.version) >= Line.V1_4
 
-def section_of(annotation: Any) -> type[Section] | None:
-    """The section that a field holds; None for a single value."""
-    for candidate in (annotation, *get_args(annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, Section):
-            return candidate
-    return None
+    @property
+    def switches(self) -> dict[str, bool | None]:
+        """What the cluster offers, by names of facts; None if it is to be detected."""
+        return {"grove": self.orchestrators.grove.enabled, "lws": self.orchestrators.lws.enabled, "dra": self.dra.enabled}
 
+    @property
+    def switched_off(self) -> frozenset[str]:
+        """Which of them the configuration disables."""
+        return frozenset(name for name, switch in self.switches.items() if switch is False)
 
-def fields_of(section: type[Section]) -> dict[str, FieldInfo]:
-    """The keys of a section as the file writes them."""
-    return {field.alias or name: field for name, field in section.model_fields.items()}
+    @property
+    def pull_secret_namespaces(self) -> tuple[str, ...]:
+        """The namespaces whose pull secrets are read."""
+        own = [self.namespace.restricted] if self.namespace.restricted else self.namespace.allowed
+        return tuple(sorted(self.secrets.namespaces or own))
 
-
-def known_keys(path: tuple[str | int, ...]) -> tuple[str, ...]:
-    """The keys that may stand at a path; none below a single value."""
-    section: type[Section] | None = OperatorConfiguration
-    for part in path:
-        field = fields_of(section).get(str(part)) if section is not None else None
-        section = section_of(field.annotation) if field is not None else None
-    return tuple(fields_of(section)) if section is not None else ()
-
-
-def allowed_at(path: tuple[str | int, ...]) -> str:
-    """What a value at a known path must be, as the end of a sentence."""
-    section: type[Section] | None = OperatorConfiguration
-    text = "a mapping"
-    for part in path:
-        if section is None:
-            break
-        field = fields_of(section)[str(part)]
-        section = section_of(field.annotation)
-        text = "a mapping" if section is not None else next(item.text for item in field.metadata if isinstance(item, Allowed))
-    return text
+    @property
+    def leader_namespace(self) -> str:
+        """The namespace of the reconcilers' Lease."""
+        return self.leader_election.namespace or self.operator.namespace
 
 
-def leaves(section: type[Section] = OperatorConfiguration, above: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], FieldInfo]]:
-    """Every single value of the file with its path, in the order of the models."""
+def leaves(declared: type[Any] = OperatorConfiguration, above: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Key]]:
+    """Every single value of the file with its path, in the order of declarations."""
     found = []
-    for key, field in fields_of(section).items():
-        inner = section_of(field.annotation)
-        found += leaves(inner, (*above, key)) if inner is not None else [((*above, key), field)]
+    for name, each in keys_of(declared).items():
+        found += leaves(each.inner, (*above, name)) if each.inner is not None else [((*above, name), each)]
     return found

@@ -1,71 +1,75 @@
 """Sections of the file about what is opted into: controllers of kinds beside graphs, adapters of models, Secrets."""
 
-from __future__ import annotations
+from typing import Annotated, Final, TypeAlias
 
-from typing import Annotated, TypeAlias
+from .section import key, section
+from .values import Labels, Switch, Text, one_of, span_of, whole
 
-from pydantic import BeforeValidator, Field
-
-from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.settings import ALL, AUTO, LABELLED, NONE, OFF, ON, PER_GRAPH, SHARED
-from dynamo_webhooks.api.operator.values import Labels, Switch, Text, one_of, span_of, whole
-
-
-def _word(value: object) -> object:
-    """YAML 1.1 reads `on` and `off` as booleans."""
-    return (ON if value else OFF) if isinstance(value, bool) else value
-
-
-_Controller: TypeAlias = Annotated[str, one_of(AUTO, ON, OFF), BeforeValidator(_word)]
+AUTO: Final = "auto"  # controllers.*
+ON: Final = "on"
+OFF: Final = "off"
+NONE: Final = "none"  # secrets.pull
+LABELLED: Final = "labelled"
+ALL: Final = "all"
+SHARED: Final = "shared"  # secrets.mpiKeys
+PER_GRAPH: Final = "perGraph"
+_Controller: TypeAlias = Annotated[str, one_of(AUTO, ON, OFF)]
 
 
-class Controllers(Section):
+@section
+class Controllers:
     """Which kinds are reconciled beside graphs, components and scaling adapters."""
 
-    models: _Controller = Field(default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions")
-    checkpoints: _Controller = Field(default=AUTO, description="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
-    requests: _Controller = Field(default=AUTO, description="the same of DynamoGraphDeploymentRequests")
+    models: _Controller = key(default=AUTO, text="reconcile DynamoModels; `auto`: where the account has the permissions")
+    checkpoints: _Controller = key(default=AUTO, text="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
+    requests: _Controller = key(default=AUTO, text="the same of DynamoGraphDeploymentRequests")
 
 
-class Secrets(Section):
+@section
+class Secrets:
     """Which Secrets of graphs' namespaces are read and made; each needs a permission that the default roles lack."""
 
-    pull: Annotated[str, one_of(NONE, LABELLED, ALL)] = Field(
+    pull: Annotated[str, one_of(NONE, LABELLED, ALL)] = key(
         default=NONE,
-        description='pull secrets that pods get by the registries of their images: `labelled`: `webhooks.nvidia.com/pull-secret: "true"`',
+        text='pull secrets that pods get by the registries of their images: `labelled`: `webhooks.nvidia.com/pull-secret: "true"`',
     )
-    namespaces: Labels = Field(
-        default=[], description="namespaces of these pull secrets; default: `namespace.restricted` or `namespace.allowed`"
-    )
-    mpi_keys: Annotated[str, one_of(SHARED, PER_GRAPH)] = Field(
-        default=SHARED, description="SSH keys of MPI: `shared` copies `mpi.sshSecretName`, `perGraph` gives each graph a pair of its own"
+    namespaces: Labels = key(default=(), text="namespaces of these pull secrets; default: `namespace.restricted` or `namespace.allowed`")
+    mpi_keys: Annotated[str, one_of(SHARED, PER_GRAPH)] = key(
+        default=SHARED, text="SSH keys of MPI: `shared` copies `mpi.sshSecretName`, `perGraph` gives each graph a pair of its own"
     )
 
+    @property
+    def key_per_graph(self) -> bool:
+        """Whether each graph has SSH keys of its own."""
+        return self.mpi_keys == PER_GRAPH
 
-class Models(Section):
+
+@section
+class Models:
     """How DynamoModels are reconciled."""
 
-    concurrency: Annotated[int, whole(1, 512)] = Field(default=64, description="calls to worker pods at a time, of all models together")
-    per_model: Annotated[int, whole(1, 512)] = Field(default=32, description="the same of one model, while others wait")
-    connect_timeout: Annotated[float, span_of(0.1, 60)] = Field(default=3.0, description="time to connect to a worker pod")
-    load_timeout: Annotated[float, span_of(1, 3600)] = Field(default=300.0, description="time to load an adapter on one pod")
-    unload_timeout: Annotated[float, span_of(1, 3600)] = Field(
-        default=60.0, description="time to unload an adapter on one pod, and from all pods when its model is deleted"
+    concurrency: Annotated[int, whole(1, 512)] = key(default=64, text="calls to worker pods at a time, of all models together")
+    per_model: Annotated[int, whole(1, 512)] = key(default=32, text="the same of one model, while others wait")
+    connect_timeout: Annotated[float, span_of(0.1, 60)] = key(default=3.0, text="time to connect to a worker pod")
+    load_timeout: Annotated[float, span_of(1, 3600)] = key(default=300.0, text="time to load an adapter on one pod")
+    unload_timeout: Annotated[float, span_of(1, 3600)] = key(
+        default=60.0, text="time to unload an adapter on one pod, and from all pods when its model is deleted"
     )
-    verify_timeout: Annotated[float, span_of(0.1, 60)] = Field(default=5.0, description="time to answer which adapters are loaded")
-    verify_interval: Annotated[float, span_of(10)] = Field(default=600.0, description="time between two checks of what is loaded")
-    any_slice: Switch = Field(default=False, description="believe EndpointSlices that the EndpointSlice controller did not write, too")
-    base_ready: Annotated[str, one_of("current", "legacy")] = Field(
-        default="current", description="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"
+    verify_timeout: Annotated[float, span_of(0.1, 60)] = key(default=5.0, text="time to answer which adapters are loaded")
+    verify_interval: Annotated[float, span_of(10)] = key(default=600.0, text="time between two checks of what is loaded")
+    any_slice: Switch = key(default=False, text="believe EndpointSlices that the EndpointSlice controller did not write, too")
+    base_ready: Annotated[str, one_of("current", "legacy")] = key(
+        default="current", text="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"
     )
 
 
-class Requests(Section):
+@section
+class Requests:
     """How DynamoGraphDeploymentRequests are reconciled."""
 
-    copier_image: Text = Field(
+    copier_image: Text = key(
         default="",
-        description="image of this project for the container that keeps a profiler's result; empty: that of the reconciler",
+        text="image of this project for the container that keeps a profiler's result; empty: that of the reconciler",
     )
-    deadline: Annotated[float, span_of(60, 30 * 86_400)] = Field(default=86_400.0, description="time that a profiling Job may take")
-    write_hardware: Switch = Field(default=False, description="write discovered GPUs into `spec.hardware`, as the Go operator does")
+    deadline: Annotated[float, span_of(60, 30 * 86_400)] = key(default=86_400.0, text="time that a profiling Job may take")
+    write_hardware: Switch = key(default=False, text="write discovered GPUs into `spec.hardware`, as the Go operator does")

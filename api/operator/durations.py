@@ -1,7 +1,5 @@
 """Spans of time and sizes as the configuration file writes them: `30s`, `1h30m`, `250ms`, `7Mi`. Numbers inside are seconds and bytes."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

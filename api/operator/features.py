@@ -1,41 +1,44 @@
 """Sections of the file about what the cluster offers: orchestrators, devices, checkpoints, discovery, gates."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
-from pydantic import Field
-
-from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.values import Automatic, Name, Switch, Text, TrimmedName, one_of, span_of
+from .section import key, section
+from .values import Automatic, Name, Switch, Text, TrimmedName, one_of, span_of
 
 
-class Grove(Section):
+@section
+class Grove:
     """The Grove orchestrator."""
 
-    enabled: Automatic = Field(default=None, description="run graphs as Grove PodCliqueSets")
-    termination_delay: Annotated[float, span_of(0)] = Field(default=900.0, description="termination delay of PodCliqueSets; 0: the default")
+    enabled: Automatic = key(default=None, text="run graphs as Grove PodCliqueSets")
+    termination_delay: Annotated[float, span_of(0)] = key(default=900.0, text="termination delay of PodCliqueSets; 0: the default")
 
 
-class Lws(Section):
+@section
+class Lws:
     """LeaderWorkerSet together with Volcano."""
 
-    enabled: Automatic = Field(default=None, description="run multinode components as LeaderWorkerSets; if absent, only with Volcano")
+    enabled: Automatic = key(default=None, text="run multinode components as LeaderWorkerSets; if absent, only with Volcano")
 
 
-class KaiScheduler(Section):
+@section
+class KaiScheduler:
     """The KAI scheduler."""
 
-    enabled: Automatic = Field(default=None, description="label pods with their KAI queue")
+    enabled: Automatic = key(default=None, text="let KAI place pods on Grove, and label them with their queue")
 
 
-class VolcanoScheduler(Section):
-    """The Volcano scheduler on its own, of Go operators since 1.5."""
+@section
+class VolcanoScheduler:
+    """The Volcano scheduler of pods on Grove, of Go operators since 1.5."""
 
-    enabled: Automatic = Field(default=None, description="no effect: Volcano is used with LeaderWorkerSet alone")
+    enabled: Automatic = key(
+        default=False, text="let Volcano, which must be installed, place pods on Grove; not together with `kaiScheduler.enabled: true`"
+    )
 
 
-class Orchestrators(Section):
+@section
+class Orchestrators:
     """Orchestrators of multinode components."""
 
     grove: Grove = Grove()
@@ -44,80 +47,108 @@ class Orchestrators(Section):
     volcano_scheduler: VolcanoScheduler = VolcanoScheduler()
 
 
-class Dra(Section):
+@section
+class Dra:
     """Dynamic resource allocation."""
 
-    enabled: Automatic = Field(default=None, description="use `resource.k8s.io/v1` for shared GPU memory and inter-pod failover")
+    enabled: Automatic = key(default=None, text="use `resource.k8s.io/v1` for shared GPU memory and inter-pod failover")
 
 
-class Gpu(Section):
+@section
+class Gpu:
     """GPUs of the cluster."""
 
-    discovery_enabled: Switch = Field(default=True, description="discover GPUs of nodes for deployment requests without hardware")
-    metrics_endpoint_template: Text = Field(default="http://{POD_IP}:9400/metrics", description="URL of a node's GPU metrics")
+    discovery_enabled: Switch = key(default=True, text="discover GPUs of nodes for deployment requests without hardware")
+    metrics_endpoint_template: Text = key(default="http://{POD_IP}:9400/metrics", text="URL of a node's GPU metrics")
 
 
-class FeatureGates(Section):
+@section
+class FeatureGates:
     """Gates that lift admission rules."""
 
-    gms_snapshot: Switch = Field(default=False, description="allow the GPU memory service together with snapshots")
+    gms_snapshot: Switch = key(default=False, text="allow the GPU memory service together with snapshots")
 
 
-class Seccomp(Section):
+@section
+class Seccomp:
     """The seccomp profile of checkpointed pods."""
 
-    disabled: Switch = Field(default=False, description="inject no seccomp profile")
-    profile: Text = Field(default="profiles/block-iouring.json", description="localhost profile to inject")
+    disabled: Switch = key(default=False, text="inject no seccomp profile")
+    profile: Text = key(default="profiles/block-iouring.json", text="localhost profile to inject")
+
+    @property
+    def injected(self) -> str:
+        """The profile; empty if disabled."""
+        return "" if self.disabled else self.profile
 
 
-class Pvc(Section):
+@section
+class Pvc:
     """A claim that keeps checkpoints."""
 
-    pvc_name: TrimmedName = Field(default="", description="name of the claim; surrounding blanks are ignored")
-    base_path: Text = Field(default="", description="mount path of the claim")
-    create: Switch = Field(default=False, description="create the claim if it is missing")
-    size: Text = Field(default="", description="size of a created claim")
-    storage_class_name: Name = Field(default="", description="storage class of a created claim")
-    access_mode: Text = Field(default="", description="access mode of a created claim")
+    pvc_name: TrimmedName = key(default="", text="name of the claim; surrounding blanks are ignored")
+    base_path: Text = key(default="", text="mount path of the claim")
+    create: Switch = key(default=False, text="create the claim if it is missing")
+    size: Text = key(default="", text="size of a created claim")
+    storage_class_name: Name = key(default="", text="storage class of a created claim")
+    access_mode: Text = key(default="", text="access mode of a created claim")
 
 
-class Bucket(Section):
+@section
+class Bucket:
     """Storage of early Go operators."""
 
-    uri: Text = Field(default="", description="no effect: only claims hold checkpoints")
-    credentials_secret_ref: Text = Field(default="", description="no effect: only claims hold checkpoints")
+    uri: Text = key(default="", text="no effect: only claims hold checkpoints")
+    credentials_secret_ref: Text = key(default="", text="no effect: only claims hold checkpoints")
 
 
-class Storage(Section):
+@section
+class Storage:
     """Where checkpoints are kept."""
 
-    type: Text = Field(default="", description="only `pvc` works")
+    type: Text = key(default="", text="only `pvc` works")
     pvc: Pvc = Pvc()
     s3: Bucket = Bucket()
     oci: Bucket = Bucket()
 
 
-class Checkpoint(Section):
+@section
+class Checkpoint:
     """Snapshots of workers."""
 
-    enabled: Switch = Field(default=False, description="restore workers from snapshots")
-    on_ready: Annotated[str, one_of("wait", "roll")] = Field(
+    enabled: Switch = key(default=False, text="restore workers from snapshots")
+    on_ready: Annotated[str, one_of("wait", "roll")] = key(
         default="wait",
-        description="`wait`: running workers are replaced by restored ones with the next change of their pods; `roll`: at once",
+        text="`wait`: running workers are replaced by restored ones with the next change of their pods; `roll`: at once",
     )
-    fallback: Switch = Field(default=True, description="workers start cold when several could not be restored from a snapshot")
-    cleanup_image: Text = Field(default="", description="no effect: nothing is cleaned up by a job")
+    fallback: Switch = key(default=True, text="workers start cold when several could not be restored from a snapshot")
+    cleanup_image: Text = key(default="", text="no effect: nothing is cleaned up by a job")
     seccomp: Seccomp = Seccomp()
     storage: Storage = Storage()
 
+    @property
+    def roll(self) -> bool:
+        """Whether running workers are replaced by restored ones at once."""
+        return self.on_ready == "roll"
 
-class Discovery(Section):
+
+@section
+class Lpx:
+    """Components of type lpx, of Go operators since 1.6."""
+
+    enabled: Switch = key(default=False, text="admit components of type lpx; nothing here runs them")
+    model_registry_url: Text = key(default="", text="no effect: nothing here runs LPX components", name="modelRegistryURL")
+
+
+@section
+class Discovery:
     """How components find each other."""
 
-    backend: Annotated[str, one_of("kubernetes", "etcd")] = Field(default="kubernetes", description="where components register themselves")
+    backend: Annotated[str, one_of("kubernetes", "etcd")] = key(default="kubernetes", text="where components register themselves")
 
 
-class Security(Section):
+@section
+class Security:
     """Protocol switches."""
 
-    enable_http2: Switch = Field(default=False, alias="enableHTTP2", description="no effect: this server uses HTTP/1.1")
+    enable_http2: Switch = key(default=False, text="no effect: this server uses HTTP/1.1", name="enableHTTP2")

@@ -1,23 +1,19 @@
 """What is wrong with a configuration: all of it at once, each with its path, what was seen and what is allowed. No files here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from copy import deepcopy
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from ..paths import MISSING, Path, lookup
+from ..wording import article, shorten
+from . import durations
+from .configuration import API_VERSION, KIND, OperatorConfiguration, leaves
+from .controllers import NONE
+from .section import dump, keys_of
+from .server import ONE_PROCESS
 
-from dynamo_webhooks.api.operator import durations
-from dynamo_webhooks.api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
-from dynamo_webhooks.api.operator.settings import NONE
-from dynamo_webhooks.api.operator.surroundings import Istio
-from dynamo_webhooks.api.paths import MISSING, Path, lookup
-from dynamo_webhooks.api.wording import article, shortened
-
+_Section = TypeVar("_Section")
 _PASSWORD: Final = re.compile(r"(//[^/@\s:]*):[^/@\s]*@")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})|[\x00-\x20\x7f]")
 # where the Go operator takes 0 for "the default"
@@ -30,6 +26,8 @@ _ZERO_IS_DEFAULT: Final = (
 # what an empty text means where the default is none: these addresses mean all; everything else, the default, as in the Go operator
 _EMPTY_IS_SAID: Final = (("server", "metrics", "bindAddress"), ("server", "healthProbe", "bindAddress"))
 
+_REMOVED: Final = {("serving", "workers"): ONE_PROCESS}
+
 
 class Problem(NamedTuple):
     """One thing that is wrong; `text` goes on after the path."""
@@ -40,7 +38,7 @@ class Problem(NamedTuple):
     elsewhere: tuple[str, ...] = ()  # for an unknown key: where a key of that name belongs
 
 
-def prepared(data: Any) -> Any:
+def drop_absent_values(data: Any) -> Any:
     """What a file says, without what is as good as absent: null, and 0 or an empty text where it means the default."""
     data = _without_null(data)
     for path in _ZERO_IS_DEFAULT:
@@ -59,38 +57,42 @@ def _without_null(data: Any) -> Any:
     return {key: _without_null(value) for key, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
-def judge(data: dict[str, Any], *, complete: bool) -> tuple[OperatorConfiguration, list[Problem]]:
+def validate_configuration(data: dict[str, Any], *, complete: bool) -> tuple[OperatorConfiguration, list[Problem]]:
     """Reads a prepared configuration; with problems, what is returned holds defaults in the place of wrong values.
 
     `complete`: the data are a whole file, so that what the Go operator requires must be there.
     """
-    try:
-        configuration, problems = OperatorConfiguration.model_validate(data), []
-    except ValidationError as error:
-        problems = [_problem(detail) for detail in error.errors(include_url=False, include_context=False)]
-        configuration = OperatorConfiguration.model_validate(_without(data, [problem.path for problem in problems]))
+    problems: list[Problem] = []
+    configuration = _read(OperatorConfiguration, data, (), problems)
     wrong = [problem.path for problem in problems]
-    for problem in _across(configuration, data, complete=complete):
-        if not any(problem.path[: len(path)] == path for path in wrong):
-            problems.append(problem)
-    return _completed(configuration), problems
+    across = _across(configuration, data, complete=complete)
+    return configuration, problems + [each for each in across if not any(each.path[: len(path)] == path for path in wrong)]
 
 
-def _completed(found: OperatorConfiguration) -> OperatorConfiguration:
-    """Makes the block of a mesh that is switched on, so that its defaults are there to be seen."""
-    mesh = found.service_mesh
-    if mesh.provider != "istio" or mesh.istio is not None:
-        return found
-    return found.model_copy(update={"service_mesh": mesh.model_copy(update={"istio": Istio()})})
+def _read(declared: type[_Section], data: dict[str, Any], above: Path, problems: list[Problem]) -> _Section:
+    """Reads a section, and adds to `problems`."""
+    keys, values = keys_of(declared), {}
+    for name, each in keys.items():
+        value, path = data.get(name), (*above, name)
+        if value is None:
+            continue
+        if each.inner is not None and isinstance(value, dict):
+            values[each.attribute] = _read(each.inner, value, path, problems)
+        elif (good := each.allowed.read(value)) is not None:
+            values[each.attribute] = good
+        else:
+            problems.append(Problem(path, f"must be {each.allowed.text}, got {mask_credentials(value)}"))
+    problems += [_unknown((*above, name), tuple(keys)) for name in data if name not in keys]
+    return declared(**values)
 
 
-def seen(value: object) -> str:
+def mask_credentials(value: object) -> str:
     """A value as a sentence shows it; a password in a URL is left out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return f"the number {value}"
-    return f'"{shortened(without_password(value), 100)}"' if isinstance(value, str) else article(value)
+    return f'"{shorten(without_password(value), 100)}"' if isinstance(value, str) else article(value)
 
 
 def without_password(text: str) -> str:
@@ -98,23 +100,11 @@ def without_password(text: str) -> str:
     return _PASSWORD.sub("\\1:\N{HORIZONTAL ELLIPSIS}@", text)
 
 
-def _problem(detail: ErrorDetails) -> Problem:
-    path = tuple(detail["loc"])
-    if detail["type"] != "extra_forbidden":
-        return Problem(path, f"must be {allowed_at(path)}, got {seen(detail['input'])}")
-    known, name = known_keys(path[:-1]), path[-1]
-    elsewhere = tuple(".".join(leaf) for leaf, _ in leaves() if str(leaf[-1]).lower() == str(name).lower() and leaf != path)
+def _unknown(path: Path, known: tuple[str, ...]) -> Problem:
+    if path in _REMOVED:
+        return Problem(path, _REMOVED[path])
+    elsewhere = tuple(".".join(leaf) for leaf, _ in leaves() if leaf[-1].lower() == str(path[-1]).lower() and leaf != path)
     return Problem(path, "unknown key", known, elsewhere)
-
-
-def _without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
-    """A copy without what is wrong; a wrong root leaves nothing."""
-    left = deepcopy(data)
-    for path in paths:
-        parent = lookup(left, path[:-1])
-        if path and isinstance(parent, dict):
-            parent.pop(path[-1], None)
-    return left
 
 
 def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: bool) -> Iterator[Problem]:
@@ -130,17 +120,24 @@ def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: boo
         yield Problem(
             ("secrets", "namespaces"), f"must name the namespaces whose Secrets may be read when secrets.pull is {found.secrets.pull}"
         )
+    if found.certificates.leaf_validity > found.certificates.ca_validity:
+        most, got = durations.span(found.certificates.ca_validity), durations.span(found.certificates.leaf_validity)
+        yield Problem(("certificates", "leafValidity"), f"must be at most certificates.caValidity {most}, got {got}")
+    if found.orchestrators.volcano_scheduler.enabled and found.orchestrators.kai_scheduler.enabled:
+        yield Problem(
+            ("orchestrators", "volcanoScheduler", "enabled"), "must be false when kaiScheduler.enabled is true; choose one of both"
+        )
     yield from _lease(found)
     yield from _mesh(found)
     if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:
-        address = seen(found.infrastructure.model_express_url)
+        address = mask_credentials(found.infrastructure.model_express_url)
         yield Problem(("infrastructure", "modelExpressURL"), f"must be a URL, got {address}: {wrong}")
 
 
 def _required(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
-    for key in ("apiVersion", "kind"):
+    for key, value in (("apiVersion", API_VERSION), ("kind", KIND)):
         if lookup(data, (key,)) is MISSING:
-            yield Problem((key,), f"must be {allowed_at((key,)).removeprefix('one of ')}, got nothing")
+            yield Problem((key,), f"must be {value}, got nothing")
     for key, value in (("sshSecretName", found.mpi.ssh_secret_name), ("sshSecretNamespace", found.mpi.ssh_secret_namespace)):
         if not value:
             yield Problem(("mpi", key), "must be set")
@@ -148,7 +145,7 @@ def _required(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Pr
         if found.namespace.allowed:
             yield Problem(("namespace", "allowed"), "must be empty when namespace.restricted is set; remove one of both")
         return
-    roles = found.rbac.model_dump()
+    roles = dump(found.rbac)
     for key in roles:
         if not roles[key]:
             yield Problem(("rbac", key), "must be set unless namespace.restricted is")
@@ -169,7 +166,7 @@ def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
 
 def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:
     istio = found.service_mesh.istio
-    if found.service_mesh.provider != "istio" or found.service_mesh.enabled is False or istio is None or istio.tls_mode != "MUTUAL":
+    if found.service_mesh.provider != "istio" or found.service_mesh.enabled is False or istio.tls_mode != "MUTUAL":
         return
     for key, value in (("clientCertificate", istio.client_certificate), ("privateKey", istio.private_key)):
         if not value:

@@ -1,62 +1,98 @@
 """Sections on identity and namespaces: `operator`, `namespace`, `leaderElection`, `rbac`."""
 
-from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated, Final
 
-from typing import Annotated
+from .section import key, section
+from .values import Label, Labels, Name, Switch, Text, span_of
 
-from pydantic import Field
-
-from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.values import Label, Labels, Name, Switch, Text, span_of
+_RENEWALS: Final = 3  # within the duration of a Lease
 
 
-class Operator(Section):
+@section
+class Operator:
     """This installation; the Go operator reads these only from the environment and flags."""
 
-    namespace: Label = Field(default="", description="namespace of this installation; default: the service account's")
-    service_account: Name = Field(default="", description="service account that may change replicas")
-    pod_name: Name = Field(default="", description="pod name, the holder of Leases")
-    cluster_domain: Name = Field(default="cluster.local", description="the cluster's DNS domain, for certificates")
-    version: Text = Field(default="1.2.0", description="semantic version that objects are stamped with")
+    namespace: Label = key(default="", text="namespace of this installation; default: the service account's")
+    service_account: Name = key(default="", text="service account that may change replicas")
+    pod_name: Name = key(default="", text="pod name, the holder of Leases")
+    cluster_domain: Name = key(default="cluster.local", text="the cluster's DNS domain, for certificates")
+    version: Text = key(default="1.2.0", text="semantic version that objects are stamped with")
+
+    @property
+    def principal(self) -> str:
+        """The user that the service account is to an API server; empty if not known."""
+        known = self.namespace and self.service_account
+        return f"system:serviceaccount:{self.namespace}:{self.service_account}" if known else ""
 
 
-class Lease(Section):
+@dataclass(frozen=True, slots=True)
+class ScopeSettings:
+    """The namespaces of an installation, and the Leases by which others claim theirs. Times are seconds."""
+
+    restricted: str  # the one namespace, or empty for the whole cluster
+    lease: float
+    renew: float  # at most a third of `lease`, whatever the file says, so that two renewals may fail
+    grace: float
+    max_skew: float
+
+
+@section
+class Lease:
     """The Lease that marks a namespace as another operator's (`namespace.scope`)."""
 
-    lease_duration: Annotated[float, span_of(0, above=True)] = Field(
-        default=30.0, description="time that a claim lasts after a renewal; whole seconds"
+    lease_duration: Annotated[float, span_of(0, above=True)] = key(
+        default=30.0, text="time that a claim lasts after a renewal; whole seconds"
     )
-    lease_renew_interval: Annotated[float, span_of(0, above=True)] = Field(
-        default=10.0, description="time between renewals; less than `leaseDuration`"
+    lease_renew_interval: Annotated[float, span_of(0, above=True)] = key(
+        default=10.0, text="time between renewals; less than `leaseDuration`"
     )
-    grace: Annotated[float, span_of(0, 600)] = Field(default=10.0, description="time that a claim is honoured after its end")
-    max_skew: Annotated[float, span_of(0, 600)] = Field(
-        default=60.0, description="tolerated clock skew of a Lease's holder when first seen"
-    )
+    grace: Annotated[float, span_of(0, 600)] = key(default=10.0, text="time that a claim is honoured after its end")
+    max_skew: Annotated[float, span_of(0, 600)] = key(default=60.0, text="tolerated clock skew of a Lease's holder when first seen")
 
 
-class Namespace(Section):
+@section
+class Namespace:
     """The namespaces of this installation."""
 
-    restricted: Label = Field(default="", description="the only namespace; empty: all that no other operator claims")
-    allowed: Labels = Field(
-        default=[],
-        description="namespaces in which the reconciler creates workloads; empty: all",
+    restricted: Label = key(default="", text="the only namespace; empty: all that no other operator claims")
+    allowed: Labels = key(
+        default=(),
+        text="namespaces in which the reconciler creates workloads; empty: all",
     )
     scope: Lease = Lease()
 
+    @property
+    def claims(self) -> ScopeSettings:
+        """The restriction and the Leases together."""
+        lease = self.scope
+        renew = min(lease.lease_renew_interval, lease.lease_duration / _RENEWALS)
+        return ScopeSettings(self.restricted, lease.lease_duration, renew, lease.grace, lease.max_skew)
 
-class LeaderElection(Section):
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The namespaces that are watched; an empty name is all of them."""
+        return tuple(sorted(self.allowed)) or (self.restricted,)
+
+
+@section
+class LeaderElection:
     """Leader election of reconcilers."""
 
-    enabled: Switch = Field(default=False, description="let only one process reconcile")
-    id: Name = Field(default="", description="name of the Lease; required if enabled")
-    namespace: Label = Field(default="", description="namespace of the Lease; default: this installation's")
+    enabled: Switch = key(default=False, text="let only one process reconcile")
+    id: Name = key(default="", text="name of the Lease; required if enabled")
+    namespace: Label = key(default="", text="namespace of the Lease; default: this installation's")
+
+    @property
+    def lease(self) -> str:
+        """The name of the Lease; empty without election."""
+        return self.id if self.enabled else ""
 
 
-class Rbac(Section):
+@section
+class Rbac:
     """ClusterRoles that are bound in namespaces of graphs; required in cluster-wide mode."""
 
-    planner_cluster_role_name: Name = Field(default="", description="ClusterRole of planners")
-    dgdr_profiling_cluster_role_name: Name = Field(default="", description="ClusterRole of profiling jobs")
-    epp_cluster_role_name: Name = Field(default="", description="ClusterRole of endpoint pickers")
+    planner_cluster_role_name: Name = key(default="", text="ClusterRole of planners")
+    dgdr_profiling_cluster_role_name: Name = key(default="", text="ClusterRole of profiling jobs")
+    epp_cluster_role_name: Name = key(default="", text="ClusterRole of endpoint pickers")

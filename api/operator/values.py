@@ -1,16 +1,16 @@
 """The types of single values: how each is read, which values are allowed, and how it is written back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from ..links import URL
+from . import durations
 
-from dynamo_webhooks.api.operator import durations
+
+def _same(value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,54 +18,52 @@ class Allowed:
     """The values that a key accepts. `text` completes "must be ..." in errors and in docs/configuration.md."""
 
     text: str
-    good: Callable[[Any], bool] | None = None
-    read: Callable[[str], Any] | None = None  # from a string to a number, None if it is none
-    write: Callable[[Any], str] | None = None
-    numbers: bool = False  # whether a number is accepted as its text
-    whole: bool = False  # whether `good` checks the type too; errors inside are then reported for the whole value
+    read: Callable[[Any], Any]  # from a value of the file, None if it isn't allowed
+    write: Callable[[Any], Any] = _same
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make the pydantic schema; errors quote `text`."""
-        if self.whole:
-            return core_schema.no_info_plain_validator_function(self._check)
-        if self.read is None or self.write is None:
-            return core_schema.no_info_after_validator_function(self._check, handler(source))
-        written = core_schema.plain_serializer_function_ser_schema(self.write, when_used="unless-none")
-        return core_schema.no_info_plain_validator_function(self._take, serialization=written)
 
-    def _take(self, value: object) -> Any:
-        text = str(value) if self.numbers and type(value) is int else value
-        found = self.read(text) if self.read is not None and isinstance(text, str) else None
-        if found is None:
-            raise ValueError(self.text)
-        return self._check(found)
+def _typed(text: str, kind: type, good: Callable[[Any], bool] = lambda _: True) -> Allowed:
+    """Values of one type, never coerced: `port: "8080"` is an error. The file's booleans are no integers."""
+    return Allowed(text, lambda value: value if type(value) is kind and good(value) else None)
 
-    def _check(self, value: Any) -> Any:
-        if self.good is not None and not self.good(value):
-            raise ValueError(self.text)
-        return value
+
+def _listed(text: str, good: Callable[[list[Any]], bool]) -> Allowed:
+    return Allowed(text, lambda value: (*value,) if isinstance(value, list) and good(value) else None, list)
 
 
 def span_of(low: float = 0, high: float = durations.LONGEST, *, above: bool = False) -> Allowed:
     """A duration in seconds within bounds; `above` excludes the lower bound."""
     least = "more than 0s" if above else f"at least {durations.span(low)}"
     most = "" if high == durations.LONGEST else f" and at most {durations.span(high)}"
-    return Allowed(
-        f"a duration such as 30s, 15m or 4h, {least}{most}",
-        lambda value: (value > low if above else value >= low) and value <= high,
-        durations.seconds,
-        durations.span,
-    )
+
+    def read(value: object) -> float | None:
+        length = durations.seconds(value) if isinstance(value, str) else None
+        return length if length is not None and (length > low if above else length >= low) and length <= high else None
+
+    return Allowed(f"a duration such as 30s, 15m or 4h, {least}{most}", read, durations.span)
 
 
 def one_of(*words: str) -> Allowed:
-    """One of a few words."""
-    return Allowed(f"one of {', '.join(words)}", lambda value: value in words)
+    """One of a few words; `on` and `off` may be the booleans that YAML 1.1 reads them as."""
+    booleans = {True: "on", False: "off"} if "on" in words else {}
+
+    def read(value: object) -> str | None:
+        word = booleans.get(value) if isinstance(value, bool) else value
+        return word if isinstance(word, str) and word in words else None
+
+    return Allowed(f"one of {', '.join(words)}", read)
 
 
 def whole(low: int, high: int) -> Allowed:
     """An integer within bounds."""
-    return Allowed(f"an integer from {low} to {high}", lambda value: low <= value <= high)
+    return _typed(f"an integer from {low} to {high}", int, lambda value: low <= value <= high)
+
+
+def _bytes(text: str) -> Allowed:
+    def read(value: object) -> int | None:
+        return durations.size(str(value)) if type(value) in (int, str) else None
+
+    return Allowed(f"a size such as {text}", read, durations.amount)
 
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -76,34 +74,27 @@ def _named(pattern: str, length: int) -> Callable[[str], bool]:
     return lambda value: not value or (len(value) <= length and compiled.fullmatch(value) is not None)
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+def _texts(values: list[Any]) -> bool:
+    return all(isinstance(value, str) and value for value in values)
 
 
-def _labels(value: list[str]) -> bool:
+def _labels(values: list[Any]) -> bool:
     label = _named(_LABEL, 63)
-    return all(label(each) for each in value) and len({*value}) == len(value)
+    return _texts(values) and all(label(value) for value in values) and len({*values}) == len(values)
 
 
-Text: TypeAlias = Annotated[str, Allowed("a string")]
-Texts: TypeAlias = Annotated[list[str], Allowed("a list of non-empty strings", good=_texts, whole=True)]
-Switch: TypeAlias = Annotated[bool, Allowed("true or false")]
-Automatic: TypeAlias = Annotated[bool | None, Allowed("true, false, or absent for automatic detection")]
-Labels: TypeAlias = Annotated[
-    list[str], Allowed("a list of DNS labels, each once", good=lambda value: _texts(value) and _labels(value), whole=True)
+_NAME: Final = _typed("a DNS name of at most 253 lower-case letters, digits, hyphens and dots", str, _named(rf"{_LABEL}(\.{_LABEL})*", 253))
+Url: TypeAlias = Annotated[
+    str, _typed("a URL such as https://docs.example.org/", str, lambda value: not value or URL.fullmatch(value) is not None)
 ]
+Text: TypeAlias = Annotated[str, _typed("a string", str)]
+Texts: TypeAlias = Annotated[tuple[str, ...], _listed("a list of non-empty strings", _texts)]
+Switch: TypeAlias = Annotated[bool, _typed("true or false", bool)]
+Automatic: TypeAlias = Annotated[bool | None, _typed("true, false, or absent for automatic detection", bool)]
+Labels: TypeAlias = Annotated[tuple[str, ...], _listed("a list of DNS labels, each once", _labels)]
 Port: TypeAlias = Annotated[int, whole(0, 65535)]
-Label: TypeAlias = Annotated[
-    str, Allowed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", good=_named(_LABEL, 63))
-]
-_NAME: Final = Allowed(
-    "a DNS name of at most 253 lower-case letters, digits, hyphens and dots", good=_named(rf"{_LABEL}(\.{_LABEL})*", 253)
-)
+Label: TypeAlias = Annotated[str, _typed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", str, _named(_LABEL, 63))]
 Name: TypeAlias = Annotated[str, _NAME]
-TrimmedName: TypeAlias = Annotated[str, replace(_NAME, read=str.strip, write=str)]
-Bytes: TypeAlias = Annotated[
-    int, Allowed("a size such as 65536, 64Ki, 7Mi or 1Gi", read=durations.size, write=durations.amount, numbers=True)
-]
-AutomaticBytes: TypeAlias = Annotated[
-    int | None, Allowed("a size such as 64Mi or 2Gi, or absent", read=durations.size, write=durations.amount, numbers=True)
-]
+TrimmedName: TypeAlias = Annotated[str, Allowed(_NAME.text, lambda value: _NAME.read(value.strip()) if isinstance(value, str) else None)]
+Bytes: TypeAlias = Annotated[int, _bytes("65536, 64Ki, 7Mi or 1Gi")]
+AutomaticBytes: TypeAlias = Annotated[int | None, _bytes("64Mi or 2Gi, or absent")]

@@ -1,21 +1,17 @@
-"""Says quickly that the phases behind decoding would find nothing in a new object, as is so of nearly every part of nearly every object.
+"""Decides quickly whether the phases after decoding find nothing in a new object, as in nearly every part of nearly every object.
 
 Plain nodes (objects, lists and scalars without patterns, lengths or combinations) are compiled into closures, each when it is first met,
-with the type of their list and their CEL rules; every other node and every value that isn't plainly right is asked of the phases
-themselves, which alone say what is right and what isn't.
+with the type of their list and their CEL rules; every other node, and every value that isn't plainly valid, is passed to the
+phases themselves, which alone decide.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-from dynamo_webhooks.api.cel import EvaluationError, twin_of
-from dynamo_webhooks.api.paths import MISSING
-from dynamo_webhooks.api.schema import MARKS, Node, resolve
-from dynamo_webhooks.api.walk.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..paths import MISSING
+from ..schema import MARKS, Node, resolve
+from .constraints import rule_of
+from .rules import RULES
 
 Check: TypeAlias = "Callable[[Any], bool]"
 
@@ -125,7 +121,7 @@ class Acceptance:
 
 
 def _keys(node: Node) -> tuple[str, ...] | None:
-    """The fields that tell the items of a list apart: none for those of a set, which are told apart by themselves; None for other lists."""
+    """The key fields of a list's items: none for a set, whose items are their own keys; None for other lists."""
     form = node.get("x-kubernetes-list-type")
     return () if form == "set" else tuple(node.get("x-kubernetes-list-map-keys") or ()) if form == "map" else None
 
@@ -151,19 +147,14 @@ def _differ(value: list[Any], keys: tuple[str, ...]) -> bool:
 
 def _ruled(check: Check, node: Node) -> Check:
     """The check with the node's CEL rules behind it, those of a new object."""
-    entries = [(twin_of(entry["rule"]), entry) for entry in node.get(RULES) or ()]
-    rules = [twin.holds for twin, entry in entries if not twin.transition or entry.get("optionalOldSelf")]
+    entries = [(rule_of(entry["rule"]), bool(entry.get("optionalOldSelf"))) for entry in node.get(RULES) or ()]
+    rules = [(rule.broken, optional) for rule, optional in entries if optional or not rule.transition]
     if not rules:
         return check
 
     def ruled(value: Any) -> bool:
         if not check(value):
             return False
-        if value is None:
-            return True
-        try:
-            return all(holds(value, MISSING) for holds in rules)
-        except (EvaluationError, AttributeError, TypeError, RecursionError):  # rules.py says what of it
-            return False
+        return value is None or all(broken(value, MISSING, optional) is None for broken, optional in rules)
 
     return ruled

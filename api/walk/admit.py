@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk.default import default, drop_nulls
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
-from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.api.walk.tidy import is_tidy
-from dynamo_webhooks.api.walk.validate import validate
+from ..kinds import BY_NAME
+from ..line import INSTALLED, Line
+from ..schema import load_schema
+from .default import default, drop_nulls
+from .object_meta import metadata_type_errors
+from .prune import prune
+from .tidy import is_tidy
+from .validate import validate
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.api.walk.errors import FieldError
+    from ..paths import Path
+    from .errors import FieldError
 
 
 class Answer(NamedTuple):
@@ -36,7 +36,7 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shaped(obj: dict[str, Any], kind: str, version: str, line: Line) -> Shaped:
+def shape(obj: dict[str, Any], kind: str, version: str, line: Line) -> Shaped:
     """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
 
     Changes the object.
@@ -66,7 +66,7 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
     if undecodable := tuple(metadata_type_errors(obj, schema)):
         return Answer(obj, (), (), (), undecodable)
     if old is not None:
-        shaped(old, kind, version, line)
-    done = shaped(obj, kind, version, line)
+        shape(old, kind, version, line)
+    done = shape(obj, kind, version, line)
     with_status_of(obj, old, kind)
     return Answer(obj, *done, tuple(validate(obj, schema, old)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.schema import Node, resolve
+from ..schema import Node, resolve
 
 # what a walk may have to do at a node, as bits of one number: one look at a schema serves all walks
 DEFAULTS: Final = 1
@@ -16,7 +16,7 @@ _below: dict[tuple[int, int], tuple[Node, Below]] = {}  # likewise
 _known: dict[int, tuple[Node, int]] = {}  # by id of the node, which is kept alive beside the answer
 
 
-def bears(node: Node, what: int) -> bool:
+def is_relevant(node: Node, what: int) -> bool:
     """Whether a node, or any node below it, has such a thing to do."""
     return bool(_all(node) & what)
 
@@ -39,8 +39,8 @@ def below(node: Node, what: int) -> Below:
     found = _below.get((id(node), what))
     if found is None:
         properties, extra = node.get("properties") or {}, node.get("additionalProperties")
-        fields = {name: resolve(child) for name, child in properties.items() if bears(child, what)}
-        rest = resolve(extra) if isinstance(extra, dict) and bears(extra, what) else None
+        fields = {name: resolve(child) for name, child in properties.items() if is_relevant(child, what)}
+        rest = resolve(extra) if isinstance(extra, dict) and is_relevant(extra, what) else None
         found = _below[id(node), what] = (node, Below(fields, frozenset(properties), rest))
     return found[1]
 
@@ -61,7 +61,7 @@ def _all(node: Node) -> int:
 
 
 def _own(node: Node) -> int:
-    """What is to be done at the node itself."""
+    """The work at the node itself."""
     bits = DEFAULTS if "default" in node else 0
     if "x-kubernetes-validations" in node:
         bits |= RULES

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.paths import MISSING
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.lists import identity, map_key
+from ..paths import MISSING, Path
+from ..schema import Node, resolve
+from .lists import identity, map_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.api.walk.errors import FieldError
+    from .errors import FieldError
 
 
 class Correlation:
-    """A new object, the old one, and what was found out about their parts; lives as long as one validation.
+    """A new object, the old one, and cached pairs of their parts, for one validation.
 
     Fields and map keys correlate by name, items of a map-list by their keys. Items of other lists don't correlate, because an index says
     nothing once an item was put in front.
     """
 
     def __init__(self, new: dict[str, Any], old: dict[str, Any], schema: Node) -> None:
-        """Both objects must stay as they are meanwhile: what is found out is remembered by identity."""
+        """Both objects must not change meanwhile: results are cached by identity."""
         self._new = new
         self._old = old
         self._schema = resolve(schema)
@@ -31,7 +30,7 @@ class Correlation:
         self._by_key: dict[int, dict[Hashable, Any]] = {}
 
     def old_child(self, old: object, node: Node, step: str | int, item: Any) -> object:
-        """Returns what stood in the old object where `item` stands in the new one, or MISSING."""
+        """Returns the old value at the path of `item`, or MISSING."""
         if isinstance(step, str):
             return old.get(step, MISSING) if isinstance(old, dict) else MISSING
         if not isinstance(old, list) or not _is_map_list(node) or not isinstance(item, dict):
@@ -46,7 +45,7 @@ class Correlation:
         return (error for error in errors if not self.is_within_unchanged(error.path))
 
     def is_within_unchanged(self, path: Path) -> bool:
-        """Says whether a place, or something that holds it, is the same in both objects."""
+        """Whether a place, or an ancestor of it, is the same in both objects."""
         new: Any = self._new
         old: object = self._old
         node = self._schema
@@ -86,7 +85,7 @@ class Correlation:
 
 
 def _equal(new: list[Any], old: list[Any]) -> bool:
-    """Compares lists whose items don't correlate, true and 1 told apart; lists too deep to compare count as changed."""
+    """Compare lists whose items don't correlate; true differs from 1, and lists too deep to compare count as changed."""
     try:
         return new == old and identity(new) == identity(old)
     except RecursionError:

@@ -1,17 +1,13 @@
-"""Structural defaulting and the dropping of nulls, as the API server does both before anybody sees an object. In place."""
+"""Applies structural defaults and drops nulls in place, as the API server does before it calls webhooks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.bearing import DEFAULTS, bears, below
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Key, Path
+from ..schema import Node, resolve
+from .bearing import DEFAULTS, below, is_relevant
 
 
 def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
@@ -20,7 +16,7 @@ def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     A default never creates its parent. An explicit null counts as absent where the schema has a default; elsewhere `drop_nulls` removes it.
     """
     done: list[Path] = []
-    if bears(schema, DEFAULTS):
+    if is_relevant(schema, DEFAULTS):
         _default(done, (), obj, _plan(schema))
     return tuple(done)
 
@@ -58,7 +54,7 @@ def _plan(node: Node) -> _Plan:
             {name: _plan(child) for name, child in fields.fields.items()},
             fields.known,
             None if fields.extra is None else _plan(fields.extra),
-            _plan(items) if items is not None and bears(items, DEFAULTS) else None,
+            _plan(items) if items is not None and is_relevant(items, DEFAULTS) else None,
         )
         found = _plans[id(node)] = (node, plan)
     return found[1]

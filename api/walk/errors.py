@@ -1,18 +1,16 @@
-"""The error record of the structural walk, in the API server's own terms; what is wrong with an object is found elsewhere."""
-
-from __future__ import annotations
+"""The error record of the structural walk, in the API server's terms."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.paths import ROOT, Path, render
+from ..paths import ROOT, Path, format_path
 
 # What the API server prints for errors that it can't place: the text of Go's empty path.
 NOWHERE: Final = "<nil>"
 
 
 class Reason(StrEnum):
-    """Cause types of a Kubernetes Status, as they stand in `details.causes[].reason`."""
+    """Cause types of a Kubernetes Status, the values of `details.causes[].reason`."""
 
     REQUIRED = "FieldValueRequired"
     INVALID = "FieldValueInvalid"
@@ -38,7 +36,7 @@ class FieldError(NamedTuple):
     rule: str = ""
 
 
-def dotted(path: Path) -> str:
+def format_dotted_path(path: Path) -> str:
     """Prints a path as the schema phase does: map keys with a dot, only indices in brackets; the root as nowhere."""
     out: list[str] = []
     for part in path:
@@ -46,9 +44,9 @@ def dotted(path: Path) -> str:
     return "".join(out) or NOWHERE
 
 
-def at(path: Path, reason: Reason, message: str, rule: str = "") -> FieldError:
+def field_error(path: Path, reason: Reason, message: str, rule: str = "") -> FieldError:
     """Makes an error whose field prints map keys in brackets, as CEL, list and metadata checks do."""
-    return FieldError(path, render(path) or NOWHERE, reason, message, rule)
+    return FieldError(path, format_path(path) or NOWHERE, reason, message, rule)
 
 
 def nowhere(message: str, path: Path = ROOT) -> FieldError:

@@ -6,22 +6,20 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.scalars import SCALARS
-from dynamo_webhooks.api.walk.errors import Reason
+from ..scalars import SCALARS
+from .errors import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.schema import Node
+    from ..schema import Node
 
+# Number formats bind only typed decoders: the API server stores a 40-bit number in an int32 field.
 _TEXT_FORMATS: Final = {"date-time": SCALARS["time"].check, "byte": SCALARS["bytes"].check}
-# Formats of the Kubernetes types and ours; a schema with any other is a test that fails, not a format that is skipped in silence.
-# Those of numbers bind only typed decoders: the API server stores a 40-bit number where a schema says int32.
-KNOWN_FORMATS: Final = frozenset({*_TEXT_FORMATS, "int32", "int64", "float", "double"})
 
 
 def text_errors(value: str, node: Node) -> Iterator[tuple[Reason, str]]:
-    """Yields the first thing that is wrong with a text; lengths count characters, whatever the server's message says."""
+    """Yield the first error of a text; lengths count characters, although the server's message speaks of bytes."""
     pattern = node.get("pattern")
     if len(value) > node.get("maxLength", len(value)):
         yield Reason.TOO_LONG, f"may not be more than {node['maxLength']} bytes"
@@ -32,7 +30,7 @@ def text_errors(value: str, node: Node) -> Iterator[tuple[Reason, str]]:
 
 
 def number_errors(value: float, node: Node) -> Iterator[tuple[Reason, str]]:
-    """Yields what is wrong with a number's size."""
+    """Yield the errors of a number's size."""
     minimum, maximum = node.get("minimum"), node.get("maximum")
     if maximum is not None and (value >= maximum if node.get("exclusiveMaximum") else value > maximum):
         yield Reason.INVALID, f"in body should be less than {'' if node.get('exclusiveMaximum') else 'or equal to '}{maximum}"
@@ -41,7 +39,7 @@ def number_errors(value: float, node: Node) -> Iterator[tuple[Reason, str]]:
 
 
 def format_error(value: Any, node: Node) -> str | None:
-    """Says what is wrong with a text's format, or nothing."""
+    """The error of a text's format, if any."""
     check = _TEXT_FORMATS.get(node.get("format", "")) if isinstance(value, str) else None
     return None if check is None or check(value) else f"in body must be of type {node['format']}"
 

@@ -1,20 +1,14 @@
 """The list-type phase: no value twice in a set, no key twice in a map-list."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.bearing import LISTS, bears, below
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Key, Path
+from ..schema import Node, resolve
+from .bearing import LISTS, below, is_relevant
+from .errors import FieldError, Reason, field_error
 
 
 def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
@@ -43,8 +37,8 @@ def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError
         if stranger is None:
             yield from _repeated(path, [(index, map_key(item or {}, names)) for index, item in enumerate(value)])
         else:  # the API server gives up on the list at the first item that has no keys
-            yield at((*path, stranger), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
-    for index, item in enumerate(value if items and bears(items, LISTS) else ()):
+            yield field_error((*path, stranger), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
+    for index, item in enumerate(value if items and is_relevant(items, LISTS) else ()):
         if isinstance(item, (dict, list)):
             yield from _check((*path, index), item, items)
 
@@ -57,11 +51,11 @@ def _repeated(path: Path, keyed: Iterable[tuple[int, Hashable]]) -> Iterator[Fie
     for index, key in keyed:
         seen[key] += 1
         if seen[key] == 2:
-            yield at((*path, index), Reason.DUPLICATE, "Duplicate value")
+            yield field_error((*path, index), Reason.DUPLICATE, "Duplicate value")
 
 
 def map_key(item: dict[str, Any], names: tuple[str, ...]) -> tuple[Hashable, ...]:
-    """Returns the values by which a map-list tells its items apart; an absent key is a value of its own."""
+    """The key values of a map-list's item; an absent key is a value of its own."""
     return tuple(identity(item[name]) if name in item else None for name in names)
 
 

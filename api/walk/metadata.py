@@ -3,20 +3,14 @@
 Wrong JSON types in metadata are a decoding error on a server (`object_meta.py`), so they are passed over here.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-from dynamo_webhooks.api.walk.object_meta import EMBEDDED, embeds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Path, format_path
+from ..schema import Node, resolve
+from .errors import FieldError, Reason, field_error
+from .object_meta import EMBEDDED, embeds
 
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -28,13 +22,13 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
 def metadata_errors(obj: dict[str, Any]) -> Iterator[FieldError]:
-    """Yields what is wrong with the metadata of a namespaced object."""
+    """Yield the errors in the metadata of a namespaced object."""
     metadata = obj.get("metadata")
     yield from _check(("metadata",), metadata if isinstance(metadata, dict) else {}, subdomain=True)
 
 
 def embedded_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
-    """Yields what is wrong with objects inside the object: they need apiVersion and kind, and sound metadata if any."""
+    """Yield the errors of embedded objects: they need apiVersion and kind, and valid metadata if any."""
     return _find_embedded((), obj, resolve(schema)) if embeds(schema) else iter(())
 
 
@@ -58,16 +52,16 @@ def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
 def _embedded(path: Path, value: dict[str, Any]) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if name not in value:
-            yield at((*path, name), Reason.REQUIRED, "Required value")
+            yield field_error((*path, name), Reason.REQUIRED, "Required value")
         elif not isinstance(value[name], str):
-            yield at((*path, name), Reason.INVALID, "Invalid value: must be a string")
+            yield field_error((*path, name), Reason.INVALID, "Invalid value: must be a string")
         elif not value[name]:
-            yield at((*path, name), Reason.INVALID, "Invalid value: must not be empty")
+            yield field_error((*path, name), Reason.INVALID, "Invalid value: must not be empty")
     version, kind, metadata = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and version.count("/") > 1:
-        yield at((*path, "apiVersion"), Reason.INVALID, "Invalid value: must be a group and a version with one slash between them")
+        yield field_error((*path, "apiVersion"), Reason.INVALID, "Invalid value: must be a group and a version with one slash between them")
     if isinstance(kind, str) and kind and (len(kind) > 63 or _KIND.fullmatch(kind.lower()) is None):
-        yield at((*path, "kind"), Reason.INVALID, f"Invalid value: {_text('DNS-1035 label')}")
+        yield field_error((*path, "kind"), Reason.INVALID, f"Invalid value: {_text('DNS-1035 label')}")
     if isinstance(metadata, dict):
         named = metadata if metadata.get("name") else {**metadata, "name": "any"}
         yield from _check((*path, "metadata"), named, subdomain=False)
@@ -77,17 +71,17 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
     """Checks one metadata object; the name of an object inside another need only be fit for a URL."""
     name, generated, namespace = (metadata.get(key) for key in ("name", "generateName", "namespace"))
     if not name and not generated:
-        yield at((*path, "name"), Reason.REQUIRED, "Required value: name or generateName is required")
+        yield field_error((*path, "name"), Reason.REQUIRED, "Required value: name or generateName is required")
     if isinstance(generated, str) and generated:
         masked = generated[:-2] + "a" if len(generated) > 1 and generated.endswith("-") else generated
         yield from _name_errors((*path, "generateName"), masked, subdomain=subdomain)
         if not name:  # the server adds five characters of its own, and names the field that then is wrong
             for error in _name_errors((*path, "generateName"), generated[:_PREFIX] + "aaaaa", subdomain=subdomain):
-                yield error._replace(field=render((*path, "name")))
+                yield error._replace(field=format_path((*path, "name")))
     if isinstance(name, str) and name:
         yield from _name_errors((*path, "name"), name, subdomain=subdomain)
     if isinstance(namespace, str) and namespace and (len(namespace) > 63 or _LABEL.fullmatch(namespace) is None):
-        yield at((*path, "namespace"), Reason.INVALID, f"Invalid value: {_text('RFC 1123 label')}")
+        yield field_error((*path, "namespace"), Reason.INVALID, f"Invalid value: {_text('RFC 1123 label')}")
     yield from _label_errors((*path, "labels"), metadata.get("labels"))
     yield from _annotation_errors((*path, "annotations"), metadata.get("annotations"))
     yield from _owner_errors((*path, "ownerReferences"), metadata.get("ownerReferences"))
@@ -97,20 +91,22 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
 def _name_errors(path: Path, name: str, *, subdomain: bool) -> Iterator[FieldError]:
     if not subdomain:
         if name in {".", ".."} or "/" in name or "%" in name:
-            yield at(path, Reason.INVALID, "Invalid value: may not be '.' or '..' or contain '/' or '%'")
+            yield field_error(path, Reason.INVALID, "Invalid value: may not be '.' or '..' or contain '/' or '%'")
         return
     if len(name) > 253:
-        yield at(path, Reason.INVALID, "Invalid value: must be no more than 253 bytes")
+        yield field_error(path, Reason.INVALID, "Invalid value: must be no more than 253 bytes")
     if _SUBDOMAIN.fullmatch(name) is None:
-        yield at(path, Reason.INVALID, f"Invalid value: {_text('RFC 1123 subdomain')}")
+        yield field_error(path, Reason.INVALID, f"Invalid value: {_text('RFC 1123 subdomain')}")
 
 
 def _label_errors(path: Path, labels: Any) -> Iterator[FieldError]:
     for key, value in labels.items() if isinstance(labels, dict) else ():
         if (wrong := qualified_name_error(key)) is not None:
-            yield at(path, Reason.INVALID, f"Invalid value: {wrong}")
+            yield field_error(path, Reason.INVALID, f"Invalid value: {wrong}")
         if isinstance(value, str) and value and (len(value) > 63 or _NAME_PART.fullmatch(value) is None):
-            yield at(path, Reason.INVALID, f"Invalid value: a label must be empty, or its value {_text('name part')}, of at most 63")
+            yield field_error(
+                path, Reason.INVALID, f"Invalid value: a label must be empty, or its value {_text('name part')}, of at most 63"
+            )
 
 
 def _annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
@@ -118,10 +114,10 @@ def _annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
         return
     for key in annotations:
         if (wrong := qualified_name_error(key.lower())) is not None:
-            yield at(path, Reason.INVALID, f"Invalid value: {wrong}")
+            yield field_error(path, Reason.INVALID, f"Invalid value: {wrong}")
     size = sum(len(text.encode(errors="replace")) for pair in annotations.items() for text in pair if isinstance(text, str))
     if size > MOST_ANNOTATION_BYTES:
-        yield at(path, Reason.TOO_LONG, f"Too long: may not be more than {MOST_ANNOTATION_BYTES} bytes")
+        yield field_error(path, Reason.TOO_LONG, f"Too long: may not be more than {MOST_ANNOTATION_BYTES} bytes")
 
 
 def _owner_errors(path: Path, owners: Any) -> Iterator[FieldError]:
@@ -132,27 +128,27 @@ def _owner_errors(path: Path, owners: Any) -> Iterator[FieldError]:
             continue
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field) or (field == "apiVersion" and str(owner[field]).count("/") > 1):
-                place, printed = (*path, index, field), render((*path, field))
+                place, printed = (*path, index, field), format_path((*path, field))
                 yield FieldError(place, printed, Reason.INVALID, "Invalid value: must not be empty or malformed")
         if owner.get("apiVersion") == "v1" and owner.get("kind") == "Event":
-            yield FieldError((*path, index), render(path), Reason.INVALID, "Invalid value: an Event is disallowed from being an owner")
+            yield FieldError((*path, index), format_path(path), Reason.INVALID, "Invalid value: an Event is disallowed from being an owner")
         if owner.get("controller") is True:
             controllers.add(str(owner.get("uid")))
     if len(controllers) > 1:
-        yield at(path, Reason.INVALID, "Invalid value: only one reference can have controller set to true")
+        yield field_error(path, Reason.INVALID, "Invalid value: only one reference can have controller set to true")
 
 
 def _finalizer_errors(path: Path, finalizers: Any) -> Iterator[FieldError]:
     names = [name for name in finalizers if isinstance(name, str)] if isinstance(finalizers, list) else []
     for name in names:
         if (wrong := qualified_name_error(name)) is not None:
-            yield at(path, Reason.INVALID, f"Invalid value: {wrong}")
+            yield field_error(path, Reason.INVALID, f"Invalid value: {wrong}")
     if _ORPHAN in names and _FOREGROUND in names:
-        yield at(path, Reason.INVALID, f"Invalid value: {_ORPHAN} and {_FOREGROUND} cannot be both set")
+        yield field_error(path, Reason.INVALID, f"Invalid value: {_ORPHAN} and {_FOREGROUND} cannot be both set")
 
 
 def qualified_name_error(name: str) -> str | None:
-    """Says what is wrong with a qualified name, or nothing."""
+    """The error of a qualified name, if any."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (not prefix or "/" in prefix or len(prefix) > 253 or _SUBDOMAIN.fullmatch(prefix) is None):
         return f"prefix part {_text('RFC 1123 subdomain')}"
@@ -164,7 +160,7 @@ def qualified_name_error(name: str) -> str | None:
 
 
 def _text(what: str) -> str:
-    """Says what a kind of name must look like."""
+    """The required form of a kind of name."""
     if what == "name part":
         return "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
     return f"must be a {what}: lower case alphanumeric characters or '-', starting and ending with an alphanumeric character"

@@ -4,21 +4,15 @@ What the values may be is `metadata.py`'s. `api.decode` reads of the root's meta
 a wrong type here is answered as 400.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.scalars import SCALARS, json_type
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk import bearing
-from dynamo_webhooks.api.walk.bearing import bears
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Key, Path
+from ..scalars import SCALARS, json_type
+from ..schema import Node, resolve
+from . import bearing
+from .bearing import is_relevant
+from .errors import FieldError, Reason, field_error
 
 # A scalar form, members by name, `[one]` for a list, `{"*": one}` for a map.
 Shape: TypeAlias = "str | dict[str, Shape] | list[Shape]"
@@ -72,12 +66,12 @@ def _found(path: Path, value: Any, node: Node, *, whole: bool) -> Iterator[tuple
 
 
 def embeds(node: Node) -> bool:
-    """Says whether a schema is that of an embedded object, or holds one anywhere."""
-    return bears(node, bearing.EMBEDDED)
+    """Whether a schema is that of an embedded object, or contains one."""
+    return is_relevant(node, bearing.EMBEDDED)
 
 
 def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:
-    """The errors at one place and below; null stands for absent."""
+    """The errors at one path and below; null means absent."""
     if value is None:
         return
     if isinstance(shape, str):
@@ -99,4 +93,4 @@ def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:
 
 
 def _error(path: Path, want: str, value: Any) -> FieldError:
-    return at(path, Reason.TYPE_INVALID, f"must be {want}, got {json_type(value)}")
+    return field_error(path, Reason.TYPE_INVALID, f"must be {want}, got {json_type(value)}")

@@ -1,16 +1,10 @@
 """Pruning: removes what a structural schema doesn't know, as the API server does before it stores an object. In place."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Key, Path
+from ..schema import Node, resolve
 
 # Fields of an object's metadata; the API server drops all others, wherever an object is.
 METADATA_FIELDS: Final = frozenset(
@@ -39,8 +33,8 @@ _OF_AN_OBJECT: Final = ("apiVersion", "kind", "metadata")
 def prune(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     """Removes unknown fields from the object itself and returns their paths, in the order in which they stood.
 
-    The paths are what `check --strict` and a server's `fieldValidation: Strict` complain about. Whatever lies below a removed field has no
-    path of its own.
+    The paths are what `check` and a server's `fieldValidation: Strict` complain about. Values below a removed field have no
+    path of their own.
     """
     gone: list[Path] = []
     _prune_object(gone, (), obj, resolve(schema), whole=True)
@@ -48,7 +42,7 @@ def prune(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
 
 def _prune(gone: list[Path], path: Path, value: Any, node: Node | None) -> None:
-    """Prunes one value and adds what is gone; typed parts are only as deep as the schema, and what has no schema isn't descended into."""
+    """Prune one value and add the fields removed; recursion is only as deep as the schema."""
     if isinstance(value, dict):
         _prune_object(gone, path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
     elif isinstance(value, list):
@@ -65,7 +59,7 @@ def _prune(gone: list[Path], path: Path, value: Any, node: Node | None) -> None:
 
 
 def _prune_object(gone: list[Path], path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> None:
-    """Prunes an object; a whole one, at the root or embedded, keeps apiVersion, kind and metadata whatever its schema says."""
+    """Prune an object; a whole one, at the root or embedded, keeps apiVersion, kind and metadata whatever its schema."""
     node = node or {}
     properties: dict[str, Node] = node.get("properties") or {}
     extra = node.get("additionalProperties")

@@ -1,25 +1,15 @@
-"""The CEL phase: evaluates the twins of the rules that a schema carries, at every place where it carries them.
+"""The CEL phase: evaluates the rules that a schema carries, at every place where it carries them."""
 
-Known difference: in an update of a stored object that is itself of a wrong type inside, the API server refuses each rule that touches the
-wrong part, while a twin may not notice. No typed reader can decode such an object anyway (`api.decode`).
-"""
+from collections.abc import Iterator
+from typing import Any, Final
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
-
-from dynamo_webhooks.api.cel import EvaluationError, twin_of
-from dynamo_webhooks.api.paths import MISSING, Key
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk import bearing
-from dynamo_webhooks.api.walk.bearing import bears
-from dynamo_webhooks.api.walk.correlate import Correlation
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import MISSING, Key, Path
+from ..schema import Node, resolve
+from . import bearing
+from .bearing import is_relevant
+from .constraints import rule_of
+from .correlate import Correlation
+from .errors import FieldError, Reason, field_error
 
 RULES: Final = "x-kubernetes-validations"
 
@@ -28,7 +18,6 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
     """Yields the broken rules, those of an object before those of its fields.
 
     With the old object, rules broken in unchanged parts are forgiven, but neither a rule on the old value nor one that can't be evaluated.
-    Raises UnportedRuleError for a rule without a twin.
     """
     if old is None:
         return _check((), obj, resolve(schema), MISSING, None)
@@ -36,8 +25,8 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
 
 
 def has_rules(node: Node) -> bool:
-    """Says whether a schema carries a rule anywhere; the API server hints at unchecked rules only if there are any."""
-    return bears(node, bearing.RULES)
+    """Whether a schema contains a rule; the API server mentions unchecked rules only if there are any."""
+    return is_relevant(node, bearing.RULES)
 
 
 def _check(path: Path, value: Any, node: Node, old: object, correlation: Correlation | None) -> Iterator[FieldError]:
@@ -65,15 +54,12 @@ def _check(path: Path, value: Any, node: Node, old: object, correlation: Correla
 
 
 def _evaluate(path: Path, value: Any, entry: dict[str, Any], old: object, correlation: Correlation | None) -> Iterator[FieldError]:
-    twin = twin_of(entry["rule"])
-    if twin.transition and old is MISSING and not entry.get("optionalOldSelf"):
+    rule = rule_of(entry["rule"])
+    optional = bool(entry.get("optionalOldSelf"))
+    if rule.transition and old is MISSING and not optional:
         return
-    try:
-        if twin.holds(value, old) or (correlation and not twin.transition and correlation.is_within_unchanged(path)):
-            return
-        wrong = str(entry.get("message") or f"failed rule: {twin.rule}")
-    except EvaluationError as error:
-        wrong = f"rule evaluation error: {error}"
-    except (AttributeError, TypeError, RecursionError):  # only in a stored object of a wrong type, whose type error was forgiven
-        wrong = "rule evaluation error: a value is not of the type that the rule expects"
-    yield at(path, Reason.INVALID, f"Invalid value: {wrong}", rule=twin.id)
+    why = rule.broken(value, old, optional)
+    if why is None or (not why and correlation and not rule.transition and correlation.is_within_unchanged(path)):
+        return
+    wrong = f"rule evaluation error: {why}" if why else str(entry.get("message") or f"failed rule: {rule.text}")
+    yield field_error(path, Reason.INVALID, f"Invalid value: {wrong}", rule=rule.id)

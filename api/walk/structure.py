@@ -3,20 +3,14 @@
 Expects an object that is pruned, defaulted and without nulls. List types, metadata and CEL rules are phases of their own.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, dotted, nowhere
-from dynamo_webhooks.api.walk.facets import format_error, number_errors, text_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
+from ..paths import Key, Path
+from ..schema import Node, resolve
+from .errors import FieldError, Reason, format_dotted_path, nowhere
+from .facets import format_error, number_errors, text_errors
 
 # The names that the API server gives the JSON types it sees.
 _SEEN: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -28,7 +22,7 @@ def structure_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
 
 
 def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
-    """Checks one value and what lies below it; typed parts are only as deep as the schema."""
+    """Checks one value and all values below it; typed parts are only as deep as the schema."""
     yield from _type_errors(path, value, node)
     if isinstance(value, dict):
         yield from _object_errors(path, value, node)
@@ -43,13 +37,13 @@ def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
 
 
 def _type_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
-    """At most one error: the JSON type isn't what the schema says, or text isn't of its format."""
+    """At most one error: a JSON type or a text format that differs from the schema's."""
     seen = _seen(value)
     want = node.get("type")
     if node.get("x-kubernetes-int-or-string"):
         if seen not in {"integer", "string"} and not _is_whole(value):
             yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer: "{seen}"')
-            yield nowhere(f'"{dotted(path)}" must validate at least one schema (anyOf)', path)
+            yield nowhere(f'"{format_dotted_path(path)}" must validate at least one schema (anyOf)', path)
     elif value is None:
         if want is not None and not node.get("nullable"):
             yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "null"')
@@ -79,12 +73,12 @@ def _is_whole(value: Any) -> bool:
 def _object_errors(path: Path, value: dict[str, Any], node: Node) -> Iterator[FieldError]:
     size = len(value)
     if size > node.get("maxProperties", size):
-        yield FieldError(path, dotted(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxProperties']} items")
+        yield FieldError(path, format_dotted_path(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxProperties']} items")
     if size < node.get("minProperties", 0):
         yield _error(path, Reason.INVALID, f"in body should have at least {node['minProperties']} properties")
     for name in node.get("required") or ():
         if name not in value:
-            yield FieldError((*path, name), dotted((*path, name)), Reason.REQUIRED, "Required value")
+            yield FieldError((*path, name), format_dotted_path((*path, name)), Reason.REQUIRED, "Required value")
     properties: dict[str, Node] = node.get("properties") or {}
     extra = node.get("additionalProperties")
     for name, item in value.items():
@@ -97,7 +91,7 @@ def _object_errors(path: Path, value: dict[str, Any], node: Node) -> Iterator[Fi
 def _list_errors(path: Path, value: list[Any], node: Node) -> Iterator[FieldError]:
     size = len(value)
     if size > node.get("maxItems", size):
-        yield FieldError(path, dotted(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxItems']} items")
+        yield FieldError(path, format_dotted_path(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxItems']} items")
     if size < node.get("minItems", 0):
         yield _error(path, Reason.INVALID, f"in body should have at least {node['minItems']} items")
     if "items" in node:
@@ -110,20 +104,20 @@ def _enum_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     allowed = node.get("enum")
     if allowed is not None and not any(type(one) is type(value) and one == value for one in allowed):
         names = ", ".join(json.dumps(one) for one in allowed)
-        yield FieldError(path, dotted(path), Reason.NOT_SUPPORTED, f"Unsupported value: supported values: {names}")
+        yield FieldError(path, format_dotted_path(path), Reason.NOT_SUPPORTED, f"Unsupported value: supported values: {names}")
 
 
 def _combination_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
-    """Each part of an allOf speaks for itself, and then the whole once more, at no place at all, as on a server."""
+    """Reports each failed part of an allOf, and then the whole again without a path, as an API server does."""
     parts = [list(_check(path, value, {**resolve(part)})) for part in node.get("allOf") or ()]
     for errors in parts:
         yield from errors
     if any(parts):
         none = ". None validated" if all(parts) else ""
-        yield nowhere(f'"{dotted(path)}" must validate all the schemas (allOf){none}', path)
+        yield nowhere(f'"{format_dotted_path(path)}" must validate all the schemas (allOf){none}', path)
     options = () if node.get("x-kubernetes-int-or-string") else node.get("anyOf") or ()
     if options and all(any(True for _ in _check(path, value, resolve(option))) for option in options):
-        yield nowhere(f'"{dotted(path)}" must validate at least one schema (anyOf)', path)
+        yield nowhere(f'"{format_dotted_path(path)}" must validate at least one schema (anyOf)', path)
 
 
 def _placed(path: Path, errors: Iterator[tuple[Reason, str]]) -> Iterator[FieldError]:
@@ -133,6 +127,6 @@ def _placed(path: Path, errors: Iterator[tuple[Reason, str]]) -> Iterator[FieldE
 
 def _error(path: Path, reason: Reason, text: str) -> FieldError:
     """Makes an error of this phase; it names the field twice because the API server does."""
-    field = dotted(path)
+    field = format_dotted_path(path)
     lead = "Too long: " if reason is Reason.TOO_LONG else f"Invalid value: {field} "
     return FieldError(path, field, reason, lead + text)

@@ -1,18 +1,14 @@
-"""Says quickly that an object has neither unknown fields nor nulls, as nearly every object: then there is nothing to remove.
+"""Decides quickly whether an object has neither unknown fields nor nulls, as nearly every object: then there is nothing to remove.
 
 Nodes are compiled into closures, each when it is first met. What they refuse, `prune.py` and `default.py` look at; they alone remove.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.object_meta import EMBEDDED
-from dynamo_webhooks.api.walk.prune import METADATA_FIELDS, TEXTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..schema import Node, resolve
+from .object_meta import EMBEDDED
+from .prune import METADATA_FIELDS, TEXTS
 
 Check: TypeAlias = "Callable[[Any], bool]"
 
@@ -20,12 +16,12 @@ _known: dict[tuple[int, bool], tuple[Node, Check]] = {}  # by id of the node, wh
 
 
 def is_tidy(obj: dict[str, Any], schema: Node) -> bool:
-    """Whether neither `prune` nor `drop_nulls` would change an object; False where only they can say."""
+    """Whether neither `prune` nor `drop_nulls` would change an object; False if only they can decide."""
     return _check(schema, whole=True)(obj)
 
 
 def _check(node: Node, *, whole: bool = False) -> Check:
-    """The check of the maps and lists under a node; a whole object keeps apiVersion, kind and metadata, whatever its schema says."""
+    """The check of the maps and lists under a node; a whole object keeps apiVersion, kind and metadata, whatever its schema."""
     found = _known.get((id(node), whole))
     if found is None:
         meant = resolve(node)
@@ -55,7 +51,7 @@ def _compiled(node: Node, *, whole: bool) -> Check:
                 if one is None:
                     if name in properties:
                         one = fields[name] = _check(properties[name])
-                    else:  # not remembered: names of maps are the author's, and endless
+                    else:  # not cached: authors choose the keys of maps
                         one = others
                 if not one(item):
                     return False

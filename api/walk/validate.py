@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.walk.accept import Acceptance
-from dynamo_webhooks.api.walk.correlate import Correlation
-from dynamo_webhooks.api.walk.errors import FieldError, Reason, nowhere
-from dynamo_webhooks.api.walk.lists import list_errors
-from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_errors
-from dynamo_webhooks.api.walk.rules import has_rules, rule_errors
-from dynamo_webhooks.api.walk.structure import structure_errors
+from ..kinds import BY_NAME
+from .accept import Acceptance
+from .correlate import Correlation
+from .errors import FieldError, Reason, nowhere
+from .lists import list_errors
+from .metadata import embedded_errors, metadata_errors
+from .rules import has_rules, rule_errors
+from .structure import structure_errors
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.schema import Node
+    from ..schema import Node
 
 # After an error of one of these types the API server evaluates no CEL rule: the value may not be what the rule expects.
 BLOCKING: Final = frozenset({Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID})
@@ -44,7 +44,7 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
 
 
 def _is_sound(value: Any, node: Node) -> bool:
-    """Whether no phase finds anything below a place of a new object; asked where that can't be told quickly."""
+    """Whether no phase finds anything below a place of a new object; the slow way."""
     return not any(True for phase in (structure_errors, list_errors, rule_errors) for _ in phase(value, node))
 
 

@@ -1,16 +1,67 @@
-"""The command `facts`: what a cluster tells of itself, as a facts file to commit. The work is in cli/facts."""
+"""The command `facts`: reads the facts of a cluster into a facts file to commit."""
 
-from __future__ import annotations
-
+import argparse
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
-from dynamo_webhooks.cli import flags
+from ...kube.errors import ApiError
+from ...policies.facts import Facts
+from ..console import flags
+from ..console.exits import OK, UNREACHABLE, UsageError
+from ..console.output import write_stderr, write_stdout
+from ..facts.gather import MANAGER, Gathered, gather_facts
+from ..rewrite.emit import emit_yaml
 
-if TYPE_CHECKING:
-    import argparse
+HEAD: Final = """\
+# Facts about a cluster and its operator, for `check --facts`; written by `dynamo-webhooks facts --cluster`.
+# null means not known: rules that need such a fact are listed as not evaluated.
+"""
+_ACCOUNT: Final = "system:serviceaccount:"
+_TOPOLOGIES: Final = "clusterTopologies"  # the fact whose null has another meaning, so that it is left out when it isn't known
+_WIDTH: Final = 300  # characters of a reason; an API server's sentence may be long
 
-    from dynamo_webhooks.cli.facts.cluster import Gathered
+
+def format_facts(found: Gathered) -> str:
+    """The whole file, in the order of the documented one."""
+    return HEAD + "".join(_entry(name, found) for name in Facts._fields if name in found.values or name in found.reasons)
+
+
+def _entry(name: str, found: Gathered) -> str:
+    if name not in found.values:
+        reason = " ".join(found.reasons[name].split())
+        comment = f"# {name} is not known: {reason[:_WIDTH]}\n"
+        return comment if name == _TOPOLOGIES else f"{comment}{name}: null\n"
+    value = found.values[name]
+    if name == _TOPOLOGIES and value is None:
+        return f"# the cluster serves no ClusterTopologies\n{name}: null\n"
+    return emit_yaml({name: value})
+
+
+def redact(found: Gathered) -> Gathered:
+    """The same with numbers in place of the names of namespaces and accounts; one name has one number everywhere.
+
+    Topologies keep their names, for objects ask for them by name. Reasons keep what comes before a colon: an API server's sentence, which
+    follows it, names who asked.
+    """
+    values = dict(found.values)
+    principal, excluded = values.get("operatorPrincipal"), values.get("excludedNamespaces")
+    namespace, account = _account(principal)
+    known = sorted({*(excluded or ()), *([namespace] if namespace else [])})
+    numbered = {name: f"namespace-{number}" for number, name in enumerate(known, 1)}
+    if excluded:
+        values["excludedNamespaces"] = [numbered[name] for name in sorted(excluded)]
+    if principal:
+        values["operatorPrincipal"] = f"{_ACCOUNT}{numbered[namespace]}:account-1" if account else "user-1"
+    return found._replace(values=values, reasons={name: reason.partition(":")[0] for name, reason in found.reasons.items()})
+
+
+def _account(principal: Any) -> tuple[str, str]:
+    """Namespace and name of a service account; empty for another user."""
+    if not isinstance(principal, str) or not principal.startswith(_ACCOUNT):
+        return "", ""
+    namespace, _, name = principal.removeprefix(_ACCOUNT).partition(":")
+    return namespace, name
+
 
 HELP: Final = "collect facts about a cluster in a file to commit"
 
@@ -32,11 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError.
     """
-    from dynamo_webhooks.cli.exits import OK, UNREACHABLE, UsageError
-    from dynamo_webhooks.cli.facts.text import as_text, redacted
-    from dynamo_webhooks.cli.output import say, write
-    from dynamo_webhooks.cli.replace import replace
-    from dynamo_webhooks.kube.errors import ApiError
+    from ..files.write import replace_file
 
     if not args.cluster:
         raise UsageError(
@@ -45,21 +92,20 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = asyncio.run(_gathered(args))
     except ApiError as error:
-        say(f"the cluster can't be asked: {error.message}")
+        write_stderr(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
-    found = redacted(found) if args.redact else found
+    found = redact(found) if args.redact else found
     if args.output is None:
-        write(as_text(found))
+        write_stdout(format_facts(found))
     else:
-        replace(args.output, as_text(found))
+        replace_file(args.output, format_facts(found))
     for name, reason in found.reasons.items():
-        say(f"{name} is not known: {reason}")
+        write_stderr(f"{name} is not known: {reason}")
     return OK
 
 
 async def _gathered(args: argparse.Namespace) -> Gathered:
-    from dynamo_webhooks.cli.cluster import connected
-    from dynamo_webhooks.cli.facts.cluster import MANAGER, gathered
+    from ..installation.connection import connect_cluster
 
-    async with connected(MANAGER, args.kubeconfig, args.context) as cluster:
-        return await gathered(cluster, args.namespace)
+    async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
+        return await gather_facts(cluster, args.namespace)

@@ -1,22 +1,17 @@
 """`reconcile`: makes running workloads of graphs. Flags and configuration are read here; the work is the room `reconciler`'s."""
 
-from __future__ import annotations
-
+import argparse
 import asyncio
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dynamo_webhooks.api.operator.settings import ReconcilerSettings
-from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.daemon import listening
-from dynamo_webhooks.cli.daemon.settings import load_settings
-from dynamo_webhooks.cli.exits import OK, UsageError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dynamo_webhooks.kube.lease import Timings
+from ...api.operator.configuration import OperatorConfiguration
+from ...kube.lease import Timings
+from ..console import flags
+from ..console.exits import OK, UsageError
+from ..daemon import listening
+from ..daemon.settings import load_settings
 
 HELP: Final = "run graphs: create and maintain their workloads"
 
@@ -29,26 +24,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reconciles until SIGTERM or SIGINT. Raises: UsageError for a configuration that can't be used."""
+    listening.end_on_sigterm()
     return serve(args)
 
 
 def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
-    """Reconciles until it is told to stop; tests have a shorter Lease than anybody else."""
-    from dynamo_webhooks.cli.daemon.run import Side, identity, run_daemon
-    from dynamo_webhooks.reconciler.loop.marks import MANAGER
-    from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
+    """Reconcile until stopped; tests use a shorter Lease."""
+    from ...reconciler.common.marks import MANAGER
+    from ...reconciler.reconciler import Reconciler
+    from ..daemon.run import Side, identity, run_daemon
 
     settings = settings_of(args)
-    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args))
-    with listening.logged(settings):
+    side = Side(*listening.listeners(args, settings), settings.server.metrics.secure, listening.level_source(args))
+    with listening.set_up_logging(settings):
         made = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
         asyncio.run(run_daemon("reconciler", MANAGER, args.kubeconfig, made, side))
     return OK
 
 
-def settings_of(args: argparse.Namespace) -> ReconcilerSettings:
+def settings_of(args: argparse.Namespace) -> OperatorConfiguration:
     """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
-    settings = load_settings(ReconcilerSettings, args.config, os.environ, lenient=args.lenient_config)
-    if settings.leader_lease and not settings.leader_namespace:
+    settings = load_settings(args.config, os.environ, lenient=args.lenient_config)
+    if settings.leader_election.lease and not settings.leader_namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

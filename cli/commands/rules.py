@@ -1,49 +1,70 @@
 """The command `rules`: the catalogue of rules and defaults as a table or as data."""
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.cli import flags
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.policies.rule import Rule
+from ...api.kinds import BY_NAME
+from ...api.line import USUAL
+from ...policies.rule import Rule
+from ..console import flags
+from ..console.exits import OK, UsageError
+from ..console.output import write_stderr, write_stdout
 
 HELP = "list the rules and defaults"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
+    parser.add_argument("names", nargs="*", metavar="RULE", help="with --export: only these rules (default: all that can be exported)")
+    parser.add_argument("--export", choices=("vap",), help="print rules as ValidatingAdmissionPolicies, for clusters without the webhook")
     parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="set of rules (default %(default)s)")
-    flags.line(parser, "only rules that this line of the operator has (default: both)")
+    flags.line(parser, "only rules that this line of the operator has (default: all)")
     parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="format (default %(default)s)")
+    flags.project(parser, clusters=False)
     flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the catalogue, sorted by code."""
+    if arguments.export or arguments.names:
+        return _export(arguments)
     import orjson
 
-    from dynamo_webhooks.cli.exits import OK
-    from dynamo_webhooks.cli.kinds import kind_named
-    from dynamo_webhooks.cli.output import write
-    from dynamo_webhooks.policies.catalogue import rules
+    from ...policies.catalogue import list_all
+    from ..console.exits import OK
+    from ..console.kind_names import parse_kind
+    from ..console.output import write_stdout
+    from ..project.apply import RULES_FROM, apply_project
 
-    kind = kind_named(arguments.kind) if arguments.kind else None
-    rows = [
-        _row(rule)
-        for rule in rules(arguments.profile, arguments.line)
-        if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)
-    ]
+    apply_project(arguments, (RULES_FROM,), ())
+    kind = parse_kind(arguments.kind) if arguments.kind else None
+    rows = [_row(rule) for rule in list_all(arguments.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
     if arguments.output == "json":
-        write(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
+        write_stdout(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
         brief = arguments.output == "text"
         table = [COLUMNS, *([_cell(key, row[key], brief=brief) for key in COLUMNS] for row in rows)]
-        write(_columns(table) if brief else _markdown(table))
+        write_stdout(_columns(table) if brief else _markdown(table))
+    return OK
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    """Prints the rules of the definitions as policies. Raises: UsageError for a rule that no policy can say."""
+    from ...policies.catalogue import find_rule
+    from ...policies.checks import CEL_RULE
+    from ..rewrite.emit import emit_yaml
+    from ..userrules.export import export_policies
+
+    if not arguments.export:
+        raise UsageError("names of rules are for --export; explain has a page for each")
+    for name in arguments.names:
+        rule = find_rule(name)
+        if rule is None:
+            raise UsageError(f"{name}: there is no such rule")
+        if rule is not CEL_RULE:
+            raise UsageError(f"{name}: can't be exported: a policy could not say exactly the same; only {CEL_RULE.name} can be")
+    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(arguments.line or USUAL)))
+    write_stderr("left out: rules of definitions that compare with the old object, and the webhook's, which no policy can say exactly")
     return OK
 
 
@@ -56,7 +77,7 @@ def _cell(key: str, value: str | list[str], *, brief: bool) -> str:
     return ", ".join(value)
 
 
-COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "profile", "lines", "title"]
+COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "lines", "title"]
 
 
 def _row(rule: Rule) -> dict[str, Any]:
@@ -64,10 +85,9 @@ def _row(rule: Rule) -> dict[str, Any]:
         "code": rule.code,
         "name": rule.name,
         "level": "default" if rule.is_default else rule.level.value,
-        "operations": sorted(rule.on),
+        "operations": rule.operations,
         "kinds": list(rule.kinds),
         "needs": list(rule.needs),
-        "profile": rule.profile,
         "lines": [str(line) for line in rule.lines],
         "title": rule.title.removesuffix("."),
     }

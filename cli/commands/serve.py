@@ -1,25 +1,22 @@
 """`serve`: the webhook server. Flags become a plan here; serving is the business of the room `webhooks`."""
 
-from __future__ import annotations
-
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NoReturn
 
-from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.daemon import listening, server
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.output import say
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dynamo_webhooks.api.operator.settings import ServerSettings
+from ...api.line import UNTOLD
+from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.server import ONE_PROCESS
+from ...policies.facts import UNKNOWN, facts_from
+from ..console import flags
+from ..console.exits import BUG, OK, UsageError
+from ..console.output import write_stderr
+from ..daemon import listening, server
 
 HELP: Final = "run the webhook server"
-GRACE_SECONDS: Final = 1.0  # beyond the drain lag, in which workers of a server that crashed hold its port
-# what one machine is taken for when it shows itself (--self-signed) and nobody says otherwise: everything switched on, cluster-wide.
-# A server with somebody's certificates never guesses: what it isn't told is unknown to it
+# facts assumed with --self-signed, unless given: everything switched on, cluster-wide.
+# A server with given certificates assumes none: facts that are not given are unknown
 DEFAULT_FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
     "operatorVersion": "1.2.0",
@@ -34,6 +31,7 @@ DEFAULT_FACTS: Final[dict[str, Any]] = {
     "excludedNamespaces": [],
     "allowGmsSnapshot": False,
     "checkpoint": True,
+    "lpx": True,
     "switchedOff": [],
 }
 
@@ -50,70 +48,71 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.kubeconfig(parser, absent=None)
     add("--facts", metavar="FILE", help="facts that override configuration and cluster, YAML or JSON")
     add("--operator-version", metavar="VERSION", help="version that objects are stamped with")
-    add("--dgdr-default-image", metavar="IMAGE", help="line 1.5: image of deployment requests without one (default by --operator-version)")
-    add("--profile", choices=("current", "1.2"), help="set of verdicts (default current)")
-    add("--workers", metavar="N", type=int, help="processes (default: the number of CPUs)")
+    add("--dgdr-default-image", metavar="IMAGE", help="since line 1.4: image of requests without one (default by --operator-version)")
+    add("--workers", type=_removed, help=argparse.SUPPRESS)
     add("--drain-lag", metavar="SECONDS", type=float, help="seconds to accept connections after SIGTERM (default 0; with --config 15)")
     flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serves until SIGTERM or SIGINT; 0 after a graceful drain.
+    """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 after one because no long request can be answered any more.
 
     Raises: UsageError for a configuration that can't be served, with the flag or key.
     """
-    from dynamo_webhooks.webhooks import pid1
-
-    pid1.step_aside()
-    from dynamo_webhooks.webhooks import process, supervisor
+    listening.end_on_sigterm()
+    from ...webhooks import process
 
     settings = server.settings_for(args, os.environ)
-    listen = listening.address("--listen", args.listen, settings.webhook)
+    listen = listening.address("--listen", args.listen, settings.server.webhook.host, settings.server.webhook.port)
     beside = listening.listeners(args, settings)
     told = _told(args, settings)
     directory, authority = _certificates(args, settings, listen.host)
-    listen, sockets = listening.bound("--listen", listen, settings.workers, settings.drain_lag and settings.drain_lag + GRACE_SECONDS)
-    plain = process.SideListeners(*beside, directory if settings.metrics_secure else None)
-    say(f"ca {authority}" if authority else f"certificates {directory}")
+    listen, sock = listening.bind_socket("--listen", listen)
+    side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
+    write_stderr(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:
-        say(f"ready https://{listen}")
+        write_stderr(f"ready https://{listen}")
 
     plan = server.plan_for(args, settings, told, directory)
-    if settings.workers == 1:
-        process.serve_alone(plan, sockets, plain, ready)
-    else:
-        supervisor.supervise(plan, sockets, plain, ready)
-    return 0
+    return OK if process.serve(plan, sock, side, ready) else BUG
 
 
-def _told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
-    """The facts that files and flags state, whatever a cluster says; says what nobody states."""
-    from dynamo_webhooks.cli.facts.load import consequences
-    from dynamo_webhooks.policies.facts import facts_from
+def _removed(_value: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(ONE_PROCESS)
+
+
+def _told(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
+    """The facts that files and flags give, which override the cluster's; reports facts that none gives."""
+    from ..facts.load import consequences
 
     watching = server.watches(args, os.environ)
     if not args.no_cluster and not watching:
-        say("no cluster is known, and there is no --config: facts come from the file alone")
+        write_stderr("no cluster is known, and there is no --config: facts come from the file alone")
     if args.facts is None and args.config is None and args.self_signed and not watching:
-        say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
-        return DEFAULT_FACTS | server.told(args, settings)
-    told = server.told(args, settings)
+        write_stderr(
+            "no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items())
+        )
+        return DEFAULT_FACTS | server.read_stated_facts(args, settings)
+    told = server.read_stated_facts(args, settings)
+    known = facts_from(told)
+    if known.operatorLine is known.operatorVersion is UNKNOWN:
+        told = told | {"operatorLine": str(UNTOLD)}
     if not watching:
-        for line in consequences(facts_from(told), settings.profile):
-            say(line)
+        for line in consequences(facts_from(told)):
+            write_stderr(line)
     return told
 
 
-def _certificates(args: argparse.Namespace, settings: ServerSettings, host: str) -> tuple[Path, Path | None]:
+def _certificates(args: argparse.Namespace, settings: OperatorConfiguration, host: str) -> tuple[Path, Path | None]:
     """The directory of the pair, and the authority to trust when the pair is our own."""
     if not args.self_signed:
-        if not settings.cert_directory:
+        if not settings.server.webhook.cert_dir:
             raise UsageError("--cert-dir: must name the directory of tls.crt and tls.key, or give --self-signed")
-        return Path(settings.cert_directory), None
+        return Path(settings.server.webhook.cert_dir), None
     from datetime import UTC, datetime
 
-    from dynamo_webhooks.certs.files import PairError, local_names, store_self_signed
+    from ...certs.files import PairError, local_names, store_self_signed
 
     directory = Path(args.cert_dir) if args.cert_dir else _state_directory()
     try:

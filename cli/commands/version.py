@@ -1,10 +1,11 @@
-"""The command `version`: what this is, what it runs on, and what it knows, as JSON."""
-
-from __future__ import annotations
+"""The command `version`: prints release, platform and kinds as JSON."""
 
 import argparse
 
-from dynamo_webhooks.cli import flags
+from ..console import flags
+from ..console.exits import OK
+from ..console.output import write_stdout
+from ..console.program import installed_version
 
 HELP = "print versions as JSON"
 
@@ -14,33 +15,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.verbose(parser)
 
 
-def installed() -> str:
-    """The version of the installed distribution, `unknown` in a checkout that was not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("dynamo-webhooks")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints one JSON document."""
     import platform
 
     import orjson
 
-    from dynamo_webhooks.api.kinds import GROUP, KINDS
-    from dynamo_webhooks.cli.exits import OK
-    from dynamo_webhooks.cli.output import write
-    from dynamo_webhooks.policies.review import PROFILES
+    from ...api.kinds import GROUP, KINDS
+    from ...conversion import is_compiled
 
     del arguments
     known = {
-        "version": installed(),
+        "version": installed_version(),
         "python": platform.python_version(),
-        "profiles": list(PROFILES),
+        "compiled": is_compiled(),
         "kinds": [{"kind": kind.name, "group": GROUP, "versions": [version.name for version in kind.versions]} for kind in KINDS],
     }
-    write(orjson.dumps(known, option=orjson.OPT_INDENT_2).decode() + "\n")
+    write_stdout(orjson.dumps(known, option=orjson.OPT_INDENT_2).decode() + "\n")
     return OK

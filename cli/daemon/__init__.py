@@ -1,1 +1,1 @@
-"""What the commands that run until they are stopped share: settings, sockets, probes and metrics, an orderly end."""
+"""What serve, provision and reconcile share: settings, sockets, probes and metrics, an orderly end."""

@@ -1,25 +1,20 @@
-"""Metrics over TLS of a process that serves no webhooks: a certificate of its own, and who may read. Answers are kept by metrics_access.py.
+"""Metrics over TLS of a process that serves no webhooks: its own certificate, and the check of readers.
 
-Nobody published an authority for these processes, so the pair is made in memory, as the Go operator's is: it keeps a token from those who
-listen on the way, and proves nothing about the server. A scraper has to skip verification.
+No authority is published for these processes, so the pair is made in memory, as the Go operator's is: it encrypts a token, and proves
+nothing about the server. A scraper has to skip verification.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dynamo_webhooks.certs.authority import issue_leaf, make_authority
-from dynamo_webhooks.certs.context import Offer, ReloadingContext
-from dynamo_webhooks.certs.files import local_names
-from dynamo_webhooks.kube.identity import instance
-from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer
-from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.kube.protocol import Cluster
+from ...certs.authority import issue_leaf, make_authority
+from ...certs.context import Offer, ReloadingContext
+from ...certs.files import local_names
+from ...kube.identity import replica_name
+from ...kube.protocol import Cluster
+from ...webhooks.cluster.reviews import AccessReviewer
+from ...webhooks.metrics_access import MetricsAccess
 
 LIFE: Final = timedelta(days=365)
 AGAIN: Final = timedelta(days=240)  # after so long another pair is made
@@ -33,7 +28,6 @@ class OwnPair:
     """A source of pairs that makes them itself; no key is ever written to a file that stays."""
 
     def __init__(self, names: tuple[str, ...], clock: Callable[[], datetime] = _now) -> None:
-        """Makes nothing yet."""
         self._names, self._clock = names, clock
         self._made: tuple[datetime, Offer] | None = None
 
@@ -48,13 +42,13 @@ class OwnPair:
 
 
 class Guard:
-    """What stands before the metrics of one process."""
+    """Guards the metrics of one process."""
 
     def __init__(self) -> None:
-        """Lets nobody in before there is a cluster to ask."""
+        """Refuses all readers until a cluster can be asked."""
         self._desk = AccessReviewer(lambda _report: None)
         self.refused = 0
-        self.context = ReloadingContext(OwnPair(local_names(instance())))
+        self.context = ReloadingContext(OwnPair(local_names(replica_name())))
         self.gate = MetricsAccess(self._desk.ask, self._count)
 
     def use(self, cluster: Cluster) -> None:

@@ -1,29 +1,25 @@
 """What commands that run for ever share: bound sockets for probes and metrics, and log lines on stderr."""
 
-from __future__ import annotations
-
+import argparse
 import contextlib
-import time
+import os
+import signal
+import socket
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.output import say
-
-if TYPE_CHECKING:
-    import argparse
-    import socket
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.operator.settings import Endpoint, ProvisionerSettings, ReconcilerSettings, ServerSettings
-    from dynamo_webhooks.webhooks.log_level import LevelSource
-    from dynamo_webhooks.webhooks.sockets import Address
-
-    Settings: TypeAlias = ServerSettings | ProvisionerSettings | ReconcilerSettings
+from ...api.operator.configuration import OperatorConfiguration
+from ...webhooks import child_process
+from ...webhooks.log_level import LevelSource
+from ...webhooks.sockets import Address, AddressError, bind, parse
+from ..console import flags
+from ..console.exits import UsageError
+from ..console.output import write_stderr
 
 
-AGAIN_SECONDS: Final = 0.2  # between two tries of a port that is taken
+def end_on_sigterm() -> None:
+    """Ends the process at SIGTERM while it starts: the kernel has no default action for the first process of a container."""
+    signal.signal(signal.SIGTERM, lambda number, _frame: os._exit(128 + number))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,76 +29,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.side_listeners(parser)
 
 
-def listeners(args: argparse.Namespace, settings: Settings) -> tuple[socket.socket, socket.socket]:
+def listeners(args: argparse.Namespace, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
     """The bound sockets of probes and metrics, the same one when they share an address; says where they are.
 
     Raises: UsageError for an address that can't be used, or that is to be served with and without TLS.
     """
-    probes = address("--probe-listen", args.probe_listen, settings.probes)
-    metrics = address("--metrics-listen", args.metrics_listen, settings.metrics)
+    health, measured = settings.server.health_probe, settings.server.metrics
+    probes = address("--probe-listen", args.probe_listen, health.bind_address, health.port)
+    metrics = address("--metrics-listen", args.metrics_listen, measured.bind_address, measured.port)
     shared = metrics == probes and metrics.port
-    if shared and settings.metrics_secure:
+    if shared and measured.secure:
         raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
     probing = _listening("--probe-listen", "probes", probes)
     if shared:
-        say(f"metrics http://{metrics}")
+        write_stderr(f"metrics http://{metrics}")
         return probing, probing
-    return probing, _listening("--metrics-listen", "metrics", metrics, "https" if settings.metrics_secure else "http")
+    return probing, _listening("--metrics-listen", "metrics", metrics, "https" if measured.secure else "http")
 
 
-def address(flag: str, text: str | None, configured: Endpoint) -> Address:
-    """Where to listen: what the flag says, else what is configured. Raises: UsageError."""
-    from dynamo_webhooks.webhooks.sockets import Address, AddressError, parse
-
+def address(flag: str, text: str | None, host: str, port: int) -> Address:
+    """Where to listen: the flag, else the configured host and port. Raises: UsageError."""
     try:
-        return Address(*configured) if text is None else parse(text)
+        return Address(host, port) if text is None else parse(text)
     except AddressError as error:
         raise UsageError(f"{flag}: {error}") from None
 
 
-def bound(flag: str, where: Address, copies: int = 1, patience: float = 0.0) -> tuple[Address, list[socket.socket]]:
-    """Sockets at an address, and the address with the port that was picked; a port that is taken is waited for, `patience` seconds long.
-
-    Raises: UsageError.
-    """
-    from dynamo_webhooks.webhooks.sockets import AddressError, TakenError, bind
-
-    end = time.monotonic() + patience
-    while True:
-        try:
-            return bind(where, copies)
-        except AddressError as error:
-            if not isinstance(error, TakenError) or time.monotonic() >= end:
-                raise UsageError(f"{flag}: {error}") from None
-            if patience:
-                say(f"{flag}: {error}; trying again for {patience:g} s, in case workers of a server that crashed are still draining")
-                patience = 0.0  # said once
-        time.sleep(AGAIN_SECONDS)
+def bind_socket(flag: str, where: Address) -> tuple[Address, socket.socket]:
+    """A socket at an address, after the address with the port that was picked. Raises: UsageError."""
+    try:
+        return bind(where)
+    except AddressError as error:
+        raise UsageError(f"{flag}: {error}") from None
 
 
 def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> socket.socket:
-    found, [sock] = bound(flag, where)
-    sock.listen()  # before the address is told: who asks at once waits in the queue instead of being refused
-    say(f"{what} {scheme}://{found}")
+    found, sock = bind_socket(flag, where)
+    sock.listen()  # before the address is printed: early clients wait in the queue instead of being refused
+    write_stderr(f"{what} {scheme}://{found}")
     return sock
 
 
 def level_source(args: argparse.Namespace) -> LevelSource:
-    """Where the log level stands while the process runs: in its configuration file."""
-    from dynamo_webhooks.webhooks import child_process
-    from dynamo_webhooks.webhooks.log_level import LevelSource
-
+    """Reads the log level from the configuration file while the process runs."""
     words = ("config", "--config", args.config, "-o", "json", *(["--lenient-config"] if args.lenient_config else []))
     return LevelSource(Path(args.config), child_process.command("dynamo_webhooks.cli.main", *words))
 
 
 @contextlib.contextmanager
-def logged(settings: Settings) -> Iterator[None]:
+def set_up_logging(settings: OperatorConfiguration) -> Iterator[None]:
     """Log lines go to stderr, as JSON unless the configuration says otherwise."""
-    from dynamo_webhooks.webhooks.logs import Lines, install, remove
+    from ...webhooks.logs import Lines, install, remove
 
     lines = Lines()
-    handler = install(lines, settings.logs)
+    handler = install(lines, settings.logging)
     try:
         yield
     finally:

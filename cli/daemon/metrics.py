@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import ProcessCollector
 
-from dynamo_webhooks.webhooks.metrics_table import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
+from ...kube.metrics import COUNTER, GAUGE, Declared, export
+from ...webhooks.metrics_table import CLIENT, DECLARED, OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.kube.lease import Election
-    from dynamo_webhooks.kube.traffic import Traffic
+    from ...kube.lease import Election
+    from ...kube.metrics import Values
+    from ...kube.traffic import Traffic
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
@@ -35,25 +33,7 @@ PROCESS_METRICS: Final = (
 
 def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
     """These metrics in the Prometheus text format; without an `election` there is no Lease."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Export(election, refused, traffic))
-    ProcessCollector(registry=registry)
-    return generate_latest(registry)
-
-
-class _Export(Collector):
-    """One scrape."""
-
-    def __init__(self, election: Election | None, refused: int, traffic: Traffic) -> None:
-        self._election, self._refused, self._traffic = election, refused, traffic
-
-    def collect(self) -> Iterator[Metric]:
-        if self._election is not None:
-            gauge = GaugeMetricFamily(LEADING.name, LEADING.text, labels=LEADING.labels)
-            gauge.add_metric([self._election.name], float(self._election.leading))
-            yield gauge
-        yield CounterMetricFamily(REFUSED.name, REFUSED.text, value=self._refused)
-        requests = CounterMetricFamily(REQUESTS.name, REQUESTS.text, labels=REQUESTS.labels)
-        for sent, count in self._traffic.items():
-            requests.add_metric(sent, count)
-        yield requests
+    metrics: list[tuple[Declared, Values]] = [(REFUSED, {(): refused}), (REQUESTS, traffic)]
+    if election is not None:
+        metrics.insert(0, (LEADING, {(election.name,): election.leading}))
+    return export(metrics, ProcessCollector(registry=None))

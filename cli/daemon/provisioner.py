@@ -1,24 +1,20 @@
-"""The provisioner as a process, or for one round. What it does is in certs/provision.py; listeners and end are in run.py."""
+"""Runs the provisioner as a process, or for one round."""
 
-from __future__ import annotations
+from typing import Final, NamedTuple
 
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-from dynamo_webhooks.certs.provision import COMPONENT, Provisioner
-from dynamo_webhooks.certs.timings import ROUND_APART
-from dynamo_webhooks.cli.cluster import connected
-from dynamo_webhooks.cli.daemon.run import Side, identity, run_daemon
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.kube.client import Client
-    from dynamo_webhooks.kube.lease import Timings
+from ...certs.installation import Installation
+from ...certs.provision import COMPONENT, Provisioner
+from ...certs.timings import ROUND_APART
+from ...kube.client import Client
+from ...kube.lease import Timings
+from ..installation.connection import connect_cluster
+from .run import Side, identity, run_daemon
 
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
 
 
 class Pace(NamedTuple):
-    """What is fixed but in tests: how far apart rounds of probes are, in seconds, and the Lease."""
+    """Values that only tests change: the seconds between rounds of probes, and the Lease."""
 
     apart: float = ROUND_APART.total_seconds()
     lease: Timings | None = None
@@ -35,12 +31,12 @@ async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | N
 
 
 async def once(about: Installation, kubeconfig: str) -> str:
-    """One round of steps; why not everything is ready, empty when it is.
+    """Runs one round of steps; returns why the installation is not ready, empty when it is.
 
-    Raises: UsageError when nobody knows where the API server is; ApiError when it refuses or fails.
+    Raises: UsageError when the address of the API server is not known; ApiError when it refuses or fails.
     """
     try:
-        async with connected(COMPONENT, kubeconfig) as client:
+        async with connect_cluster(COMPONENT, kubeconfig) as client:
             cause = await Provisioner(client, about, identity()).once(ONCE)
     except TimeoutError:
         return "another provisioner holds the Lease"

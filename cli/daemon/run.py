@@ -1,33 +1,27 @@
 """Provisioner and reconciler as processes that run until they are stopped: probes, metrics, a connection, an orderly end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
 import secrets
 import signal
+import socket
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine
+from typing import Final, NamedTuple, Protocol
 
-from dynamo_webhooks.cli.daemon.guard import Guard
-from dynamo_webhooks.cli.daemon.metrics import process_metrics
-from dynamo_webhooks.cli.output import say
-from dynamo_webhooks.kube.config import ConfigError
-from dynamo_webhooks.kube.identity import instance
-from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.log_level import LevelFile
-from dynamo_webhooks.webhooks.logs import set_level
-from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Coroutine
-
-    from dynamo_webhooks.kube.client import Client
-    from dynamo_webhooks.kube.lease import Election
-    from dynamo_webhooks.kube.traffic import Traffic
-    from dynamo_webhooks.webhooks.log_level import LevelSource
+from ...kube.client import Client, connect
+from ...kube.config import ConfigError
+from ...kube.identity import replica_name
+from ...kube.lease import Election
+from ...kube.traffic import Traffic
+from ...webhooks.limits import Limits
+from ...webhooks.log_level import LevelFile, LevelSource
+from ...webhooks.logs import set_level
+from ...webhooks.probes import METRICS, PROBES, Probes
+from ..console.output import write_stderr
+from .guard import Guard
+from .metrics import process_metrics
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 _GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again
@@ -48,7 +42,7 @@ class Part(Protocol):
         ...
 
     async def reasons(self) -> list[str]:
-        """Why it neither works nor stands by for who does; empty when it does."""
+        """Returns why the part is neither active nor standby; empty when it is."""
         ...
 
     async def details(self) -> list[str]:
@@ -66,7 +60,7 @@ class Side(NamedTuple):
     probes: socket.socket  # bound
     metrics: socket.socket  # the same one when both are served at one address
     secure: bool = False  # metrics over TLS, and only to those whom the API server lets
-    level: LevelSource | None = None  # where the log level stands meanwhile; None: it stays
+    level: LevelSource | None = None  # the source of the log level; None keeps it
 
 
 class State:
@@ -80,11 +74,11 @@ class State:
         self.reason = f"the {name} has not started yet"
 
     async def checks(self) -> dict[str, list[str]]:
-        """One check: ready is who works, or stands by."""
+        """One check: an active or standby process is ready."""
         return {self._name: await self.part.reasons() if self.part else [self.reason]}
 
     async def details(self) -> list[str]:
-        """What it does."""
+        """Runs the part."""
         return await self.part.details() if self.part else [f"waiting: {self.reason}"]
 
     async def metrics(self) -> bytes:
@@ -95,7 +89,7 @@ class State:
 
 
 async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
-    """Answers probes and metrics, and works, until SIGTERM or SIGINT; `component` is how the API server is told who asks."""
+    """Serves probes and metrics, and runs the part, until SIGTERM or SIGINT; `component` names it in the User-Agent of requests."""
     gc.set_threshold(*_GC)
     guard = Guard() if side.secure else None
     state = State(name, guard)
@@ -131,7 +125,7 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
 
 
 async def _uncollected(state: State) -> None:
-    """Keeps the garbage collector away until all is listed, and from what was: millions of maps and lists without a cycle.
+    """Disables the garbage collector until all objects are listed, and excludes these: millions of maps and lists without a cycle.
 
     Up to a fifth of the time that lists of large clusters take. At most `LISTING` seconds long, as others make cycles meanwhile.
     """
@@ -164,19 +158,17 @@ async def _until_stopped(work: Coroutine[None, None, None]) -> None:
 
 
 async def _connected(component: str, kubeconfig: str, state: State) -> Client:
-    """A client, as soon as somebody knows where the API server is; `state.reason` says meanwhile what is missing."""
-    from dynamo_webhooks.kube.client import connect
-
+    """Returns a client once the address of the API server is known; until then, `state.reason` names the missing part."""
     while True:
         try:
             return await connect(component, kubeconfig, traffic=state.traffic)
         except ConfigError as error:
             if str(error) != state.reason:
-                say(f"no API server yet: {error}")
+                write_stderr(f"no API server yet: {error}")
             state.reason = str(error)
             await asyncio.sleep(AGAIN)
 
 
 def identity() -> str:
-    """This process, told from its own earlier lives."""
-    return f"{instance()}_{secrets.token_hex(4)}"
+    """Returns an identity that is unique per process start."""
+    return f"{replica_name()}_{secrets.token_hex(4)}"

@@ -1,74 +1,67 @@
 """What `serve` is to do, from its flags, the environment and a configuration file: settings, stated facts, and the plan."""
 
-from __future__ import annotations
-
+import argparse
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dynamo_webhooks.api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
-from dynamo_webhooks.cli.daemon.listening import level_source
-from dynamo_webhooks.cli.daemon.settings import load_settings
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.webhooks.sockets import ANY
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from dynamo_webhooks.webhooks.certificate_source import SecretNames
-    from dynamo_webhooks.webhooks.process import Plan
+from ...admission.new_pods import NewPods
+from ...admission.pipeline import Settings
+from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.scope import Operator
+from ...api.operator.server import HealthProbe, Metrics, Server, Serving, Webhook
+from ...certs.names import Names
+from ...policies.facts import facts_from
+from ...webhooks.certificate_source import SecretNames
+from ...webhooks.limits import Limits
+from ...webhooks.process import Plan
+from ...webhooks.sockets import ANY
+from ..console.exits import UsageError
+from .listening import level_source
+from .settings import load_settings
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
-# without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
-UNCONFIGURED: Final = ServerSettings(
-    identity=Identity("", "", "", "cluster.local", ""),
-    webhook=Endpoint(ANY, 9443),
-    probes=Endpoint("", 8081),
-    metrics=Endpoint("", 8080),
-    metrics_secure=False,
-    cert_directory="",
-    client_ca="",
-    client_names=(),
-    service="",
-    serving_secret="",
-    trust="",
-    profile="current",
-    workers=0,
-    drain_lag=0.0,
-    bounds=Bounds(7 * 2**20, 0, 30.0, 2.0, 0, 1000, 20.0),
-    scope=ScopeSettings("", 30.0, 10.0, 10.0, 60.0),
-    features=Features(None, None, None, None, gpu_discovery=True, gms_snapshot=False, checkpoint=None),
-    logs=Logs("info", console=False),
+# without a configuration: one machine, no drain before the end, no facts of an operator
+UNCONFIGURED: Final = OperatorConfiguration(
+    server=Server(
+        metrics=Metrics(bind_address="", secure=False),
+        health_probe=HealthProbe(bind_address=""),
+        webhook=Webhook(host=ANY, cert_dir="", secret_name="", service_name=""),
+    ),
+    operator=Operator(version=""),
+    serving=Serving(drain_lag=0.0),
 )
 
 
-def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> ServerSettings:
+def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> OperatorConfiguration:
     """The settings in effect; flags win.
 
     Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
     """
-    from dynamo_webhooks.policies.semver import is_semver
-    from dynamo_webhooks.webhooks.memory import container_limit, workers_for
+    from ...policies.semver import is_semver
+    from ...webhooks.memory import container_limit
 
-    if args.workers is not None and args.workers < 1:
-        raise UsageError(f"--workers: must be at least 1, got {args.workers}")
     if args.drain_lag is not None and not 0 <= args.drain_lag <= MOST_LAG:
         raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
     found = UNCONFIGURED
     if args.config is not None:
-        found = load_settings(ServerSettings, args.config, environment, lenient=args.lenient_config)
-    flags = {"workers": args.workers, "drain_lag": args.drain_lag, "profile": args.profile, "cert_directory": args.cert_dir}
-    chosen: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
-    if args.operator_version is not None:
-        chosen["identity"] = replace(found.identity, version=args.operator_version)
-    found = replace(found, **chosen)
-    available = found.bounds.memory or container_limit()
-    found = replace(found, bounds=replace(found.bounds, memory=available))
-    return replace(found, workers=found.workers or workers_for(available, os.cpu_count() or 1))
+        found = load_settings(args.config, environment, lenient=args.lenient_config)
+    serving, webhook = found.serving, found.server.webhook
+    serving = replace(
+        serving,
+        drain_lag=serving.drain_lag if args.drain_lag is None else args.drain_lag,
+        memory=serving.memory or container_limit(),
+    )
+    if args.cert_dir is not None:
+        webhook = replace(webhook, cert_dir=args.cert_dir)
+    version = found.operator.version if args.operator_version is None else args.operator_version
+    own, server = replace(found.operator, version=version), replace(found.server, webhook=webhook)
+    return replace(found, serving=serving, operator=own, server=server)
 
 
 def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
@@ -77,15 +70,15 @@ def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
     return not args.no_cluster and (wanted or any(environment.get(name) for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG")))
 
 
-def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
+def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
-    from dynamo_webhooks.cli.facts.load import load_values
+    from ..facts.load import load_values
 
     stated: dict[str, Any] = {}
     if args.config is not None:
-        from dynamo_webhooks.webhooks.cluster.observed_facts import told_by
+        from ...webhooks.cluster.observed_facts import read_configured_facts
 
-        stated = told_by(settings)
+        stated = read_configured_facts(settings)
     elif args.operator_version is not None:
         stated = {"operatorVersion": args.operator_version}
     if args.dgdr_default_image is not None:
@@ -93,45 +86,63 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
     return stated | (load_values(args.facts) if args.facts is not None else {})
 
 
-def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[str, Any], directory: Path) -> Plan:
-    """What the serving processes are to do, and the one that watches the cluster for them."""
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.policies.facts import facts_from
-    from dynamo_webhooks.webhooks import memory
-    from dynamo_webhooks.webhooks.limits import Limits
-    from dynamo_webhooks.webhooks.process import Plan
+def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
+    """What the serving process is to do, and the one that watches the cluster for it."""
+    from ...reconciler.render.checkpoint.offer import restore_pod
+    from ...reconciler.render.configured import settings_from
+    from ...webhooks import memory
 
-    bounds = settings.bounds
+    serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
         body=bounds.admission_body,
-        conversion_seconds=bounds.conversion_seconds,
+        conversion_seconds=bounds.conversion_timeout,
         request_cpu=bounds.request_cpu,
         connections=bounds.connections,
-        drain_seconds=bounds.drain_seconds,
+        client_connections=max(1, bounds.connections // 2),
+        drain_seconds=serving.drain_timeout,
     )
-    limits = memory.divided(limits, bounds.memory, settings.workers, bounds.conversion_body)
+    limits = memory.divide_memory(limits, serving.memory or 0, bounds.conversion_body or 0)
     orders = None
     if watches(args, os.environ):
         orders = {
-            "scope": asdict(settings.scope),
-            "logs": asdict(settings.logs),
+            "scope": asdict(settings.namespace.claims),
+            "logs": asdict(settings.logging),
             "told": stated,
             "kubeconfig": args.kubeconfig or "",
             "context": "",
         }
     names = secret_names(args, settings) if orders is not None else None
-    judge = Settings(facts_from(stated), settings.profile)
+    checkpoints = settings_from(settings).checkpoints
+    pods = NewPods(restore=partial(restore_pod, asked=checkpoints))
+    judge = Settings(facts_from(stated), pods, read_policies(serving.policies), serving.site)
     level = level_source(args) if args.config is not None else None
-    callers = (Path(settings.client_ca), settings.client_names) if settings.client_ca else None
-    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, names, level, callers)
+    webhook = settings.server.webhook
+    callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
+    return Plan(judge, directory, limits, serving.drain_lag, orders, settings.logging, names, level, callers)
 
 
-def secret_names(args: argparse.Namespace, settings: ServerSettings) -> SecretNames | None:
+def read_policies(folder: str) -> tuple[str, ...]:
+    """The documents of `serving.policies` as JSON. Raises: UsageError for a folder or a policy that the server can't use."""
+    if not folder:
+        return ()
+    import json
+
+    from ..userrules.load import load_user_rules
+
+    if not os.path.isdir(folder):  # noqa: PTH112 - as the files below it are found
+        raise UsageError(f"serving.policies: must be a folder that exists, got {folder}")
+    rules = load_user_rules([folder], os.path.realpath(folder))
+    for one in rules.policies:
+        if lacking := sorted(one.reads & {"pods", "documents", "authorizer"}):
+            raise UsageError(f"serving.policies: {one.name}: must not read {lacking[0]}, which the server does not know; leave it to check")
+    return tuple(json.dumps(one) for one in rules.documents)
+
+
+def secret_names(args: argparse.Namespace, settings: OperatorConfiguration) -> SecretNames | None:
     """How a cluster delivers certificates; None where a flag names a directory, whose pair is then served whatever it says."""
-    from dynamo_webhooks.webhooks.certificate_source import SecretNames
-
     named = args.cert_dir is not None or args.self_signed
-    if named or not (settings.serving_secret and settings.identity.namespace):
+    webhook, namespace = settings.server.webhook, settings.operator.namespace
+    if named or not (webhook.secret_name and namespace):
         return None
-    namespace = settings.identity.namespace
-    return SecretNames(namespace, settings.serving_secret, settings.trust, f"{settings.service}.{namespace}.svc")
+    trust = Names(namespace, webhook.secret_name, own_trust=settings.certificates.trust_config_map_name).trust
+    return SecretNames(namespace, webhook.secret_name, trust, f"{webhook.service_name}.{namespace}.svc")

@@ -1,1 +1,1 @@
-"""Facts that rules ask for: from files and flags (`load`), or from a cluster (`cluster`) as a facts file (`text`)."""
+"""Facts that rules need: from files and flags, or gathered from a cluster."""

@@ -1,40 +1,36 @@
 """Facts for offline commands: a facts file, single facts from flags, both through the checks that the server uses."""
 
-from __future__ import annotations
+import argparse
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.nearest import hint
-from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
-from dynamo_webhooks.policies.review import V1_2, line_of
-
-if TYPE_CHECKING:
-    import argparse
+from ...api.line import Line
+from ...policies.facts import UNKNOWN, Facts, FactsError, facts_from
+from ..console.exits import UsageError
+from ..console.nearest import did_you_mean
 
 
-def asked_facts(arguments: argparse.Namespace) -> Facts:
+def read_fact_flags(arguments: argparse.Namespace) -> Facts:
     """The facts of `--facts`, `--set-fact` and `--line`. Raises: UsageError."""
-    line: Line | None = arguments.line
-    if line == Line.V1_5 and getattr(arguments, "profile", None) == V1_2:
-        raise UsageError("line 1.5: must not go with profile 1.2, which is the Go operator 1.2; leave one of them out")
-    facts = load_facts(arguments.facts, arguments.set_fact)
+    return facts_of_line(load_facts(arguments.facts, arguments.set_fact), arguments.line)
+
+
+def facts_of_line(facts: Facts, line: Line | None) -> Facts:
+    """The facts with a line, if one is given."""
     return facts if line is None else facts._replace(operatorLine=line)
 
 
-def load_facts(file: str | None, settings: list[str]) -> Facts:
+def load_facts(file: str | None, settings: list[str], called: str = "--facts") -> Facts:
     """Reads the facts file, if there is one, and lays single facts over it; what neither says is unknown.
 
-    Raises: UsageError that names the file or flag and the key.
+    Raises: UsageError that names the file or flag and the key; `called` is what gave the file.
     """
-    from dynamo_webhooks.cli.yaml.errors import InputError
+    from ..yaml.errors import InputError
 
-    values = load_values(file) if file is not None else {}
+    values = load_values(file, called) if file is not None else {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or name not in Facts._fields:
-            raise UsageError(f"--set-fact {setting}: must be NAME=VALUE with a known fact{hint(name, Facts._fields)}")
+            raise UsageError(f"--set-fact {setting}: must be NAME=VALUE with a known fact{did_you_mean(name, Facts._fields)}")
         try:
             values[name] = _value(text, f"--set-fact {name}")
             facts_from(values)
@@ -48,39 +44,39 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
 def _value(text: str, name: str) -> Any:
     """A value in YAML; a single word, as nearly all are, is read without the parser, which takes long to import. Raises: InputError."""
     if text.isascii() and text.isalnum():
-        from dynamo_webhooks.cli.yaml.scalars import plain
+        from ..yaml.scalars import parse_plain_scalar
 
-        return plain(text)
-    from dynamo_webhooks.cli.yaml.load import load
+        return parse_plain_scalar(text)
+    from ..yaml.load import load_documents
 
-    documents = load(text, name)
+    documents = load_documents(text, name)
     return documents[0].data if documents else None
 
 
-def load_values(file: str) -> dict[str, Any]:
-    """Reads and judges the facts file, and returns what it says.
+def load_values(file: str, called: str = "--facts") -> dict[str, Any]:
+    """Read and validate the facts file.
 
     Raises: UsageError that names the file and the key.
     """
-    values = _from_file(file)
+    values = _from_file(file, called)
     try:
         facts_from(values)
     except FactsError as error:
-        raise UsageError(f"--facts {file}: {error}") from None
+        raise UsageError(f"{called} {file}: {error}") from None
     return values
 
 
-def _from_file(file: str) -> dict[str, Any]:
-    from dynamo_webhooks.cli.files import load_text
-    from dynamo_webhooks.cli.yaml.load import InputError, load
+def _from_file(file: str, called: str) -> dict[str, Any]:
+    from ..files.read import load_text
+    from ..yaml.load import InputError, load_documents
 
     try:
-        documents = load(load_text(file), file)
+        documents = load_documents(load_text(file), file)
     except InputError as error:
-        raise UsageError(f"--facts {error}") from None
+        raise UsageError(f"{called} {error}") from None
     data = documents[0].data if documents else {}
     if not isinstance(data, dict) or len(documents) > 1:
-        raise UsageError(f"--facts {file}: must hold one mapping of facts")
+        raise UsageError(f"{called} {file}: must hold one mapping of facts")
     return dict(data)
 
 
@@ -98,12 +94,11 @@ def flag_for(fact: str, line: Line) -> str:
     return f"--set-fact {fact}={examples.get(fact, 'true')}"
 
 
-def consequences(facts: Facts, profile: str) -> list[str]:
-    """One sentence for each unknown fact that rules or defaults of a profile ask for: which they are, and what they do without it."""
-    from dynamo_webhooks.policies.catalogue import rules
-    from dynamo_webhooks.policies.facts import UNKNOWN
+def consequences(facts: Facts) -> list[str]:
+    """One sentence for each unknown fact that rules or defaults ask for: which they are, and what they do without it."""
+    from ...policies.catalogue import list_rules
 
-    asking = [rule for rule in rules(profile, line_of(facts, profile)) if rule.needs]
+    asking = [rule for rule in list_rules(facts.line) if rule.needs]
     told = []
     for name in Facts._fields:
         if getattr(facts, name) is not UNKNOWN:

@@ -1,20 +1,17 @@
-"""Which operators a cluster's Deployments run, ours or the Go one, and what each was told: flags, environment and configuration.
+"""Finds the operators that a cluster's Deployments run, and the flags, environment and configuration of each.
 
-A Deployment is what somebody wanted; whether its pods run is the doctor's business.
+A Deployment is the wanted state; the doctor checks whether its pods run.
 """
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.kube.errors import ApiError, UnavailableError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.api.operator.settings import ScopeSettings, ServerSettings
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.scope import ScopeSettings
+from ...kube.errors import ApiError, UnavailableError
+from ...kube.protocol import Cluster, Node
+from ...kube.resources import CONFIG_MAPS, DEPLOYMENTS
+from ..console.exits import UsageError
 
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 # what the text of an environment variable decides, when a Deployment doesn't show that text
@@ -26,7 +23,7 @@ _DECIDES: Final = {
 
 
 class Operator(NamedTuple):
-    """One operator: what it was told, by the names of facts, and why something of it can't be known."""
+    """One operator: its settings by the names of facts, and the reasons for unknown ones."""
 
     namespace: str
     name: str
@@ -97,7 +94,7 @@ def _operator_in(deployment: Node) -> _Container | None:
 
 
 async def _read(cluster: Cluster, container: _Container) -> Operator:
-    from dynamo_webhooks.policies.semver import is_semver
+    from ...policies.semver import is_semver
 
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
@@ -109,17 +106,17 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         unseen["operatorVersion"] = f'the flag --operator-version of its Deployment is no semantic version: "{version}"'
     try:
         text = await _configuration(cluster, container)
-        settings = _settings(text, environment)
+        configuration = _load(text, environment)
     except UnavailableError:
         raise
     except ApiError as error:
         return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
-    from dynamo_webhooks.webhooks.cluster.observed_facts import told_by
+    from ...webhooks.cluster.observed_facts import read_configured_facts
 
-    told = {name: value for name, value in {**told_by(settings), **flags}.items() if name not in unseen}
-    return Operator(container.namespace, container.deployment["metadata"]["name"], told, settings.scope, unseen)
+    told = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
+    return Operator(container.namespace, container.deployment["metadata"]["name"], told, configuration.namespace.claims, unseen)
 
 
 def _unreadable(container: _Container, told: dict[str, Any], why: str) -> Operator:
@@ -127,7 +124,7 @@ def _unreadable(container: _Container, told: dict[str, Any], why: str) -> Operat
 
 
 def _environment(container: _Container) -> tuple[dict[str, str], dict[str, str]]:
-    """The variables whose text can be told, and why facts are unknown that others decide."""
+    """The environment variables with a literal value, and why facts that others decide are unknown."""
     fields = {"metadata.namespace": container.namespace, "spec.serviceAccountName": container.pod.get("serviceAccountName") or "default"}
     known, hidden = {}, set(_DECIDES) if container.spec.get("envFrom") else set()
     for variable in container.spec.get("env") or ():
@@ -139,7 +136,7 @@ def _environment(container: _Container) -> tuple[dict[str, str], dict[str, str]]
             known[name] = text
         elif name in _DECIDES:
             hidden.add(name)
-    reasons = {_DECIDES[name]: f"the text of {name} doesn't stand in the Deployment" for name in sorted(hidden)}
+    reasons = {_DECIDES[name]: f"the Deployment does not contain the value of {name}" for name in sorted(hidden)}
     if not known.get("POD_NAMESPACE"):  # the Go operator knows no other namespace, and then has no principal either
         if "serve" not in container.words:
             known.pop("POD_SERVICE_ACCOUNT", None)
@@ -166,10 +163,9 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
     raise LookupError(f"no ConfigMap holds {path}")
 
 
-def _settings(text: str, environment: dict[str, str]) -> ServerSettings:
-    """The settings that a server would have. Raises: UsageError."""
-    from dynamo_webhooks.api.operator import projection
-    from dynamo_webhooks.cli.configuration import load_configuration
-    from dynamo_webhooks.cli.yaml.load import Source
+def _load(text: str, environment: dict[str, str]) -> OperatorConfiguration:
+    """The configuration that a server would have. Raises: UsageError."""
+    from ..installation.configuration import load_configuration
+    from ..yaml.load import Source
 
-    return projection.server(load_configuration(Source("its file", text), environment).configuration)
+    return load_configuration(Source("its file", text), environment).configuration

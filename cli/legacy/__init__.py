@@ -1,1 +1,1 @@
-"""Kinds of the first releases: recognising their documents, and writing what they said as today's kinds."""
+"""Kinds of the first releases: recognised, and converted to the kinds of today."""

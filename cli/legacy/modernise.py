@@ -1,190 +1,205 @@
-"""Writes a legacy document as today's object: walks it along the declaration of its kind, with a row for every leaf."""
+"""Writes a document of the first releases as today's object, with a note on every field that does not stay as it is."""
 
-from __future__ import annotations
+import copy
+from collections.abc import Iterable
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
+from ...api.decode import decoder
+from ...api.kinds import ALPHA
+from ...api.paths import MISSING, Key, Path, lookup
+from ...api.schema import load_schema
+from ...api.walk.prune import prune
+from ...conversion.lens.protocol import ConversionError
+from .notes import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, Note
+from .recognise import BUILDS, TODAY, recognise
 
-from dynamo_webhooks.api.kinds import ALPHA, api_version
-from dynamo_webhooks.api.paths import MISSING, Key
-from dynamo_webhooks.api.schema import Node, load_schema
-from dynamo_webhooks.cli.legacy.claims import Claims
-from dynamo_webhooks.cli.legacy.copying import NOTHING, Copying, node_at
-from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind, Steps
-from dynamo_webhooks.cli.legacy.images import has_image, image_of, lacking, use
-from dynamo_webhooks.cli.legacy.kinds import KINDS, SERVICES
-from dynamo_webhooks.cli.legacy.recognise import recognised
-from dynamo_webhooks.cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, Row, leaves, step
-from dynamo_webhooks.cli.nearest import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dynamo_webhooks.api.paths import Path
-
-_SHARED: Final = "dynamo"  # the Dynamo namespace of all components with globalDynamoNamespace
-_SERVICELESS: Final = "must describe the components: the old operator took them from the build"
-_IMAGES_NAMED: Final = "not needed today: every component names its image"
-_WILD: Final = "*"
-_METADATA: Final[Node] = {
-    "$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
-    "properties": {"generateName": {"type": "string"}},
+_MAIN: Final = ("extraPodSpec", "mainContainer")
+_IMAGE: Final = "names a build of the old operator: build and push the image, and set extraPodSpec.mainContainer.image of each component"
+_BUILT: Final = (
+    DECIDE,
+    "set extraPodSpec.mainContainer.image of the components that ran it; done in documents of the same run that name it",
+)
+_SETTING: Final = (NO_EQUIVALENT, "a setting of image builds, which are made outside the cluster")
+_PLACED: Final = (NO_EQUIVALENT, "set by the API server on the new object")
+_METADATA: Final = {
+    **dict.fromkeys(("uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields"), _PLACED),
+    **dict.fromkeys(("deletionTimestamp", "deletionGracePeriodSeconds"), _PLACED),
+    "finalizers": (NO_EQUIVALENT, "set by the old operator; nothing would remove it"),
+    "ownerReferences": (NO_EQUIVALENT, "names an old object, with which this one would be deleted"),
 }
+_ANNOTATIONS: Final = {
+    "kubectl.kubernetes.io/last-applied-configuration": (NO_EQUIVALENT, "a copy of the old object; kubectl writes a new one")
+}
+_REFERENCES: Final = ("dynamoComponent", "dynamoNim")  # fields of `spec` that name the build of an image
+# fields of a component, in its own object or in a graph's services, with what becomes of them
+_COMPONENT: Final = {
+    "dynamoNamespace": (NO_EQUIVALENT, "follows from the graph's namespace and name"),
+    "dynamoTag": (DECIDE, "names the class that ran: set extraPodSpec.mainContainer.command and args, such as python3 -m dynamo.vllm"),
+    "externalServices": (NO_EQUIVALENT, "components of one graph find each other: make them services of the same graph"),
+    "autoscaling": (NO_EQUIVALENT, "has no effect: set scalingAdapter.enabled, and scale the adapter with a HorizontalPodAutoscaler"),
+}
+_CLAIM: Final = ("create", "size", "storageClass", "volumeAccessMode")
+_ALONE: Final = (DECIDE, "standalone components create no claims: create it beforehand")
+_INCOMPLETE: Final = (
+    "was made by the old operator; today's makes a claim only with size, storageClass and volumeAccessMode: complete spec.pvcs[] and "
+    "set create there, or make the claim beforehand"
+)
 
 
-def modernised(data: dict[str, Any], others: Iterable[object] = ()) -> Modernised:
-    """What a legacy document is today. `others` are the documents of the same run, which may tell images; nothing is changed.
+def modernise(data: dict[str, Any], others: Iterable[object] = ()) -> Modernised:
+    """Returns the object that a legacy document is today. `others` are the documents of the same run, which may name images.
 
-    Raises: KeyError when the document is not `recognised`.
+    Raises: KeyError when the document is not `recognised`, ConversionError when a value has a wrong type.
     """
-    return _Making(KINDS[recognised(data) or ""], data, others).run()
+    kind = recognise(data) or ""
+    parts = (lookup(data, ("metadata", "namespace")), lookup(data, ("metadata", "name")))
+    name = "/".join(part for part in parts if isinstance(part, str) and part)
+    if not TODAY[kind]:
+        spec = data["spec"] if isinstance(data.get("spec"), dict) else {}
+        notes = [Note(("spec", key), *(_BUILT if key == "image" else _SETTING)) for key in spec]
+        return Modernised(kind, name, None, tuple(notes))
+    made = _Object({**copy.deepcopy(data), "kind": TODAY[kind]})
+    made.modernise(others)
+    return Modernised(kind, name, made.object, tuple(made.notes))
 
 
-class _Making:
-    """One document on its way."""
+class _Object:
+    """A copy of a legacy object; each step moves or removes fields and notes them."""
 
-    def __init__(self, kind: LegacyKind, data: dict[str, Any], others: Iterable[object]) -> None:
-        self.kind = kind
-        self.data = data
-        self.others = others
-        self.table = kind.table
-        self.inner = {steps[:end] for steps in self.table for end in range(1, len(steps))}
-        self.schema = schema_of(kind.becomes) if kind.becomes else {}
-        self.made: dict[str, Any] = {"apiVersion": api_version(ALPHA), "kind": kind.becomes}
-        self.rows: list[Row] = []
-        self.needs: list[Row] = []
-        self.later: list[tuple[Field, Any, Path]] = []  # what can be done only when the components are there
+    def __init__(self, obj: dict[str, Any]) -> None:
+        self.object = obj
+        self.notes: list[Note] = []
+        self._leave_out(obj, (), {"status": (NO_EQUIVALENT, "written by the operator")})
+        for error in decoder(obj["kind"], ALPHA)(obj):
+            raise ConversionError(error.path, error.message)
+        self.spec: dict[str, Any] = _child(obj, "spec")
+        self.alone = obj["kind"] == TODAY["DynamoNimDeployment"]
+        services = self.spec.get("services") or {}
+        components = [(("spec", "services", Key(name)), _child(services, name)) for name in services]
+        self.components: list[tuple[Path, dict[str, Any]]] = [(("spec",), self.spec)] if self.alone else [*components]
 
-    def run(self) -> Modernised:
-        """Walks the document once, and then does what had to wait."""
-        for key, value in self.data.items():
-            self._visit(value, (step(key),), (key,))
-        if self.kind.becomes:
-            self.made.setdefault("spec", {})
-            self._claims()
-            self._images()
-            self._needs()
-        order = {leaf: index for index, leaf in enumerate(leaves(self.data, ()))}
-        rows = tuple(sorted(self.rows, key=lambda row: order[row.field]))
-        return Modernised(self.kind.name, self._name(), [self.made] if self.kind.becomes else [], rows, tuple(self.needs))
+    def modernise(self, others: Iterable[object]) -> None:
+        """Takes all steps; `others` are documents that may name images."""
+        metadata = self.object.get("metadata") or {}
+        self._leave_out(metadata, ("metadata",), _METADATA)
+        self._leave_out(metadata.get("annotations") or {}, ("metadata", "annotations"), _ANNOTATIONS)
+        blocks: dict[str, Path] = {}  # names of claims, each with the block that named it first
+        for path, component in self.components:
+            if component.get("dynamoNamespace") == "dynamo":  # the Dynamo namespace of all components with globalDynamoNamespace
+                component["globalDynamoNamespace"] = bool(component.pop("dynamoNamespace"))
+                self._note((*path, "dynamoNamespace"), MAPPED, "", (*path, "globalDynamoNamespace"))
+            self._leave_out(component, path, _COMPONENT)
+            if block := component.pop("pvc", None):
+                self._move_claim(block, path, component, blocks)
+        self._finish_claims(blocks)
+        for reference in (key for key in _REFERENCES if key in self.spec):
+            self._use_image(_image_of(self.spec.pop(reference), metadata.get("namespace"), others), ("spec", reference))
+        for path in prune(self.object, load_schema(self.object["kind"], ALPHA)):
+            self._note(path, NO_EQUIVALENT, "no field today")
+        self._name_needs()
 
-    def _visit(self, value: Any, path: Path, pattern: Steps) -> None:
-        field = self.table.get(pattern)
-        if value is None and ".".join(pattern) == self.kind.components:
-            value = {}  # a component that is named and nothing more
-        if field is not None:
-            self._treat(field, value, path)
-        elif pattern not in self.inner:
-            self._same(value, path)
-        elif isinstance(value, dict) and value:
-            if node_at(self.schema, path) is not None:
-                self._place(path, {})
-            is_map = "additionalProperties" in (node_at(self.schema, path) or {})
-            for key, child in value.items():
-                self._visit(child, (*path, Key(key) if is_map else step(key)), self._below(pattern, key))
-        else:
-            self._same(value, path)
+    def _note(self, field: Path, outcome: str, text: str, to: Path = ()) -> None:
+        self.notes.append(Note(field, outcome, text, to))
 
-    def _below(self, pattern: Steps, key: str) -> Steps:
-        """The name under which a key is declared: its own, or the one for any key."""
-        exact, free = (*pattern, key), (*pattern, _WILD)
-        return free if exact not in self.table and (free in self.table or free in self.inner) else exact
+    def _leave_out(self, block: dict[str, Any], path: Path, old: dict[str, tuple[str, str]]) -> None:
+        for key in [key for key in block if key in old]:
+            del block[key]
+            self._note((*path, Key(key) if "/" in key else key), *old[key])
 
-    def _treat(self, field: Field, value: Any, path: Path) -> None:
-        if field.how in (How.GONE, How.DECIDE):
-            Copying(self.rows).left(value, path, NO_EQUIVALENT if field.how is How.GONE else DECIDE, field.text)
-        elif field.how in (How.IMAGE, How.CLAIM):
-            self.later.append((field, value, path))
-        elif field.how is How.NAMESPACE:
-            self._namespace(field, value, path)
-        else:
-            self._same(value, path)
-
-    def _same(self, value: Any, path: Path) -> None:
-        """Copies what today's kind has the same field for."""
-        copying = Copying(self.rows)
-        node = node_at(self.schema, path)
-        if value is None:
-            copying.left(value, path, NO_EQUIVALENT, NOTHING)
-        elif node is None:
-            above = node_at(self.schema, path[:-1]) or {}
-            copying.left(value, path, NO_EQUIVALENT, f"no field today{hint(str(path[-1]), above.get('properties') or {})}")
-        else:
-            copied = copying.copied(value, node, path, path)
-            if copied is not MISSING:
-                self._place(path, copied)
-
-    def _place(self, path: Path, value: Any) -> None:
-        """Puts a value where it belongs, and whatever blocks are above it; what is there already stays."""
-        into = self.made
-        for part in path[:-1]:
-            into = into.setdefault(str(part), {})
-        into.setdefault(str(path[-1]), value)
-
-    def _namespace(self, field: Field, value: Any, path: Path) -> None:
-        if value != _SHARED:
-            Copying(self.rows).left(value, path, NO_EQUIVALENT, field.text)
+    def _move_claim(self, block: object, path: Path, component: dict[str, Any], blocks: dict[str, Path]) -> None:
+        """Splits a `pvc` block into a mount of the component and a claim of the graph; a standalone component has only mounts."""
+        source = (*path, "pvc")
+        name = block.get("name") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(name, str) or not name:
+            self._note(source, DECIDE, "must be an object with a name (a string) before it can be mounted; nothing of it is mapped")
             return
-        to = (*path[:-1], field.to.rpartition(".")[2])
-        self._place(to, True)
-        self.rows.append(Row(path, MAPPED, to, "", path))
-
-    def _components(self) -> list[tuple[Path, dict[str, Any]]]:
-        """The blocks that describe a component each."""
-        if self.kind.components != SERVICES:
-            return [(("spec",), self.made["spec"])]
-        return [(("spec", "services", Key(name)), block) for name, block in self.made["spec"].get("services", {}).items()]
-
-    def _claims(self) -> None:
-        claims = Claims(self.made, self.schema, self.rows, self.needs)
-        blocks = dict(self._components())
-        for field, value, path in self.later:
-            if field.how is not How.CLAIM:
-                continue
-            if isinstance(value, dict) and value:
-                fields = {steps[-1]: each for steps, each in self.table.items() if steps[:-1] == field.steps}
-                claims.mount(value, path, blocks[path[:-1]], fields)
-            elif value:
-                Copying(self.rows).copied(value, {"type": "object"}, path, path)
+        mounts = component["volumeMounts"] = component.get("volumeMounts") or []
+        mount_path: Path = (*path, "volumeMounts", len(mounts))
+        mount: dict[str, Any] = {"name": name}
+        mounts.append(mount)
+        claim, claim_path = (mount, mount_path) if self.alone else self._claim(name)
+        self._note((*source, "name"), MAPPED, "the claim must exist beforehand" if self.alone else "", (*claim_path, "name"))
+        blocks.setdefault(name, source)
+        places: dict[str, tuple[dict[str, Any], Path]] = {} if self.alone else {key: (claim, (*claim_path, key)) for key in _CLAIM}
+        places |= dict.fromkeys(("mountPath", "mountPoint"), (mount, (*mount_path, "mountPoint")))
+        for key in [key for key in block if key != "name"]:
+            into, to = places.get(key, ({}, ()))
+            if not to:
+                self._note((*source, key), *(_ALONE if key in _CLAIM else (NO_EQUIVALENT, "no field of a claim today")))
+            elif into.setdefault(str(to[-1]), block[key]) == block[key]:
+                self._note((*source, key), MAPPED, "", to)
             else:
-                Copying(self.rows).left(value, path, NO_EQUIVALENT, NOTHING)
-        claims.finish()
+                self._note((*source, key), DECIDE, "differs from another component's value for the same claim; it is left out")
+        if not mount.get("mountPoint"):
+            self._note(source, DECIDE, "must have a mount point: set volumeMounts[].mountPoint")
 
-    def _images(self) -> None:
-        for field, value, path in self.later:
-            if field.how is How.IMAGE:
-                self._image(field, value, path)
+    def _claim(self, name: str) -> tuple[dict[str, Any], Path]:
+        """Finds the claim of the graph with that name, or adds one."""
+        claims: list[dict[str, Any]] = self.spec.get("pvcs") or []
+        self.spec["pvcs"] = claims
+        index = next((index for index, claim in enumerate(claims) if claim and claim.get("name") == name), len(claims))
+        if index == len(claims):
+            claims.append({"name": name})
+        return claims[index], ("spec", "pvcs", index)
 
-    def _image(self, field: Field, value: Any, path: Path) -> None:
-        metadata = self.data.get("metadata")
-        image = image_of(value, metadata.get("namespace") if isinstance(metadata, dict) else None, self.others)
-        without = [(block, component) for block, component in self._components() if not has_image(component)]
-        if not without and self._components():
-            Copying(self.rows).left(value, path, NO_EQUIVALENT, _IMAGES_NAMED)
+    def _finish_claims(self, blocks: dict[str, Path]) -> None:
+        """Sets `create` on moved claims that are complete, unless it is false; leaves the others to a person."""
+        for index, claim in enumerate([] if self.alone else self.spec.get("pvcs") or []):
+            if not claim or claim.get("name") not in blocks or claim.get("create") is False:
+                continue
+            if all(key in claim for key in _CLAIM[1:]):
+                claim["create"] = True
+                continue
+            claim.pop("create", None)
+            self.notes = [note for note in self.notes if note.to != ("spec", "pvcs", index, "create")]
+            self._note(blocks[claim["name"]], DECIDE, _INCOMPLETE)
+
+    def _use_image(self, image: str | None, place: Path) -> None:
+        """Gives the image of a build to the components that name none."""
+        without = [(path, component) for path, component in self.components if _lacks(component, "image")]
+        if self.components and not without:
+            self._note(place, NO_EQUIVALENT, "not needed: every component names its image")
         elif image is None or not without:
-            Copying(self.rows).left(value, path, DECIDE, field.text)
+            self._note(place, DECIDE, _IMAGE)
         else:
-            for _, component in without:
-                use(image, component)
-            more = f", in this and {len(without) - 1} more" if len(without) > 1 else ""
-            to = (*without[0][0], "extraPodSpec", "mainContainer", "image")
-            self.rows.append(Row(path, MAPPED, to, f"the image of the build{more}", path))
+            for path, component in without:
+                _child(_child(component, _MAIN[0]), _MAIN[1])["image"] = image
+                self._note(place, MAPPED, "the image of the build", (*path, *_MAIN, "image"))
 
-    def _needs(self) -> None:
-        components = self._components()
-        if not components:
-            place: Path = ("spec", "services")
-            self.needs.append(Row(place, DECIDE, (), _SERVICELESS, place))
-        for path, component in components:
-            if lacks := lacking(component):
-                self.needs.append(Row(path, DECIDE, (), f"must say what the build knew: {', '.join(lacks)}", path))
-
-    def _name(self) -> str:
-        metadata = self.data.get("metadata")
-        names = [metadata.get(key) for key in ("namespace", "name")] if isinstance(metadata, dict) else []
-        return "/".join(name for name in names if isinstance(name, str) and name)
+    def _name_needs(self) -> None:
+        """Notes what a component needs today and the document does not hold; the build held it."""
+        if not self.components:
+            self._note(("spec", "services"), DECIDE, "must describe the components: the old operator took them from the build")
+        for path, component in self.components:
+            lacking = [] if component.get("componentType") else ["componentType (such as frontend or worker)"]
+            lacking += [".".join((*_MAIN, name)) for name in ("image", "command") if _lacks(component, name)]
+            if lacking:
+                self._note(path, DECIDE, f"must have what the build held: {', '.join(lacking)}")
 
 
-def schema_of(kind: str) -> Node:
-    """Today's schema with that of metadata, which a CustomResourceDefinition leaves to the API server."""
-    schema = load_schema(kind, ALPHA)
-    return {**schema, "properties": {**schema["properties"], "metadata": _METADATA}}
+def _child(block: dict[str, Any], key: str) -> dict[str, Any]:
+    """Returns a block of a well-typed object, added where it is absent or null."""
+    child: dict[str, Any] = block.get(key) or {}
+    block[key] = child
+    return child
+
+
+def _lacks(component: dict[str, Any], name: str) -> bool:
+    """Whether a component's main container lacks a field."""
+    return lookup(component, (*_MAIN, name)) in (MISSING, None, "", [])
+
+
+def _image_of(reference: object, namespace: object, others: Iterable[object]) -> str | None:
+    """Returns the image of the build that a reference names; None when no document has it, or several have different ones."""
+    found = set()
+    for other in others:
+        image, name, build = (lookup(other, path) for path in (("spec", "image"), ("metadata", "name"), ("spec", "dynamoComponent")))
+        same = lookup(other, ("metadata", "namespace")) in (namespace, MISSING if namespace is None else namespace)
+        # builds are called `name:tag` in fields and `name--tag` as objects
+        if (
+            recognise(other) in BUILDS
+            and same
+            and str(reference).replace(":", "--") in [str(one).replace(":", "--") for one in (name, build)]
+        ):
+            found |= {image} if isinstance(image, str) and image else set()
+    return found.pop() if len(found) == 1 else None

@@ -1,15 +1,19 @@
-"""Tells a document of the first releases from one of today. Cheap, since `check` asks it of every document."""
-
-from __future__ import annotations
+"""Recognises documents of the first releases. Cheap, since `check` does it for every document."""
 
 from typing import Final
 
-from dynamo_webhooks.api.kinds import ALPHA, api_version
+from ...api.kinds import ALPHA, api_version
 
-GRAPH: Final = "DynamoDeployment"
-COMPONENT: Final = "DynamoNimDeployment"
 BUILDS: Final = ("DynamoComponent", "DynamoNimRequest")
-# Two kinds kept their names: these fields of `spec` no version of today's has, and each is enough to tell.
+# The kinds of the first releases, with those that they became; an image build became none.
+TODAY: Final = {
+    "DynamoDeployment": "DynamoGraphDeployment",
+    "DynamoNimDeployment": "DynamoComponentDeployment",
+    "DynamoGraphDeployment": "DynamoGraphDeployment",
+    "DynamoComponentDeployment": "DynamoComponentDeployment",
+    **dict.fromkeys(BUILDS, ""),
+}
+# Two kinds kept their names. No current version has these fields of `spec`, so each identifies an old document.
 MARKS: Final[dict[str, tuple[str, ...]]] = {
     "DynamoGraphDeployment": ("dynamoComponent",),
     "DynamoComponentDeployment": ("dynamoComponent", "dynamoTag", "externalServices"),
@@ -17,14 +21,12 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
 _API_VERSION: Final = api_version(ALPHA)
 
 
-def recognised(data: object) -> str | None:
-    """The legacy kind of a document; None for every other document, those of today's kinds above all."""
+def recognise(data: object) -> str | None:
+    """Returns the legacy kind of a document; None for every other document."""
     if not isinstance(data, dict) or data.get("apiVersion") != _API_VERSION:
         return None
     kind, spec = data.get("kind"), data.get("spec")
-    if not isinstance(kind, str):
+    if not isinstance(kind, str) or kind not in TODAY:
         return None
-    if kind in (GRAPH, COMPONENT, *BUILDS):
-        return kind
     marked = isinstance(spec, dict) and any(mark in spec for mark in MARKS.get(kind, ()))
-    return kind if marked else None
+    return kind if marked or kind not in MARKS else None

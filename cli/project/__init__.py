@@ -1,1 +1,1 @@
-"""The project file `.dynamo-webhooks.yaml`: where it is found, what it may say, and how it is laid under the flags of a command."""
+"""The project file `.dynamo-webhooks.yaml`: its discovery, its content, and how flags override it."""

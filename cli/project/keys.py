@@ -1,25 +1,26 @@
 """What a project file may say: one table, from which its schema is made and by which it is judged."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.check.record import ERROR, WARNING
+from ...api.line import Line
+from ..validation.levels import ERROR, WARNING
 
 OFF: Final = "off"
+USER: Final = "user/"  # what the names of users' own rules begin with
 SEVERITIES: Final = (ERROR, WARNING, OFF)
-PROFILES: Final = ("current", "1.2")
 LINES: Final = tuple(Line)
 
 # shapes
 PATHS: Final = "paths"  # a list of files and folders in the repository
+INSIDE: Final = "inside"  # a list of files and folders in the folder of the project file
 GLOBS: Final = "globs"
 PATH: Final = "path"  # one file in the repository
-PROFILE: Final = "profile"
 LINE: Final = "line"
 RULES: Final = "rules"
+CLUSTERS: Final = "clusters"
+OVERRIDES: Final = "overrides"
 OUTPUTS: Final = "outputs"
+URL: Final = "URL"
 
 
 class Setting(NamedTuple):
@@ -32,13 +33,24 @@ class Setting(NamedTuple):
 
 
 KEYS: Final = (
+    Setting("extends", PATH, "A file of the same keys in the repository, whose values hold where this file gives none.", ""),
     Setting("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
     Setting("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
-    Setting("profile", PROFILE, "Whose verdicts: current, or those of the Go operator 1.2.", "--profile"),
-    Setting("line", LINE, "The line of the operator whose fields and rules hold: 1.2 or 1.5.", "--line"),
+    Setting("line", LINE, f"The line of the operator whose fields and rules hold: {', '.join(LINES)}.", "--line"),
     Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
+    Setting("clusters", CLUSTERS, "Facts, line and namespace of each cluster, and the files for it.", "--facts-of"),
+    Setting("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
     Setting("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
+    Setting("overrides", OVERRIDES, "Severity of single rules in some files; the last that matches decides.", "--select, --ignore"),
     Setting("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
+    Setting("site", URL, "Address of this documentation's site; reports, editors and `explain` then name the page of each rule.", ""),
     Setting("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
 )
+CLUSTER_KEYS: Final = {
+    "paths": "Files and folders for this cluster; * and ? match a part of a name.",
+    "facts": "A file of facts about this cluster.",
+    "line": "The line of the operator in this cluster.",
+    "namespace": "Namespace of objects that name none.",
+}
+OVERRIDE_KEYS: Final = {"paths": "Files and folders; * and ? match a part of a name.", "rules": "Severity of single rules there."}
 BY_NAME: Final = {key.name: key for key in KEYS}

@@ -1,1 +1,1 @@
-"""Changing a text as little as possible so that it reads as another value: comments, indentation and quotes of what stays are kept."""
+"""Writes a value into a text and keeps comments, indentation and quotes of everything that stays."""

@@ -1,27 +1,20 @@
-"""Writes maps and lists by indentation: what is unchanged is copied with its comments, what is new looks like its neighbours."""
-
-from __future__ import annotations
+"""Writes maps and lists by indentation: copies unchanged entries with their comments, and formats new ones like their neighbours."""
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from dynamo_webhooks.cli.rewrite.beside import Beside
-from dynamo_webhooks.cli.rewrite.build import UnsureError
-from dynamo_webhooks.cli.rewrite.flow import Flow
-from dynamo_webhooks.cli.rewrite.fresh import key_text, scalar_lines, yaml_text
-from dynamo_webhooks.cli.rewrite.lines import line_end, line_start, shifted
-from dynamo_webhooks.cli.rewrite.tree import Form, same
+from ...api.paths import Path
+from .align import Sources
+from .build import UnsureError
+from .emit import emit_yaml, key_text, scalar_lines
+from .flow import Flow
+from .lines import line_end, line_start, shift_line
+from .style import Style
+from .surrounding_comments import Beside
+from .tree import Entry, Form, Node, is_same_json
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.cli.rewrite.sources import Sources
-    from dynamo_webhooks.cli.rewrite.style import Style
-    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
-
-    Reader = Callable[[str], Any]
-
+Reader = Callable[[str], Any]
 DASH: Final = "-"
 _ANCHOR: Final = re.compile(r"&[^\s,\[\]{}]+")
 
@@ -52,9 +45,9 @@ class Block:
     def _checked(self, key: str | None, value: Any, path: Path, column: int) -> list[str]:
         lines = self._member(key, value, path, column)
         wanted = [value] if key is None else {key: value}
-        if self._reader is None or same(self._reader("\n".join(lines)), wanted):
+        if self._reader is None or is_same_json(self._reader("\n".join(lines)), wanted):
             return lines
-        return [shifted(line, column) for line in yaml_text(wanted).removesuffix("\n").split("\n")]
+        return [shift_line(line, column) for line in emit_yaml(wanted).removesuffix("\n").split("\n")]
 
     def _member(self, key: str | None, value: Any, path: Path, column: int) -> list[str]:
         """The lines of one entry with the comments that belong to it."""
@@ -105,7 +98,7 @@ class Block:
         if own and source.key == key:
             self._beside.told(source)
             first, *more = self._text[source.start : source.last].split("\n")
-            return [" " * column + first, *(shifted(line, column - source.column) for line in more)]
+            return [" " * column + first, *(shift_line(line, column - source.column) for line in more)]
         prefix = self._prefix(key, source, column)
         if node.form is Form.BLOCK:
             to = self._column_like(key, source, node, column, node.data)
@@ -118,7 +111,7 @@ class Block:
         first, *more = self._text[node.start : max(source.last, line_end(self._text, node.end)) if own else node.end].split("\n")
         gap = self._gap(source, node) if key is not None else " "
         behind = "" if more else behind
-        return [prefix + (gap + first if first else "") + behind, *(shifted(line, column - source.column) for line in more)]
+        return [prefix + (gap + first if first else "") + behind, *(shift_line(line, column - source.column) for line in more)]
 
     def _gap(self, source: Entry, node: Node) -> str:
         """The blanks between a colon and its value."""
@@ -132,14 +125,14 @@ class Block:
         lead = self._text[first.first : start - 1].split("\n") if first.first < start else []
         opening, *more = self._text[first.start : source.last if node is source.node else node.entries[-1].last].split("\n")
         columns = column - node.column
-        return [*(shifted(line, columns) for line in lead), " " * column + opening, *(shifted(line, columns) for line in more)]
+        return [*(shift_line(line, columns) for line in lead), " " * column + opening, *(shift_line(line, columns) for line in more)]
 
     def _nested(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
         """A map or list that has changed somewhere inside. Raises: UnsureError for a merge key that would have to be written out."""
         if self._sources.trusts_aliases and len(node.by_key) > len(node.entries):
             raise UnsureError
         to = self._column_like(key, source, node, column, value)
-        anchor = self._anchor(node) if key is None else ""  # behind a key it is among what stands beside it
+        anchor = self._anchor(node) if key is None else ""  # after a key it is part of the entry's line
         behind = anchor + self._beside.behind(source, node, key)
         below = self.children(value, path, to)
         moved = to - node.column if node.form is Form.BLOCK else column - source.column
@@ -169,18 +162,18 @@ class Block:
 
 def _scalar(prefix: str, value: Any, behind: str, column: int, like: str = "", gap: str = " ") -> list[str]:
     first, *more = scalar_lines(value, like)
-    return [prefix + gap + first + ("" if more else behind), *(shifted(line, column) for line in more)]
+    return [prefix + gap + first + ("" if more else behind), *(shift_line(line, column) for line in more)]
 
 
 def _joined(prefix: str, behind: str, below: list[str], column: int) -> list[str]:
-    """An entry's first line and the lines of its block; the first key in a list's item stands on the line of the dash."""
+    """An entry's first line and the lines of its block; the first key of a list item is on the line of the dash."""
     if prefix.strip(" ") != DASH:
         return [prefix + behind, *below]
     opening = next(index for index, line in enumerate(below) if line.strip() and not line.lstrip().startswith("#"))
     first = below[opening]
     indent = len(first) - len(first.lstrip(" "))
     joined = prefix + " " * max(indent - column - 1, 1) + first.lstrip(" ")
-    above = [shifted(line, column - indent) for line in below[:opening]]
+    above = [shift_line(line, column - indent) for line in below[:opening]]
     if behind.strip() and " #" not in joined and not joined.endswith(("|", ">", "-", "+")):
         joined += behind
     elif behind.strip():

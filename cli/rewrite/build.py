@@ -1,17 +1,13 @@
-"""Builds the tree of a text from the positions that the reader keeps. Which comment belongs to what is decided in lines.py."""
-
-from __future__ import annotations
+"""Builds the tree of a text from the reader's positions. lines.py assigns comments to entries."""
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.rewrite.lines import assign, line_start
-from dynamo_webhooks.cli.rewrite.tree import Entry, Form, Node, meant
-from dynamo_webhooks.cli.yaml import json_text, yaml_text
-from dynamo_webhooks.cli.yaml.build import Builder
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.cli.yaml.places import Mark, Place
+from ..yaml import json_text, yaml_text
+from ..yaml.build import Builder
+from ..yaml.positions import Mark, Place
+from .lines import assign, line_start
+from .tree import Entry, Form, Node, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
@@ -151,7 +147,7 @@ class _Trees:
             cursor = self._add(node, None, cursor, cursor, below, flow=True, data=item)
 
     def _between(self, start: int, end: int) -> bool:
-        """Whether nothing but a comma and blanks stands between two entries in braces."""
+        """Whether only a comma and blanks separate two entries in braces."""
         return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
 
     def _block(self, node: Node, place: Place, content: int) -> None:
@@ -180,7 +176,7 @@ class _Trees:
             node.end = node.start + len(self._text[node.start : self._offset(place.span.end)].rstrip())
 
     def _ends(self, cursor: int, end: int) -> bool:
-        """Whether nothing but comments stands behind the last entry."""
+        """Whether only comments follow the last entry."""
         return cursor >= end or _ONLY_COMMENTS.match(self._text, cursor, end).end() >= end  # type: ignore[union-attr] # matches everywhere
 
     def _add(self, node: Node, key: str | None, start: int, mark: int, place: Place, *, flow: bool = False, data: Any = None) -> int:
@@ -201,4 +197,6 @@ class _Trees:
                 node.known = False
                 entry = self._entries.get(id(below))
                 if entry is not None:
-                    node.by_key[key] = Entry(entry.key, meant(entry.node), entry.start, entry.mark, entry.column, entry.first, entry.last)
+                    node.by_key[key] = Entry(
+                        entry.key, resolve_alias(entry.node), entry.start, entry.mark, entry.column, entry.first, entry.last
+                    )

@@ -1,24 +1,18 @@
 """The comments of a text, so that those which a change loses can be named."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
-from dynamo_webhooks.cli.rewrite.lines import line_end
-from dynamo_webhooks.cli.rewrite.tree import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
+from .lines import line_end
+from .tree import Entry, Form, Node
 
 _COMMENT: Final = re.compile(r"(?<!\S)#[^\n]*")
 
 
 class Comment(NamedTuple):
-    """A comment with the line it stands on, from 1."""
+    """A comment with its line, from 1."""
 
     line: int
     text: str
@@ -57,7 +51,7 @@ def _spans(node: Node) -> Iterator[tuple[int, int]]:
         yield from _spans(entry.node)
 
 
-def lost(before: list[Comment], after: list[Comment]) -> list[Comment]:
+def find_lost_comments(before: list[Comment], after: list[Comment]) -> list[Comment]:
     """Those that are no longer there."""
     left = Counter(comment.text for comment in after)
     gone = []

@@ -1,33 +1,26 @@
 """Writes maps and lists in brackets, JSON among them: on one line or a line for each entry, as they were."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from dynamo_webhooks.cli.rewrite.fresh import double_quoted, flow_scalar
-from dynamo_webhooks.cli.rewrite.style import blank_behind_comma, is_broken, margin_at, margin_of
-from dynamo_webhooks.cli.rewrite.tree import Form, meant
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.cli.rewrite.sources import Sources
-    from dynamo_webhooks.cli.rewrite.style import Style
-    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
+from ...api.paths import Path
+from .align import Sources
+from .emit import emit_double_quoted, emit_flow_scalar
+from .style import Style, blank_behind_comma, is_broken, margin_at, margin_of
+from .tree import Entry, Form, Node, resolve_alias
 
 
 class Flow:
     """Writes values in brackets."""
 
     def __init__(self, text: str, style: Style, sources: Sources) -> None:
-        """As a Block."""
         self._text = text
         self._style = style
         self._sources = sources
 
     def written(self, value: Any, path: Path, node: Node | None, margin: str, *, broken: bool | None = None) -> str:
-        """The text of a value that was a node; `margin` begins the line that it stands on, `broken` is what is around it."""
+        """The text of a value that was a node; `margin` begins its line, `broken` is set if its container spans lines."""
         if node is not None and not self._sources.keeps_aliases:
-            node = meant(node)
+            node = resolve_alias(node)
         if node is not None and node.form is not Form.BLOCK and self._sources.copies(node, value):
             return self._copied(node, margin)
         if not isinstance(value, (dict, list)) or not value:
@@ -52,10 +45,10 @@ class Flow:
 
     def _key(self, key: str, source: Entry | None) -> str:
         if self._style.is_json:
-            return double_quoted(key)
+            return emit_double_quoted(key)
         if source is not None and source.key == key:
             return self._text[source.start : source.mark].rstrip(": \t")
-        return flow_scalar(key)
+        return emit_flow_scalar(key)
 
     def _colon(self, like: Node | None) -> str:
         first = like.entries[0] if like is not None else None
@@ -72,13 +65,13 @@ class Flow:
         return opening + pad + ("," + (self._style.comma if blank is None else blank)).join(parts) + pad + closing
 
     def _copied(self, node: Node, margin: str) -> str:
-        """A node's text; lines behind the first are moved along with the line that it stands on."""
+        """A node's text; its further lines are indented along with its first line."""
         first, *more = self._text[node.start : node.end].split("\n")
         old = margin_at(self._text, node.start)
         return "\n".join([first, *(margin + line.removeprefix(old) if line.startswith(old) else line for line in more)])
 
     def _scalar(self, value: Any, node: Node | None) -> str:
         if self._style.is_json:
-            return double_quoted(value) if isinstance(value, str) else flow_scalar(value)
+            return emit_double_quoted(value) if isinstance(value, str) else emit_flow_scalar(value)
         like = self._text[node.start : node.end] if node is not None and node.form is Form.SCALAR else ""
-        return flow_scalar(value, like)
+        return emit_flow_scalar(value, like)

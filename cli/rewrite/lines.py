@@ -1,13 +1,6 @@
 """Lines of a text, and which comments belong to which entry of a block: those above it, beside it, and deeper ones below it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from dynamo_webhooks.cli.rewrite.tree import Form
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.cli.rewrite.tree import Entry
+from .tree import Entry, Form
 
 
 def line_start(text: str, offset: int) -> int:
@@ -21,7 +14,7 @@ def line_end(text: str, offset: int) -> int:
     return found if found >= 0 else len(text)
 
 
-def shifted(line: str, columns: int) -> str:
+def shift_line(line: str, columns: int) -> str:
     """A line moved to the right, or to the left as far as blanks allow."""
     if columns >= 0:
         return " " * columns + line if line else line
@@ -55,7 +48,7 @@ def _assign(text: str, above: Entry) -> None:
 
 
 def _comments(text: str, start: int, end: int) -> int:
-    """Where the comments above an entry begin that nothing but blank lines separates from it; a merge key may stand above them."""
+    """The first line of the comments directly above an entry, separated by blank lines at most; a merge key may have them above it."""
     found = end
     while found > start:
         above = line_start(text, found - 1)

@@ -1,17 +1,11 @@
 """How a file is written: what new text beside its own should look like."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from dynamo_webhooks.cli.rewrite.lines import line_start
-from dynamo_webhooks.cli.rewrite.tree import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
+from .lines import line_start
+from .tree import Entry, Form, Node
 
 
 class Style(NamedTuple):
@@ -58,12 +52,12 @@ def margin_at(text: str, offset: int) -> str:
 
 
 def is_broken(text: str, node: Node) -> bool:
-    """Whether the first entry in brackets stands on a line of its own."""
+    """Whether the first entry in brackets begins a line."""
     return bool(node.entries) and "\n" in text[node.start : node.entries[0].start]
 
 
 def margin_of(text: str, node: Node, otherwise: str) -> str:
-    """How much deeper than its first line the entries of a map or list in brackets stand."""
+    """The indentation of the entries of a map or list in brackets, relative to its first line."""
     outer, inner = margin_at(text, node.start), margin_at(text, node.entries[0].start)
     return inner[len(outer) :] if inner.startswith(outer) and len(inner) > len(outer) else otherwise
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+from ...api.paths import Path
 
 
 class Form(Enum):
@@ -31,7 +30,7 @@ class Node:
     entries: list[Entry] = field(default_factory=list)
     by_key: dict[str, Entry] = field(default_factory=dict)  # those that a merge key brings in too
     known: bool = True  # whether its entries are all that it consists of
-    local: bool = True  # whether it means the same wherever it stands: no anchors, aliases and merge keys
+    local: bool = True  # whether it can be moved: no anchors, aliases and merge keys
     stands_for: Node | None = None
 
 
@@ -48,8 +47,8 @@ class Entry:
     last: int = 0  # the end of its last line, without the line's end
 
 
-def meant(node: Node) -> Node:
-    """The value that an alias stands for; any other is itself."""
+def resolve_alias(node: Node) -> Node:
+    """The value that an alias refers to; any other is itself."""
     return node.stands_for if node.stands_for is not None else node
 
 
@@ -59,7 +58,7 @@ def entry_at(root: Entry, path: Path) -> Entry | None:
     for step in path:
         if found is None:
             return None
-        node = meant(found.node)
+        node = resolve_alias(found.node)
         if isinstance(step, int):
             items = node.entries if isinstance(node.data, list) else []
             found = items[step] if 0 <= step < len(items) else None
@@ -68,10 +67,10 @@ def entry_at(root: Entry, path: Path) -> Entry | None:
     return found
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_json(one: Any, other: Any) -> bool:
     """Whether two values are the same in JSON: the order of keys is nothing, true is not 1."""
     if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        return isinstance(other, dict) and one.keys() == other.keys() and all(is_same_json(value, other[key]) for key, value in one.items())
     if isinstance(one, list):
-        return isinstance(other, list) and len(one) == len(other) and all(map(same, one, other))
+        return isinstance(other, list) and len(one) == len(other) and all(map(is_same_json, one, other))
     return bool(one == other and isinstance(one, bool) is isinstance(other, bool))

@@ -1,1 +1,1 @@
-"""Kubernetes' dialect of YAML, and JSON, read with positions beside the data."""
+"""Reads Kubernetes' dialect of YAML, and JSON, with positions beside the data."""

@@ -1,17 +1,14 @@
-"""Reads what most manifests are written in, several times as fast as an event parser: maps and lists in block style, scalars on one line.
+"""Reads the common form of manifests several times as fast as an event parser: block maps and lists, scalars on one line.
 
-Whatever is more than that, or may be a mistake, is left to yaml_text.py: flow style, block scalars, anchors, tags, quotes with escapes,
-texts of several lines, keys that stand twice, other than ASCII. Where things stand is left to it, too, when somebody asks: nearly nobody
-does of an object without findings. What is read here means the same there; a test compares both. Costs a few steps a line, and fewer for
-one that was met before, as most lines of many manifests were.
+Flow style, block scalars, anchors, tags, quotes with escapes, texts of several lines, duplicate keys, non-ASCII text and possible mistakes
+are left to yaml_text.py, and so are positions, which are rarely needed for an object without findings. Both read the same values; a test
+compares them. Costs a few steps a line, and fewer for repeated lines, which most manifests have.
 """
-
-from __future__ import annotations
 
 import re
 from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.yaml.scalars import ScalarError, is_word, plain
+from .scalars import ScalarError, is_word, parse_plain_scalar
 
 # quantifiers take all or nothing, so that no line costs more than a few looks at each character
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_./-]*+"
@@ -23,13 +20,13 @@ _DASH: Final = re.compile("- +")
 _LONGEST: Final = 1_000  # characters of a line; a key must end within so many
 _DEEPEST: Final = 60  # levels
 _MOST: Final = 4_096  # lines that are remembered: of the longest about 5 MB
-_ABSENT: Final = object()  # of a key that stands alone on its line
+_ABSENT: Final = object()  # of a key alone on its line
 
 
 class Read(NamedTuple):
-    """A document's data, and the line where it begins, from 0.
+    """A document's data, and its first line, from 0.
 
-    `name` is where its metadata's name stands, if it has one: line, first and last column, from 0.
+    `name` is the position of `metadata.name`, if present: line, first and last column, from 0.
     """
 
     data: dict[str, Any]
@@ -178,10 +175,10 @@ def _widths(dashes: str) -> tuple[int, ...]:
 
 
 def _scalar(text: str | None) -> tuple[Any, Any]:
-    """What a scalar of one line says, and what is to be made instead: `value` and `made` of a line."""
+    """Parse a scalar of one line: `value` and `made` of a line."""
     if text is None:
         return None, _ABSENT
     begin = text[0]
     if begin in "'\"":
         return text[1:-1], None
-    return (None, dict) if begin == "{" else (None, list) if begin == "[" else (plain(text), None)
+    return (None, dict) if begin == "{" else (None, list) if begin == "[" else (parse_plain_scalar(text), None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dynamo_webhooks.cli.yaml.errors import InputError
-from dynamo_webhooks.cli.yaml.places import Mark, Place, Span
-from dynamo_webhooks.cli.yaml.scalars import Scalar, ScalarError, key_text
+from .errors import InputError
+from .positions import Mark, Place, Span
+from .scalars import Scalar, ScalarError, key_text
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.cli.yaml.fill import Fill
+    from .substitute import Fill
 
-# The deepest field of our kinds lies about 20 deep. Everything behind this reader may therefore recurse.
+# The deepest Dynamo field has about 20 levels. All code after this reader may therefore recurse.
 DEPTH: Final = 200
 # Aliases are copied out, so a few lines could ask for billions of values.
 ALIASED_VALUES: Final = 100_000
@@ -69,9 +69,9 @@ class Builder:
         self._open_anchors.clear()
 
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
-        """Begins a map (an empty dict) or a list (an empty list).
+        """Begin a map (an empty dict) or a list (an empty list).
 
-        Raises: InputError when it is nested too deep or stands where a key belongs.
+        Raises: InputError if it is nested too deep or used as a key.
         """
         stack = self._stack
         if len(stack) >= DEPTH:
@@ -91,9 +91,9 @@ class Builder:
         self._put(frame.data, place, frame.anchor)
 
     def scalar(self, value: Scalar, start: Mark, end: Mark, anchor: str | None = None, *, merge: bool = False) -> None:
-        """Takes a scalar, as a key where one is due; `merge` tells an unquoted `<<` from the text.
+        """Add a scalar, as a key where one is due; `merge` marks an unquoted `<<`.
 
-        Raises: InputError for a key that can't be one or stands twice.
+        Raises: InputError for an invalid or duplicate key.
         """
         frame = self._stack[-1] if self._stack else None
         if frame is not None:
@@ -107,12 +107,12 @@ class Builder:
         self._put(value, Place(Span(start, end)), anchor)
 
     def alias(self, name: str, start: Mark, end: Mark) -> None:
-        """Copies out what an anchor named; findings in the copy are reported where the anchored text stands.
+        """Copy the value of an anchor; findings in the copy have the position of the anchored text.
 
-        Raises: InputError for an unknown or self-containing anchor, or when the copies grow past the limit.
+        Raises: InputError for an unknown or self-containing anchor, or if the copies grow past the limit.
         """
         if name in self._open_anchors:
-            raise self._error(start, f"the alias *{_short(name)} lies inside what it stands for")
+            raise self._error(start, f"the alias *{_short(name)} is inside its own anchor")
         found = self._anchors.get(name)
         if found is None:
             raise self._error(start, f"the alias *{_short(name)} has no anchor before it")
@@ -125,9 +125,9 @@ class Builder:
             self.scalar(data, start, end)
 
     def block(self, data: Value, start: Mark, end: Mark) -> None:
-        """Takes a list or map that a placeholder stands for; findings in it are reported where the placeholder stands.
+        """Add the list or map of a placeholder; findings in it have the placeholder's position.
 
-        Raises: InputError where a key belongs, or when it is nested too deep or has too many values.
+        Raises: InputError if used as a key, nested too deep, or with too many values.
         """
         if self._stack and self._stack[-1].wants_key():
             raise self._error(start, "a key must be one word or text, found a map or list")
@@ -136,7 +136,7 @@ class Builder:
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:
-            raise self._error(mark, f"the aliases stand for more than {ALIASED_VALUES:,} values")
+            raise self._error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
         if isinstance(data, dict):
             self._deep(mark, depth)
             return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
@@ -164,7 +164,7 @@ class Builder:
             frame.merged.discard(key)
         elif first is not None:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
-            raise self._error(span.start, f'the key "{_short(key)}" stands twice, on {lines}')
+            raise self._error(span.start, f'duplicate key "{_short(key)}", on {lines}')
 
     def _put(self, value: Value, place: Place, anchor: str | None) -> None:
         if anchor:
@@ -187,8 +187,8 @@ class Builder:
             frame.fields[key] = (span, place)
 
     def _merge(self, frame: _Frame, value: Value, place: Place) -> None:
-        """Takes what a merge key names. As for kubectl, it stands where it is written: it wins over the keys before it, those behind it
-        win over it, and of several sources the first one wins."""
+        """Add the value of a merge key. As in kubectl, it overrides the keys before it, keys after it override it, and of several sources
+        the first one wins."""
         sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
         taken: set[str] = set()
         for source, where in sources:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dynamo_webhooks.api.kinds import GROUP
-from dynamo_webhooks.api.wording import printable
+from ...api.kinds import GROUP
+from ...api.wording import escape_unprintable
 
 
 class InputError(ValueError):
@@ -22,29 +22,33 @@ class InputError(ValueError):
     def __str__(self) -> str:
         """Writes `file:line:column: sentence`, on one line whatever the file is called."""
         place = f":{self.line}:{self.column}" if self.line else ""
-        return printable(f"{self.name}{place}: {self.text}" if self.name else self.text)
+        return escape_unprintable(f"{self.name}{place}: {self.text}" if self.name else self.text)
+
+    def as_data(self) -> dict[str, str | int]:
+        """The error in JSON reports."""
+        return {"file": self.name, "line": self.line, "column": self.column, "message": self.text}
 
 
 class ForeignInputError(InputError):
-    """The same of a file that names no API group of ours: a hook is given every file, and `tsconfig.json` may hold comments."""
+    """The same for a file without a Dynamo API group: a hook gets every file, and `tsconfig.json` may contain comments."""
 
     @classmethod
     def of(cls, error: InputError) -> ForeignInputError:
-        """Says so of an error."""
+        """Mark an error as such."""
         return cls(f"{error.text}; it does not name {GROUP}, and is passed over", error.name, error.line, error.column)
 
 
-# what the parser says -> what it means to the person who wrote the file; the first fragment that occurs decides
+# the parser's message -> the message for the author; the first fragment that occurs decides
 _SENTENCES: Final = (
     ("cannot start any token", "this character can't begin a value; put the value in quotes"),
     ("found a tab", "must be indented with spaces, found a tab"),
-    ("mapping values are not allowed", "a colon with a blank can't stand here; check the indentation, or put the value in quotes"),
+    ("mapping values are not allowed", "a colon with a blank is not allowed here; check the indentation, or quote the value"),
     ("could not find expected ':'", "a key must be followed by a colon"),
     ("did not find expected key", "must be a key as deep as its neighbours; check the indentation"),
     ("did not find expected '-' indicator", "must be a list item as deep as its neighbours; check the indentation"),
     ("expected <block end>", "must be as deep as its neighbours; check the indentation"),
-    ("block sequence entries are not allowed", "a list item can't stand here; check the indentation"),
-    ("block collections are not allowed", "a list or map can't stand here; check the indentation"),
+    ("block sequence entries are not allowed", "a list item is not allowed here; check the indentation"),
+    ("block collections are not allowed", "a list or map is not allowed here; check the indentation"),
     ("',' or ']'", "a list in brackets must be closed with ]"),
     ("',' or '}'", "a map in braces must be closed with }"),
     ("unexpected end of stream", "a quoted text must be closed"),
@@ -54,7 +58,7 @@ _SENTENCES: Final = (
     ("hexdecimal number", "an escape must be followed by hexadecimal digits"),
     ("invalid Unicode character escape", "an escape must name a whole character, not half of a pair"),
     ("document start>", "the document must end here, or begin with ---"),
-    ("did not find expected node content", "a value must stand here"),
+    ("did not find expected node content", "a value is required here"),
     ("undefined tag handle", "a tag must use a known handle"),
     ("control characters", "must not hold control characters"),
     ("special characters are not allowed", "must not hold control characters"),

@@ -1,6 +1,4 @@
-"""Reads JSON into a builder, several values in a row allowed: YAML parsers refuse surrogate pairs, JSON parsers tell no positions."""
-
-from __future__ import annotations
+"""Reads JSON into a builder, including several values in a row: YAML parsers refuse surrogate pairs, JSON parsers give no positions."""
 
 import re
 from bisect import bisect_right
@@ -8,9 +6,9 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.cli.yaml.build import Builder
-from dynamo_webhooks.cli.yaml.errors import InputError
-from dynamo_webhooks.cli.yaml.scalars import INT64, whole
+from .build import Builder
+from .errors import InputError
+from .scalars import INT64, whole
 
 _TOKEN: Final = re.compile(
     r'(?P<punctuation>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
@@ -67,7 +65,7 @@ class _Reader:
         text = token.group()
         if text in "}]":
             if not self.open or self.open[-1] != text or not (due == "next" or first):
-                raise self.error(token.start(), f"is not JSON: {text} can't stand here")
+                raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
             self.open.pop()
             self.builder.close(self.mark(token.end()))
             return self._after(), False
@@ -92,7 +90,7 @@ class _Reader:
             self.open.append("}" if text == "{" else "]")
             return ("key" if text == "{" else "value"), True
         if token["punctuation"]:
-            raise self.error(token.start(), f"is not JSON: {text} can't stand here")
+            raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
         self.builder.scalar(self._scalar(token), start, end)
         return ("colon" if due == "key" else self._after()), False
 
@@ -118,8 +116,8 @@ class _Reader:
 
 
 def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feeds a chunk's values to the builder; `offset` is the chunk's first line in its file, from 0.
+    """Feed a chunk's values to the builder; `offset` is the chunk's first line in its file, from 0.
 
-    Raises: JsonSyntaxError where it isn't JSON, InputError of the builder for what JSON allows and we don't (a key that stands twice).
+    Raises: JsonSyntaxError for invalid JSON, InputError of the builder for JSON that this reader refuses, such as duplicate keys.
     """
     _Reader(text, builder, offset).read()

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.cli.yaml import block_text
-from dynamo_webhooks.cli.yaml.build import Builder
-from dynamo_webhooks.cli.yaml.errors import InputError
-from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, path_at, value_position
+from . import block_text
+from .build import Builder
+from .errors import InputError
+from .positions import Extent, Place, Position, extent, key_position, path_at, value_position
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.cli.yaml.fill import Fill
+    from ...api.paths import Path
+    from .substitute import Fill
 
-__all__ = ["Document", "InputError", "Position", "Source", "chunks", "load", "read"]
+__all__ = ["Document", "InputError", "Position", "Source", "chunks", "load_documents", "read_text"]
 
 _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
@@ -78,16 +78,20 @@ class Document:
         return self._tree
 
     def position(self, path: Path) -> Position:
-        """Where the key stands of the deepest existing part of the path; for a list item where its first token stands."""
+        """The position of the key of the deepest existing part of the path; for a list item, of its first token."""
         found = self._known.get(path) if not path else None
         return found or key_position(self._place, path, self._offset)
 
     def value_position(self, path: Path) -> Position:
-        """Where the value stands if the whole path exists and it is written on one line; else what `position` says."""
+        """The position of the value if the whole path exists and the value is on one line; else the same as `position`."""
         return self._known.get(path) or value_position(self._place, path, self._offset)
 
+    def extent(self, path: Path) -> Extent:
+        """The key of the deepest existing part of the path with its value; the end of a block is where the text after it begins."""
+        return extent(self._place, path, self._offset)
+
     def path_at(self, line: int, column: int) -> Path | None:
-        """The path of what stands at a line and column of the file; None where the document has not begun yet."""
+        """The path at a line and column of the file; None before the document begins."""
         return path_at(self._place, line - 1 - self._offset, column - 1)
 
     def item(self, path: Path) -> Document:
@@ -99,20 +103,20 @@ class Document:
         return Document(data, self.source, place, self._offset)
 
 
-def load(text: str, name: str = "-") -> list[Document]:
+def load_documents(text: str, name: str = "-") -> list[Document]:
     """Reads every document of a text; empty ones are left out.
 
     Raises: InputError for the first document that can't be read.
     """
     documents: list[Document] = []
-    for found in read(Source(name, text)):
+    for found in read_text(Source(name, text)):
         if isinstance(found, InputError):
             raise found
         documents.append(found)
     return documents
 
 
-def read(source: Source) -> Iterator[Document | InputError]:
+def read_text(source: Source) -> Iterator[Document | InputError]:
     """Reads a text document by document; one that can't be read is an error in its place, and the others are read all the same."""
     text = source.text
     try:
@@ -147,7 +151,7 @@ def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
 
 def _feed(chunk: str, builder: Builder, offset: int) -> None:
     if chunk.lstrip()[:1] in ("{", "[") and (builder.fill is None or not builder.fill.holds(chunk)):
-        from dynamo_webhooks.cli.yaml import json_text
+        from . import json_text
 
         try:
             json_text.feed(chunk, builder, offset)
@@ -156,7 +160,7 @@ def _feed(chunk: str, builder: Builder, offset: int) -> None:
             builder.restart()
         else:
             return
-    from dynamo_webhooks.cli.yaml import yaml_text
+    from . import yaml_text
 
     yaml_text.feed(chunk, builder, offset)
 

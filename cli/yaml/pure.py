@@ -1,7 +1,5 @@
 """The event parser for a Python whose PyYAML was built without libyaml."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, cast
 
@@ -17,7 +15,6 @@ class PureParser(Reader, Scanner, Parser):
     """PyYAML's own reader, scanner and parser in one, as its loaders combine them."""
 
     def __init__(self, text: str) -> None:
-        """Prepares to parse a text."""
         Reader.__init__(self, text)
         Scanner.__init__(self)
         Parser.__init__(self)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from dynamo_webhooks.cli.yaml.build import MERGE, Builder
-from dynamo_webhooks.cli.yaml.errors import InputError, sentence
-from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain, tagged
+from .build import MERGE, Builder
+from .errors import InputError, sentence
+from .scalars import ScalarError, parse_plain_scalar, parse_tagged_scalar
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.cli.yaml.fill import Fill
-    from dynamo_webhooks.cli.yaml.places import Mark
+    from .positions import Mark
+    from .substitute import Fill
 
 
 def _parser(text: str) -> Any:
@@ -20,7 +20,7 @@ def _parser(text: str) -> Any:
         from yaml._yaml import CParser
 
         return CParser(text)
-    from dynamo_webhooks.cli.yaml.pure import PureParser
+    from .pure import PureParser
 
     return PureParser(text)
 
@@ -70,9 +70,9 @@ def _scalar(event: Any, builder: Builder, offset: int) -> None:
                 return
             text = builder.fill.filled(text)
         if implicit:
-            builder.scalar(plain(text), start, event.end_mark, event.anchor, merge=text == MERGE)
+            builder.scalar(parse_plain_scalar(text), start, event.end_mark, event.anchor, merge=text == MERGE)
         else:
-            value = tagged(event.tag, text) if event.tag and not event.implicit[1] else text
+            value = parse_tagged_scalar(event.tag, text) if event.tag and not event.implicit[1] else text
             builder.scalar(value, start, event.end_mark, event.anchor)
     except ScalarError as error:
         raise InputError(str(error), "", start.line + 1 + offset, start.column + 1) from None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from dynamo_webhooks.api.line import INSTALLED, Line
+from ...api.line import INSTALLED, Line
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ...api.paths import Path
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -17,7 +17,6 @@ class ConversionError(ValueError):
     """An object that the other version can't represent; `path` is the field, `reason` a sentence without a stop."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        """The path is in the object to convert."""
         super().__init__(reason)
         self.path, self.reason = path, reason
 

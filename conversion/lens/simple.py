@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.reading import fields
+from ..reading import object_member
+from .protocol import Context, Fields, Row
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.struct import Struct
+    from ...api.paths import Path
+    from .struct import Struct
 
 
 def _anything(value: Any) -> bool:
@@ -29,18 +29,18 @@ class Rename:
         """`via` converts objects; other values are copied."""
         self.left: tuple[str, ...] = (left,)
         self.right: tuple[str, ...] = (right,)
-        self._from, self._to, self._via = left, right, via
+        self._from, self._to, self.via = left, right, via
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Copy or convert; the remainder of a nested struct has the same member name."""
         if self._from not in left:
             return
         value = left[self._from]
-        if self._via is None or type(value) is not dict:
+        if self.via is None or type(value) is not dict:
             right[self._to] = value
             return
         below: Fields = {}
-        right[self._to] = self._via.forward(value, fields(kept, self._to), below, context)
+        right[self._to] = self.via.forward(value, object_member(kept, self._to), below, context)
         if below:
             save[self._from] = below
 
@@ -49,33 +49,33 @@ class Rename:
         if self._to not in right:
             return
         value = right[self._to]
-        if self._via is None or type(value) is not dict:
+        if self.via is None or type(value) is not dict:
             left[self._from] = value
             return
         below: Fields = {}
-        left[self._from] = self._via.backward(value, fields(kept, self._from), below, context)
+        left[self._from] = self.via.backward(value, object_member(kept, self._from), below, context)
         if below:
             save[self._to] = below
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Rename the first step, and translate the rest if the value converts."""
         rest: Path | None = path[1:]
-        if self._via is not None:
-            rest = self._via.to_left(path[1:], fields(right, self._to))
+        if self.via is not None:
+            rest = self.via.to_left(path[1:], object_member(right, self._to))
         return None if rest is None else (self._from, *rest)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
         rest: Path | None = path[1:]
-        if self._via is not None:
-            rest = self._via.to_right(path[1:], fields(left, self._from))
+        if self.via is not None:
+            rest = self.via.to_right(path[1:], object_member(left, self._from))
         return None if rest is None else (self._to, *rest)
 
     def rows(self) -> Iterator[Row]:
         """One row, and those of the nested struct."""
         yield Row(self._from, self._to, "copied" if self._from == self._to else "renamed")
-        if self._via is not None:
-            for row in self._via.rows():
+        if self.via is not None:
+            for row in self.via.rows():
                 yield row.below(self._from, self._to)
 
 
@@ -128,7 +128,6 @@ class RightOnly:
     left: tuple[str, ...] = ()
 
     def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
-        """`worth` as for LeftOnly."""
         self.right = names
         self._worth = worth
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Lens, Row
+from .protocol import Context, Fields, Lens, Row
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ...api.paths import Path
 
 
-class DeclarationError(ImportError):
+class DeclarationError(ValueError):
     """A declaration that claims a member twice, or not at all; raised at import."""
 
 

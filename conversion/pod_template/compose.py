@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.pod_template import resources
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import flagged, joined, native_mounts
-from dynamo_webhooks.conversion.pod_template.overlay import merged, merged_env, secret_source
-from dynamo_webhooks.conversion.reading import fields, items
+from ...api.line import Line
+from ..reading import object_items, object_member
+from . import resources
+from .content import MAIN, SIDECAR, content, find_container, pod_content
+from .mounts import is_compilation_cache, join_mounts, native_mounts
+from .overlay import merge_env, merge_override, secret_source
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")
@@ -24,7 +24,7 @@ def compose(left: Fields, line: Line, *, forced: bool = False, mains: bool = Fal
     `mains` keeps further containers named `main`, which can only come from v1beta1.
     """
     pod, over = overlay(left)
-    return composed(left, pod, over, line, forced=forced, mains=mains)
+    return compose_known(left, pod, over, line, forced=forced, mains=mains)
 
 
 def overlay(left: Fields) -> tuple[Fields, Fields]:
@@ -36,16 +36,16 @@ def overlay(left: Fields) -> tuple[Fields, Fields]:
     return pod_content(extra) if len(extra) > 1 or main is None else {}, content(main) if type(main) is dict else {}
 
 
-def composed(left: Fields, pod: Fields, over: Fields, line: Line, *, forced: bool, mains: bool) -> Fields | None:
+def compose_known(left: Fields, pod: Fields, over: Fields, line: Line, *, forced: bool, mains: bool) -> Fields | None:
     """The template of a component with a known `overlay`; see `compose`."""
     if not (forced or pod or over or _asked(left)):
         return None
-    others = items(pod, "containers") if pod else []
-    if not mains and others and named(others, MAIN) is not None:
+    others = object_items(pod, "containers") if pod else []
+    if not mains and others and find_container(others, MAIN) is not None:
         others = [container for container in others if container.get("name") != MAIN]
     containers = [_main(left, over, line), *others]
     sidecar = left.get("frontendSidecar")
-    if type(sidecar) is dict and named(others, SIDECAR) is None:
+    if type(sidecar) is dict and find_container(others, SIDECAR) is None:
         containers.append(compose_sidecar(sidecar))
     template: Fields = {"spec": {**pod, "containers": containers}}
     if metadata := _metadata(left):
@@ -60,7 +60,7 @@ def _asked(left: Fields) -> bool:
             return True
     if left.get("envs"):
         return True
-    return bool(left.get("volumeMounts")) and not all(flagged(entry) for entry in items(left, "volumeMounts"))
+    return bool(left.get("volumeMounts")) and not all(is_compilation_cache(entry) for entry in object_items(left, "volumeMounts"))
 
 
 def _metadata(left: Fields) -> Fields:
@@ -78,20 +78,20 @@ def _main(left: Fields, over: Fields, line: Line) -> Fields:
     main: Fields = {"name": MAIN, **over}
     flat, secret = left.get("resources"), left.get("envFromSecret")
     if flat is not None or "resources" in over:
-        _put(main, "resources", effective_resources(flat if type(flat) is dict else {}, fields(over, "resources")))
+        _put(main, "resources", effective_resources(flat if type(flat) is dict else {}, object_member(over, "resources")))
     if "env" in over or left.get("envs") is not None:
         _put(main, "env", effective_env(left, over))
     if "envFrom" in over:
-        _put(main, "envFrom", over["envFrom"] if items(over, "envFrom") else secret_source(secret) or over["envFrom"])
+        _put(main, "envFrom", over["envFrom"] if object_items(over, "envFrom") else secret_source(secret) or over["envFrom"])
     elif secret is not None and (sources := secret_source(secret)):
         main["envFrom"] = sources
     if "volumeMounts" in over or left.get("volumeMounts") is not None:
-        above, entries = items(over, "volumeMounts") if over else [], items(left, "volumeMounts")
-        mounts = joined(above, entries) if line >= Line.V1_5 else above or native_mounts(entries)
+        above, entries = object_items(over, "volumeMounts") if over else [], object_items(left, "volumeMounts")
+        mounts = join_mounts(above, entries) if line >= Line.V1_3 else above or native_mounts(entries)
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:
-            main[name] = merged(left[name], over.get(name))
+            main[name] = merge_override(left[name], over.get(name))
     return main
 
 
@@ -104,8 +104,8 @@ def _put(main: Fields, name: str, value: object) -> None:
 
 def effective_env(flat: Fields, over: Fields) -> Any:
     """Main's env from the flat one and the overlay's."""
-    if "env" in over and (entries := items(over, "env")):
-        merge = merged_env(items(flat, "envs") if "envs" in flat else [], entries)
+    if "env" in over and (entries := object_items(over, "env")):
+        merge = merge_env(object_items(flat, "envs") if "envs" in flat else [], entries)
         return over["env"] if merge is entries else merge  # with its nulls
     envs = flat.get("envs")
     return envs if envs and type(envs) is list else over.get("env")
@@ -114,7 +114,7 @@ def effective_env(flat: Fields, over: Fields) -> Any:
 def effective_resources(flat: Fields, over: Fields) -> Fields:
     """Main's resources from the flat ones and the overlay's."""
     amounts: Fields = resources.native(flat) if flat else {}
-    return resources.overlaid(amounts, resources.settled(over)) if over else amounts
+    return resources.override(amounts, resources.normalize_resources(over)) if over else amounts
 
 
 def compose_sidecar(sidecar: Fields) -> Fields:

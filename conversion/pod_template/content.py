@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.conversion.reading import items
+from ..reading import object_items
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 MAIN: Final = "main"
 SIDECAR: Final = "sidecar-frontend"
@@ -39,11 +39,6 @@ _POD_POINTERS: Final = frozenset(
 _METADATA_POINTERS: Final = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
 
 
-def present(struct: Fields) -> Fields:
-    """The members that aren't null."""
-    return {name: value for name, value in struct.items() if value is not None}
-
-
 def content(container: Fields) -> Fields:
     """A container's content without its name; a container without content is bare."""
     out = {name: value for name, value in container.items() if value or (value is not None and name in _CONTAINER_POINTERS)}
@@ -64,7 +59,7 @@ def pod_content(extra: Fields) -> Fields:
         said = said or bool(value) or name in _POD_POINTERS
     if not said:
         out = {}
-    if "containers" in extra and items(extra, "containers"):  # nothing but nulls asks for nothing, as an empty list
+    if "containers" in extra and object_items(extra, "containers"):  # nothing but nulls asks for nothing, as an empty list
         out["containers"] = extra["containers"]
     return out
 
@@ -78,7 +73,7 @@ def metadata_content(metadata: Fields) -> Fields:
     }
 
 
-def named(containers: list[Fields], name: str) -> Fields | None:
+def find_container(containers: list[Fields], name: str) -> Fields | None:
     """The first container of a name."""
     for container in containers:
         if container.get("name") == name:
@@ -86,7 +81,7 @@ def named(containers: list[Fields], name: str) -> Fields | None:
     return None
 
 
-def names(containers: list[Fields]) -> list[str | None]:
+def container_names(containers: list[Fields]) -> list[str | None]:
     """The containers' names, in order."""
     return [None if (name := container.get("name")) is None else text(name) for container in containers]
 

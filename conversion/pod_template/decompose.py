@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.conversion.pod_template import resources
-from dynamo_webhooks.conversion.pod_template.compose import PROBES, compose_sidecar
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, named, names, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import flat_list
-from dynamo_webhooks.conversion.pod_template.overlay import plain_secret
-from dynamo_webhooks.conversion.reading import fields, items
+from ..reading import object_items, object_member
+from . import resources
+from .compose import PROBES, compose_sidecar
+from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content
+from .mounts import flat_list
+from .overlay import read_plain_secret
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 
 class Pieces:
@@ -21,7 +21,6 @@ class Pieces:
     __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest", "sidecar")
 
     def __init__(self, present: bool, main: Fields | None, rest: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None) -> None:
-        """Start without flat members."""
         self.present = present  # there is a template
         self.main = main  # main's content, with canonical resources
         self.rest = rest  # the other containers
@@ -36,14 +35,14 @@ class Pieces:
 def take_apart(right: Fields, *, secrets: bool) -> Pieces:
     """Split a component; values are shared with it. `secrets`: whether a plain secret as main's only source is a flat member."""
     present = type(right.get("podTemplate")) is dict
-    template = fields(right, "podTemplate")
-    spec = fields(template, "spec")
-    containers = items(spec, "containers")
-    found = named(containers, MAIN)
+    template = object_member(right, "podTemplate")
+    spec = object_member(template, "spec")
+    containers = object_items(spec, "containers")
+    found = find_container(containers, MAIN)
     rest = [container for container in containers if container is not found] if len(containers) > 1 or found is None else []
     main = None if found is None else content(found)
     if main is not None and "resources" in main:
-        main["resources"] = resources.settled(fields(main, "resources"))
+        main["resources"] = resources.normalize_resources(object_member(main, "resources"))
         if not main["resources"]:
             del main["resources"]
     cache = right.get("compilationCache")
@@ -52,7 +51,7 @@ def take_apart(right: Fields, *, secrets: bool) -> Pieces:
         main,
         rest,
         {name: value for name, value in spec.items() if value is not None and name != "containers"},
-        fields(template, "metadata"),
+        object_member(template, "metadata"),
         cache if type(cache) is dict else None,
     )
     _flatten(pieces, secrets=secrets)
@@ -65,12 +64,17 @@ def _flatten(pieces: Pieces, *, secrets: bool) -> None:
     over = pieces.over = dict(main)
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
-    if entries := flat_list(pieces.cache, items(main, "volumeMounts")):
+    if entries := flat_list(pieces.cache, object_items(main, "volumeMounts")):
         flat["volumeMounts"] = entries
         over.pop("volumeMounts", None)  # but a list of nulls has no mount, and stays
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
-    if secrets and type(sources := over.get("envFrom")) is list and len(sources) == 1 and (secret := plain_secret(items(over, "envFrom"))):
+    if (
+        secrets
+        and type(sources := over.get("envFrom")) is list
+        and len(sources) == 1
+        and (secret := read_plain_secret(object_items(over, "envFrom")))
+    ):
         flat["envFromSecret"] = secret
         del over["envFrom"]
     for name in PROBES:
@@ -83,10 +87,10 @@ def take_sidecar(pieces: Pieces, kept: Fields) -> None:
 
     Without the container nothing is restored: it was removed. Two such containers aren't generated.
     """
-    container = named(pieces.rest, SIDECAR)
-    if container is None or names(pieces.rest).count(SIDECAR) > 1:
+    container = find_container(pieces.rest, SIDECAR)
+    if container is None or container_names(pieces.rest).count(SIDECAR) > 1:
         return
-    sources = items(container, "envFrom")
+    sources = object_items(container, "envFrom")
     sidecar = {name: value for name, value in kept.items() if name not in _OF_SIDECAR}
     for name, to in (("image", "image"), ("args", "args"), ("env", "envs")):
         if container.get(name):
@@ -109,7 +113,9 @@ def plain_container(container: Fields | None) -> bool:
     if container is None or not container.keys() <= {"name", "image", "args", "env", "envFrom"}:
         return False
     sources = container.get("envFrom")
-    return sources is None or (type(sources) is list and len(sources) == 1 and plain_secret(items(container, "envFrom")) is not None)
+    return sources is None or (
+        type(sources) is list and len(sources) == 1 and read_plain_secret(object_items(container, "envFrom")) is not None
+    )
 
 
 _OF_SIDECAR: Final = frozenset({"image", "args", "envs", "envFromSecret"})
@@ -119,8 +125,8 @@ def _secret_named(sources: list[Fields]) -> str:
     """The secret of a single source, optional or not; else empty."""
     if len(sources) != 1 or sources[0].get("configMapRef") is not None or sources[0].get("prefix"):
         return ""
-    name = fields(sources[0], "secretRef").get("name")
-    return plain_secret(sources) or (name if type(name) is str else "")
+    name = object_member(sources[0], "secretRef").get("name")
+    return read_plain_secret(sources) or (name if type(name) is str else "")
 
 
 def put_together(pieces: Pieces) -> Fields:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.pod_template import origins, paths
-from dynamo_webhooks.conversion.pod_template.compose import composed, overlay
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, named, names
-from dynamo_webhooks.conversion.pod_template.decompose import plain_container, put_together, take_apart, take_sidecar
-from dynamo_webhooks.conversion.pod_template.mounts import cache_of
-from dynamo_webhooks.conversion.pod_template.recall import recall
-from dynamo_webhooks.conversion.pod_template.residue import residue
-from dynamo_webhooks.conversion.reading import fields, items
+from ...api.line import Line
+from ..lens.protocol import Context, Fields, Row
+from ..reading import object_items, object_member
+from . import origins, paths
+from .compose import compose_known, overlay
+from .content import MAIN, SIDECAR, container_names, find_container
+from .decompose import plain_container, put_together, take_apart, take_sidecar
+from .mounts import cache_of
+from .recall import recall
+from .residue import residue
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ...api.paths import Path
 
 
 class PodTemplate:
@@ -38,7 +38,7 @@ class PodTemplate:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Compose the template, then restore v1beta1's other values."""
-        if left.get("volumeMounts") and (cache := cache_of(items(left, "volumeMounts"))) is not None:
+        if left.get("volumeMounts") and (cache := cache_of(object_items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
         if type(left.get("frontendSidecar")) is dict:
             right["frontendSidecar"] = SIDECAR
@@ -46,22 +46,22 @@ class PodTemplate:
         mains = False
         if kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None:
             mains = _recalled(left, right, kept, pod, over, context.line)
-        elif (template := composed(left, pod, over, context.line, forced=False, mains=False)) is not None:
+        elif (template := compose_known(left, pod, over, context.line, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
         if context.saving:
             origins.collect(left, pod, over, kept, save, context, mains=mains, sidecar=_generated(right))
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decompose the template, restore v1alpha1's other values, and save what the flat fields lack."""
-        saved = context.line >= Line.V1_5  # flat forms of v1alpha1 alone: as the Go operator does, where the remainder has them
+        saved = context.line >= Line.V1_3  # flat forms of v1alpha1 alone: as the Go operator does, where the remainder has them
         pieces = take_apart(right, secrets=bool(kept.get("envFromSecret")) or not saved)
         if right.get("frontendSidecar") == SIDECAR:
-            sidecar = fields(kept, "frontendSidecar")
-            if named(items(fields(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
-                if "frontendSidecar" in kept or (not saved and plain_container(named(pieces.rest, SIDECAR))):
+            sidecar = object_member(kept, "frontendSidecar")
+            if find_container(object_items(object_member(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
+                if "frontendSidecar" in kept or (not saved and plain_container(find_container(pieces.rest, SIDECAR))):
                     take_sidecar(pieces, sidecar)
             elif (
-                "frontendSidecar" in kept and named(pieces.rest, SIDECAR) is not None
+                "frontendSidecar" in kept and find_container(pieces.rest, SIDECAR) is not None
             ):  # a container of that name beside the flat sidecar hid it
                 pieces.flat["frontendSidecar"] = sidecar
         if kept:
@@ -91,7 +91,7 @@ class PodTemplate:
     def rows(self) -> Iterator[Row]:
         """The correspondence of each member."""
         main = "podTemplate.spec.containers[main]"
-        yield Row("resources", f"{main}.resources", "gpu is nvidia.com/gpu or gpuType; custom names stand as they are")
+        yield Row("resources", f"{main}.resources", "gpu is nvidia.com/gpu or gpuType; custom names stay unchanged")
         yield Row("envs", f"{main}.env", "main container env merged over it by name")
         yield Row("envFromSecret", f"{main}.envFrom", "one secret reference")
         yield Row(
@@ -111,15 +111,15 @@ def _generated(right: Fields) -> Fields | None:
     """The sidecar container of a component that names the generated sidecar."""
     if right.get("frontendSidecar") != SIDECAR:
         return None
-    return named(items(fields(fields(right, "podTemplate"), "spec"), "containers"), SIDECAR)
+    return find_container(object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers"), SIDECAR)
 
 
 def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields, line: Line) -> bool:
     """Compose with saved values; also returns whether further containers are named main."""
     known = type(kept.get("podTemplate")) is dict
-    remembered = fields(kept, "podTemplate")
-    mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
-    template = composed(left, pod, over, line, forced=known, mains=mains)
+    remembered = object_member(kept, "podTemplate")
+    mains = known and container_names(object_items(object_member(remembered, "spec"), "containers")).count(MAIN) > 1
+    template = compose_known(left, pod, over, line, forced=known, mains=mains)
     if known and template is not None:
         template = recall(template, remembered, left, line)
     if template is not None:
@@ -131,6 +131,6 @@ def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fiel
 
 def _recall_reference(right: Fields, template: Fields | None, remembered: Fields, reference: str) -> None:
     """Restore the sidecar's name, unless its container was deleted."""
-    known = named(items(fields(remembered, "spec"), "containers"), reference)
-    if known is None or named(items(fields(template or {}, "spec"), "containers"), reference) is not None:
+    known = find_container(object_items(object_member(remembered, "spec"), "containers"), reference)
+    if known is None or find_container(object_items(object_member(template or {}, "spec"), "containers"), reference) is not None:
         right["frontendSidecar"] = reference

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dynamo_webhooks.conversion.pod_template.content import text
+from .content import text
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})
@@ -19,7 +19,7 @@ def flat_place(entry: Fields) -> Place:
     return text(entry.get("name")), text(entry.get("mountPoint"))
 
 
-def place(mount: Fields) -> Place:
+def mount_key(mount: Fields) -> Place:
     """Volume and path of a native mount."""
     return text(mount.get("name")), text(mount.get("mountPath"))
 
@@ -34,7 +34,7 @@ class Counterparts:
         self._places: dict[Place, Fields] = {}
         self._volumes: dict[str | None, list[Fields]] = {}
         for mount in mounts:
-            self._places.setdefault(place(mount), mount)
+            self._places.setdefault(mount_key(mount), mount)
             self._volumes.setdefault(_volume(mount), []).append(mount)
 
     def __contains__(self, where: Place | None) -> bool:
@@ -43,7 +43,7 @@ class Counterparts:
 
     def of(self, mount: Fields) -> Fields | None:
         """The counterpart of a mount."""
-        found = self._places.get(place(mount))
+        found = self._places.get(mount_key(mount))
         if found is not None:
             return found
         alike = self._volumes.get(_volume(mount), [])
@@ -59,7 +59,7 @@ def cache_place(cache: Fields | None) -> Place | None:
     return None if cache is None else (text(cache.get("pvcName")), text(cache.get("mountPath")))
 
 
-def flagged(entry: Fields) -> bool:
+def is_compilation_cache(entry: Fields) -> bool:
     """Whether a flat entry is a compilation cache."""
     return entry.get(FLAG) is True
 
@@ -86,15 +86,15 @@ def native_mounts(entries: list[Fields], *, cached: bool = False) -> list[Fields
     """
     out: list[Fields] = []
     for entry in entries:
-        if flagged(entry) and not (cached and entry.get("mountPoint")):
+        if is_compilation_cache(entry) and not (cached and entry.get("mountPoint")):
             cached = True
         else:
             out.append(native_mount(entry))
     return out
 
 
-def joined(over: list[Fields], entries: list[Fields], *, cached: bool = False) -> list[Fields]:
-    """Main's mounts on line 1.5: the overlay's, then those of the flat list at other paths; line 1.2 takes the overlay's alone if any."""
+def join_mounts(over: list[Fields], entries: list[Fields], *, cached: bool = False) -> list[Fields]:
+    """Main's mounts since line 1.3: the overlay's, then those of the flat list at other paths; line 1.2 takes the overlay's if any."""
     flat = native_mounts(entries, cached=cached)
     if not over or not flat:
         return over or flat
@@ -110,7 +110,7 @@ def flat_mount(mount: Fields) -> Fields:
 def cache_of(entries: list[Fields]) -> Fields | None:
     """The compilation cache that a flat list names: its first flagged entry."""
     for entry in entries:
-        if flagged(entry):
+        if is_compilation_cache(entry):
             return _renamed(entry, "name", "mountPoint", to=("pvcName", "mountPath"))
     return None
 
@@ -123,7 +123,7 @@ def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
         out.append({**_renamed(cache, "pvcName", "mountPath", to=("name", "mountPoint")), FLAG: True})
         seen.add(flat_place(out[0]))
     for mount in mounts:
-        if (where := place(mount)) not in seen:
+        if (where := mount_key(mount)) not in seen:
             seen.add(where)
             out.append(flat_mount(mount))
     return out
@@ -133,17 +133,17 @@ def reproducible(entries: list[Fields]) -> bool:
     """Whether a flat list round-trips: at most one flag, on the first entry, and no place twice."""
     if len(entries) < 2:
         return True
-    if any(flagged(entry) for entry in entries[1:]):
+    if any(is_compilation_cache(entry) for entry in entries[1:]):
         return False
     return len({flat_place(entry) for entry in entries}) == len(entries)
 
 
-def flags_said(entries: list[Fields]) -> bool:
+def read_flags(entries: list[Fields]) -> bool:
     """Whether each entry has an explicit flag, as the schema's default and converted mounts do."""
     return all(type(entry.get(FLAG)) is bool for entry in entries)
 
 
-def restored(
+def restore_flat_list(
     entries: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields] | None
 ) -> list[Fields] | None:
     """The flat list to restore: a saved one (`flat`, with the overlay `over`) as far as it matches the live one; None for no change.
@@ -155,12 +155,12 @@ def restored(
     if over:
         if not mounts:
             return None
-        if [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+        if [mount_key(mount) for mount in mounts] != [mount_key(mount) for mount in over]:
             return entries[:1] if cache is not None else []
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
     if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
         return [*flat, entries[0]]  # an added cache comes last
-    if same_cache and mounts is None and all(flagged(entry) for entry in flat):
+    if same_cache and mounts is None and all(is_compilation_cache(entry) for entry in flat):
         return flat
     if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
@@ -168,29 +168,35 @@ def restored(
     if cache is None or cache_place(cache_of(flat)) != cache_place(cache):
         return None
     # it also makes mounts of caches without a path
-    theirs = [place(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
+    theirs = [mount_key(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
     return _flags_added(entries, flat if theirs else [entry for entry in flat if entry.get("mountPoint")])
 
 
-def parted(
+def split_mounts(
     read: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields], *, alone: bool
 ) -> tuple[list[Fields], list[Fields]]:
-    """The flat list and the overlay's mounts of main's `mounts` on line 1.5, where `flat` and `over` are the saved ones.
+    """The flat list and the overlay's mounts of main's `mounts` since line 1.3, where `flat` and `over` are the saved ones.
 
     The Go operator mounts caches, too. `alone`: line 1.2 may have written them, which leaves out the flat ones. Costs a look-up a mount.
     """
     found = read[:1] if cache is not None else []
     where = [_written(mount) for mount in mounts]
     entries = flat if cache_place(cache_of(flat)) == cache_place(cache) else _reflagged(flat, found)
-    for made in (joined(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
+    for made in (join_mounts(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
         if made and where == [_written(mount) for mount in made]:
             return entries, mounts[: len(over)]
-    known = {flat_place(entry): entry for entry in flat if not flagged(entry)}
+    known = {flat_place(entry): entry for entry in flat if not is_compilation_cache(entry)}
     cut = len(mounts)
-    while cut and place(mounts[cut - 1]) in known:
+    while cut and mount_key(mounts[cut - 1]) in known:
         cut -= 1
+    # joined again, a flat entry at a path of the overlay would be left out
+    taken = {text(mount.get("mountPath")) for mount in mounts[:cut]}
+    for index in range(cut, len(mounts)):
+        if text(mounts[index].get("mountPath")) in taken:
+            taken |= {text(mount.get("mountPath")) for mount in mounts[cut : index + 1]}
+            cut = index + 1
     for mount in mounts[cut:]:
-        entry = known[place(mount)]
+        entry = known[mount_key(mount)]
         found.append(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount))
     return found, mounts[:cut]
 
@@ -202,7 +208,7 @@ def _written(mount: Fields) -> tuple[object, object]:
 
 def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
     """The unflagged entries, with the live cache flagged where it is listed, else appended."""
-    out = [entry for entry in flat if not flagged(entry)]
+    out = [entry for entry in flat if not is_compilation_cache(entry)]
     for cache in live[:1]:
         for index, entry in enumerate(out):
             if flat_place(entry) == flat_place(cache):
@@ -215,5 +221,5 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
 
 def _flags_added(entries: list[Fields], flat: list[Fields]) -> list[Fields]:
     """The live entries, flagged if the saved list flags the same place."""
-    flags = {flat_place(entry) for entry in flat if flagged(entry)}
+    flags = {flat_place(entry) for entry in flat if is_compilation_cache(entry)}
     return [{**entry, FLAG: True} if flat_place(entry) in flags else entry for entry in entries]

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.experimental import has_switch
-from dynamo_webhooks.conversion.pod_template import mounts, places, resources
-from dynamo_webhooks.conversion.pod_template.compose import PROBES, effective_env, effective_resources
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
-from dynamo_webhooks.conversion.pod_template.decompose import plain_container, plain_sidecar
-from dynamo_webhooks.conversion.pod_template.overlay import merged, plain_secret
-from dynamo_webhooks.conversion.reading import fields, items
+from ...api.line import Line
+from ..experimental import has_switch
+from ..reading import object_items, object_member
+from . import mounts, places, resources
+from .compose import PROBES, effective_env, effective_resources
+from .content import MAIN, SIDECAR, container_names, content, pod_content
+from .decompose import Pieces, plain_container, plain_sidecar
+from .overlay import merge_override, read_plain_secret
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Context, Fields
-    from dynamo_webhooks.conversion.pod_template.decompose import Pieces
+    from ..lens.protocol import Context, Fields
 
 # In the remainder of a component: main's mounts are those of both halves, and not the overlay's alone, as on line 1.2.
 JOINED: Final = "mountsJoined"
@@ -38,19 +37,19 @@ def collect(
     `pod` and `over` are the overlay of its composition. For an object first written in v1beta1, halves are saved only if they matter.
     `mains`: the template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
-    since = context.line >= Line.V1_5
+    since = context.line >= Line.V1_3
     before, quiet = len(save), context.travelled and not context.both and not since
     if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
         save["envFromSecret"] = secret
     if type(flat := left.get("resources")) is dict and not resources.reproducible(flat):
         save["resources"] = flat
-    if (entries := items(left, "volumeMounts")) and not (mounts.reproducible(entries) and mounts.flags_said(entries)):
+    if (entries := object_items(left, "volumeMounts")) and not (mounts.reproducible(entries) and mounts.read_flags(entries)):
         save["volumeMounts"] = entries
     metadata = left.get("extraPodMetadata")
     if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
         save["extraPodMetadata"] = metadata
     if type(flat := left.get("frontendSidecar")) is dict:
-        hidden = "containers" in pod and SIDECAR in names(items(pod, "containers"))
+        hidden = "containers" in pod and SIDECAR in container_names(object_items(pod, "containers"))
         if hidden or not (quiet and plain_sidecar(flat) and plain_container(sidecar)):
             save["frontendSidecar"] = flat
     extra = left.get("extraPodSpec")
@@ -59,7 +58,7 @@ def collect(
             save["extraPodSpec"] = extra
         eager = not context.travelled or len(save) > before or _says_more(left, native=has_switch(kept, context))
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar, whole=since)
-        if since and items(over, "volumeMounts") and left.get("volumeMounts"):
+        if since and object_items(over, "volumeMounts") and left.get("volumeMounts"):
             save[JOINED] = True
 
 
@@ -68,16 +67,18 @@ def _collect_overlay(
 ) -> None:
     main = left["extraPodSpec"].get("mainContainer")
     # on line 1.2 a list of one plain secret would return as its name
-    halved = any(_entries(said.get(name)) for name in _SPLIT) or (not whole and plain_secret(items(said, "envFrom")) is not None)
+    halved = any(_entries(said.get(name)) for name in _SPLIT) or (
+        not whole and read_plain_secret(object_items(said, "envFrom")) is not None
+    )
     if type(main) is dict and (eager or main.get("name") or halved):
         _collect_halves(left, main.get("name"), said, save)
-    if "containers" not in pod or not (containers := items(pod, "containers")):
+    if "containers" not in pod or not (containers := object_items(pod, "containers")):
         return
-    sidecars = names(containers).count(SIDECAR)
+    sidecars = container_names(containers).count(SIDECAR)
     hidden = sidecars > 0 and left.get("frontendSidecar") is not None
     if hidden and whole:
         save["extraPodSpec"] = left["extraPodSpec"]  # for the Go operator's rule, which reads v1alpha1 from the annotation
-    elif (MAIN in names(containers) and not mains) or hidden or (not whole and sidecars == 1 and plain_container(sidecar)):
+    elif (MAIN in container_names(containers) and not mains) or hidden or (not whole and sidecars == 1 and plain_container(sidecar)):
         # names with a meaning in the template; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
@@ -127,14 +128,14 @@ def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> N
 
 def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
     """Restore the flat fields as written, group by group."""
-    extra = fields(kept, "extraPodSpec")
-    over = fields(extra, "mainContainer")
+    extra = object_member(kept, "extraPodSpec")
+    over = object_member(extra, "mainContainer")
     said = content(over) if over else {}
     _restore_mounts(pieces, kept, said, line)
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
     main = pieces.main or {}  # without any container, an empty main equals an absent one
-    if "containers" in extra and (containers := items(extra, "containers")):
+    if "containers" in extra and (containers := object_items(extra, "containers")):
         _restore_containers(pieces, containers)
     _restore_env(pieces, main, kept, said)
     _restore_sources(pieces, main, kept, said)
@@ -151,7 +152,7 @@ def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
 def restore_empty(left: Fields, kept: Fields) -> None:
     """Restore an empty `extraPodSpec`, if there is none."""
     extra = kept.get("extraPodSpec")
-    if type(extra) is dict and "extraPodSpec" not in left and not pod_content(extra) and not content(fields(extra, "mainContainer")):
+    if type(extra) is dict and "extraPodSpec" not in left and not pod_content(extra) and not content(object_member(extra, "mainContainer")):
         left["extraPodSpec"] = extra
 
 
@@ -168,7 +169,7 @@ def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> No
     if envs is None and env is None:
         return
     if (effective_env(kept, said) or []) != (main.get("env") or []):
-        envs, env = places.env_halves(main.get("env"), items(said, "env"))
+        envs, env = places.env_halves(main.get("env"), object_items(said, "env"))
     _set(pieces.flat, "envs", envs)
     _set(pieces.over, "env", env)
 
@@ -176,7 +177,7 @@ def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> No
 def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     """Restore a secret's name or a list of sources in its original place; the list hides the name."""
     secret = kept.get("envFromSecret")
-    if "envFrom" in said and items(said, "envFrom") and items(main, "envFrom"):
+    if "envFrom" in said and object_items(said, "envFrom") and object_items(main, "envFrom"):
         pieces.over["envFrom"] = main["envFrom"]
         _set(pieces.flat, "envFromSecret", secret)
     elif secret == "" and "envFromSecret" not in pieces.flat:
@@ -187,7 +188,7 @@ def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields)
     flat, over = kept.get("resources"), said.get("resources")
     if pieces.main is None or (flat is None and over is None) or (flat == pieces.flat.get("resources") and over is None):
         return  # even empty resources need a main; usually the read value is the saved one
-    live, mine, theirs = fields(main, "resources"), fields(kept, "resources"), fields(said, "resources")
+    live, mine, theirs = object_member(main, "resources"), object_member(kept, "resources"), object_member(said, "resources")
     if effective_resources(mine, theirs) != live:
         mine, theirs = places.resource_halves(live, mine, theirs)
         if effective_resources(mine, theirs) != live:
@@ -202,26 +203,26 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
         flat, over, live = kept.get(probe), said.get(probe), main.get(probe)
         if flat is None and over is None:
             continue
-        if merged(flat, over) != live:
+        if merge_override(flat, over) != live:
             flat, over = (None, live) if flat is None else places.probe_halves(live, over)
-            if merged(flat, over) != live:
+            if merge_override(flat, over) != live:
                 continue
         _set(pieces.flat, probe, flat)
         _set(pieces.over, probe, over)
 
 
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields, line: Line) -> None:
-    flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts") if "volumeMounts" in said else []
+    flat, over = object_items(kept, "volumeMounts"), object_items(said, "volumeMounts") if "volumeMounts" in said else []
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
         return  # the read value is the saved one
     if pieces.main is None and pieces.present and not mounts.reproducible(flat):
         return  # several caches would add a main with mounts to a template without one
-    live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
-    read = items(pieces.flat, "volumeMounts")
-    if over and live and line >= Line.V1_5:
-        entries, above = mounts.parted(read, flat, over, pieces.cache, live, alone=kept.get(JOINED) is not True)
+    live = object_items(pieces.main, "volumeMounts") if pieces.main is not None else None
+    read = object_items(pieces.flat, "volumeMounts")
+    if over and live and line >= Line.V1_3:
+        entries, above = mounts.split_mounts(read, flat, over, pieces.cache, live, alone=kept.get(JOINED) is not True)
         _set(pieces.over, "volumeMounts", above or None)
-    elif (found := mounts.restored(read, flat, over, pieces.cache, live)) is not None:
+    elif (found := mounts.restore_flat_list(read, flat, over, pieces.cache, live)) is not None:
         entries = found
         if over and live:
             pieces.over["volumeMounts"] = live

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.conversion.pod_template.content import text
+from .content import text
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 
-def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
+def merge_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     """Flat entries in order; each overlay entry replaces the last one of its name, or is appended."""
     if not over:
         return flat
@@ -30,7 +30,7 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     return out
 
 
-def merged(base: Any, over: Any) -> Any:
+def merge_override(base: Any, over: Any) -> Any:
     """An object overridden by another: zero values don't override, a named port hides a number."""
     if type(base) is not dict or type(over) is not dict:
         return base if over is None else over
@@ -39,7 +39,7 @@ def merged(base: Any, over: Any) -> Any:
         mine = out.get(name)
         if value is None or (mine is not None and _yields(name, mine, value)):
             continue
-        out[name] = merged(mine, value) if type(mine) is dict and type(value) is dict else value
+        out[name] = merge_override(mine, value) if type(mine) is dict and type(value) is dict else value
     return out
 
 
@@ -53,7 +53,7 @@ def secret_source(secret: Any) -> list[Fields]:
     return [{"secretRef": {"name": secret}}] if type(secret) is str and secret else []
 
 
-def plain_secret(sources: list[Fields]) -> str | None:
+def read_plain_secret(sources: list[Fields]) -> str | None:
     """The secret's name if the sources are one plain reference to it."""
     if len(sources) != 1 or len(sources[0]) != 1:
         return None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.conversion.pod_template.compose import PROBES
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, names
-from dynamo_webhooks.conversion.pod_template.mounts import flagged, flat_list, flat_place, place
-from dynamo_webhooks.conversion.pod_template.resources import GPU
-from dynamo_webhooks.conversion.reading import fields, items
+from ...api.paths import Key, Path
+from ..reading import object_items, object_member
+from .compose import PROBES
+from .content import MAIN, SIDECAR, container_names
+from .mounts import flat_list, flat_place, is_compilation_cache, mount_key
+from .resources import GPU
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 _CONTAINERS: Final[Path] = ("podTemplate", "spec", "containers")
 _MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))
@@ -25,7 +24,7 @@ def to_right(path: Path, left: Fields) -> Path:
     """The template's path for one below a component's flat pod fields."""
     head, rest = path[0], path[1:]
     if head == "resources":
-        return (*_MAIN, "resources", *_amounts_right(rest, fields(left, "resources")))
+        return (*_MAIN, "resources", *_amounts_right(rest, object_member(left, "resources")))
     if head in PROBES:
         return (*_MAIN, *path)
     if head == "envs":
@@ -47,7 +46,7 @@ def _amounts_right(rest: Path, flat: Fields) -> Path:
     part, name, below = rest[0], rest[1], rest[2:]
     if name == "custom":
         return (part, *below[:1])
-    kind = fields(flat, str(part)).get("gpuType")
+    kind = object_member(flat, str(part)).get("gpuType")
     native = {"gpu": kind or GPU, "gpuType": kind or GPU}.get(str(name), str(name))
     return (part, Key(native))
 
@@ -60,10 +59,10 @@ def _mount_right(rest: Path, left: Fields) -> Path:
     if type(entry) is not dict:
         return (*_MAIN, "volumeMounts")
     member = {"name": "name", "mountPoint": "mountPath"}.get(str(rest[1]) if len(rest) > 1 else "")
-    if flagged(entry):
+    if is_compilation_cache(entry):
         named = {"name": "pvcName", "mountPath": "mountPath"}.get(member or "")
         return ("compilationCache", named) if named else ("compilationCache",)
-    index = rest[0] - 1 if type(entries[0]) is dict and flagged(entries[0]) else rest[0]  # the cache is no mount
+    index = rest[0] - 1 if type(entries[0]) is dict and is_compilation_cache(entries[0]) else rest[0]  # the cache is no mount
     return (*_MAIN, "volumeMounts", index, *((member,) if member else ()))
 
 
@@ -79,7 +78,7 @@ def _extra_right(rest: Path, left: Fields) -> Path:
     if rest[:1] == ("mainContainer",):
         return (*_MAIN, *rest[1:])
     if rest[:1] == ("containers",) and len(rest) > 1 and type(rest[1]) is int:
-        containers = items(fields(left, "extraPodSpec"), "containers")
+        containers = object_items(object_member(left, "extraPodSpec"), "containers")
         if 0 <= rest[1] < len(containers):
             return (*_CONTAINERS, Key(str(containers[rest[1]].get("name"))), *rest[2:])
     return ("podTemplate", "spec", *rest)
@@ -95,16 +94,21 @@ def to_left(path: Path, right: Fields) -> Path | None:
         return None
     if rest[:1] == ("metadata",):
         return ("extraPodMetadata", *rest[1:])
-    if rest[:2] != ("spec", "containers") or len(rest) < 3:
+    if rest[:2] != ("spec", "containers"):
         return ("extraPodSpec", *rest[1:])
-    containers = items(fields(fields(right, "podTemplate"), "spec"), "containers")
+    containers = object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers")
+    if len(rest) < 3:  # a list without the main container is one whose image v1alpha1 lacks
+        named = MAIN in container_names(containers)
+        return ("extraPodSpec", "containers") if named else ("extraPodSpec", "mainContainer", "image")
     step = rest[2]
-    index = step if type(step) is int else names(containers).index(step) if step in names(containers) else -1
+    index = step if type(step) is int else container_names(containers).index(step) if step in container_names(containers) else -1
+    if index == -1 and step == MAIN:
+        return _main_left(rest[3:], right, {})
     if not 0 <= index < len(containers):
         return ("extraPodSpec", "containers")
-    if MAIN in names(containers) and index == names(containers).index(MAIN):
+    if MAIN in container_names(containers) and index == container_names(containers).index(MAIN):
         return _main_left(rest[3:], right, containers[index])
-    before = index - (MAIN in names(containers)[:index])
+    before = index - (MAIN in container_names(containers)[:index])
     return ("extraPodSpec", "containers", before, *rest[3:])
 
 
@@ -118,7 +122,7 @@ def _main_left(rest: Path, right: Fields, main: Fields) -> Path:
     if rest[0] == "env":
         return ("envs", *rest[1:])
     if rest[0] == "volumeMounts":
-        return _mount_left(rest[1:], right, items(main, "volumeMounts"))
+        return _mount_left(rest[1:], right, object_items(main, "volumeMounts"))
     return ("extraPodSpec", "mainContainer", *rest)
 
 
@@ -135,4 +139,4 @@ def _mount_left(rest: Path, right: Fields, mounts: list[Fields]) -> Path:
     cache = right.get("compilationCache")
     places = [flat_place(entry) for entry in flat_list(cache if type(cache) is dict else None, mounts)]
     member = {"name": "name", "mountPath": "mountPoint"}.get(str(rest[1]) if len(rest) > 1 else "")
-    return ("volumeMounts", places.index(place(mounts[rest[0]])), *((member,) if member else ()))
+    return ("volumeMounts", places.index(mount_key(mounts[rest[0]])), *((member,) if member else ()))

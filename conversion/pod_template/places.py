@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.conversion.pod_template import resources
-from dynamo_webhooks.conversion.pod_template.content import text
-from dynamo_webhooks.conversion.pod_template.overlay import merged_env
-from dynamo_webhooks.conversion.reading import fields
+from ..reading import object_member
+from . import resources
+from .content import text
+from .overlay import merge_env
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 
 def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
@@ -29,7 +29,7 @@ def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
     if not mine:
         return live, None
     for flat in ([entry for entry in live if text(entry.get("name")) not in named], live):
-        if merged_env(flat, mine) == live:
+        if merge_env(flat, mine) == live:
             return flat or None, mine
     return live, None
 
@@ -41,15 +41,15 @@ def resource_halves(live: Fields, flat: Fields, over: Fields) -> tuple[Fields, F
     for part in resources.AMOUNTS:
         above: Fields = {}
         below: Fields = {}
-        texts = fields(over, part)
-        known = resources.settled(over).get(part, {})
-        for name, amount in fields(live, part).items():
+        texts = object_member(over, part)
+        known = resources.normalize_resources(over).get(part, {})
+        for name, amount in object_member(live, part).items():
             if name in texts:
                 above[name] = texts[name] if known.get(name) == amount else amount
             else:
                 below[name] = amount
         if below:
-            mine[part] = resources.flat_part(below, fields(flat, part))
+            mine[part] = resources.flat_part(below, object_member(flat, part))
         if above:
             theirs[part] = above
     if claims := live.get("claims"):

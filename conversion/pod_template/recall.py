@@ -7,44 +7,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.pod_template import resources
-from dynamo_webhooks.conversion.pod_template.compose import compose
-from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import (
+from ...api.line import Line
+from ..reading import object_items, object_member
+from . import resources
+from .compose import compose
+from .content import MAIN, SIDECAR, container_names, content, find_container, metadata_content, pod_content
+from .mounts import (
     Counterparts,
     Place,
     cache_of,
     cache_place,
-    flagged,
     flat_list,
     flat_place,
-    joined,
+    is_compilation_cache,
+    join_mounts,
+    mount_key,
     native_mounts,
-    place,
 )
-from dynamo_webhooks.conversion.pod_template.overlay import merged, plain_secret
-from dynamo_webhooks.conversion.reading import fields, items
+from .overlay import merge_override, read_plain_secret
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 
 def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields | None:
     """The template with saved values; None if both are empty."""
-    remembered = items(fields(kept, "spec"), "containers")
-    containers = items(fields(template, "spec"), "containers")
-    metadata = {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}
+    remembered = object_items(object_member(kept, "spec"), "containers")
+    containers = object_items(object_member(template, "spec"), "containers")
+    metadata = {**metadata_content(object_member(kept, "metadata")), **object_member(template, "metadata")}
     # without its main it would be empty, and no flat field needed a template
     alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(kept)
     if not (alone and _asks(left)):
         containers = _without_main(containers, remembered, left, line)
     # a container of that name in the overlay is live
-    generated = type(left.get("frontendSidecar")) is dict and named(items(fields(left, "extraPodSpec"), "containers"), SIDECAR) is None
+    generated = (
+        type(left.get("frontendSidecar")) is dict
+        and find_container(object_items(object_member(left, "extraPodSpec"), "containers"), SIDECAR) is None
+    )
     if generated:
         sidecar = left["frontendSidecar"]
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
-    main = named(containers, MAIN)  # further containers of that name aren't composed
+    main = find_container(containers, MAIN)  # further containers of that name aren't composed
     containers = [_mounted(each, remembered, left, line) if each is main else each for each in containers]
     containers = _ordered(containers, remembered, flat_sidecar=generated)
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
@@ -56,13 +59,13 @@ def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields |
 
 
 def _zero(kept: Fields) -> bool:
-    return not pod_content(fields(kept, "spec")) and not any(fields(kept, "metadata").values())
+    return not pod_content(object_member(kept, "spec")) and not any(object_member(kept, "metadata").values())
 
 
 def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields, line: Line) -> list[Fields]:
     """Remove a main that only the composition added."""
-    main = named(containers, MAIN)
-    if main is None or named(remembered, MAIN) is not None or _means_main(left):
+    main = find_container(containers, MAIN)
+    if main is None or find_container(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
     mounts = said.pop("volumeMounts", [])  # flagged entries after the cache, which alone need no template either
@@ -78,40 +81,40 @@ def _asks(left: Fields) -> bool:
 
 def _means_main(left: Fields) -> bool:
     """Whether a flat field concerns the main container although that stays bare."""
-    flat, extra = left.get("resources"), fields(left, "extraPodSpec")
+    flat, extra = left.get("resources"), object_member(left, "extraPodSpec")
     return (
         (type(flat) is dict and not resources.reproducible(flat))
-        or not all(flagged(entry) for entry in items(left, "volumeMounts"))
-        or bool(content(fields(extra, "mainContainer")))
-        or MAIN in names(items(extra, "containers"))
+        or not all(is_compilation_cache(entry) for entry in object_items(left, "volumeMounts"))
+        or bool(content(object_member(extra, "mainContainer")))
+        or MAIN in container_names(object_items(extra, "containers"))
     )
 
 
 def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fields:
     """The generated sidecar with the members that v1alpha1 lacks."""
-    kept = named(remembered, SIDECAR)
+    kept = find_container(remembered, SIDECAR)
     if kept is None:
         return container
     said = content(kept)
     extra = {name: value for name, value in said.items() if name not in ("image", "args", "env")}
-    mine, theirs = items(container, "envFrom"), items(extra, "envFrom")
-    if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and plain_secret(mine) == _secret(theirs[0])):
+    mine, theirs = object_items(container, "envFrom"), object_items(extra, "envFrom")
+    if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and read_plain_secret(mine) == _secret(theirs[0])):
         del extra["envFrom"]
-    out: Fields = merged(container, extra)
+    out: Fields = merge_override(container, extra)
     return {**{name: value for name, value in kept.items() if name not in said}, **out}
 
 
 def _secret(source: Fields) -> object:
-    return fields(source, "secretRef").get("name")
+    return object_member(source, "secretRef").get("name")
 
 
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
     """v1beta1's order as far as v1alpha1 has none: the places of main and of the generated sidecar."""
     order: dict[str | None, list[int]] = {}
-    for index, name in reversed(list(enumerate(names(remembered)))):
+    for index, name in reversed(list(enumerate(container_names(remembered)))):
         order.setdefault(name, []).append(index)
     order.setdefault(MAIN, [-1])  # the default place in a composition
-    mine = names(containers)
+    mine = container_names(containers)
     if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
         return containers
     # of containers that share a name the first takes the first place, and so on
@@ -129,20 +132,20 @@ def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar
 
 def _mounted(main: Fields, remembered: list[Fields], left: Fields, line: Line) -> Fields:
     """Main with v1beta1's mounts if v1alpha1's match, else with the options of mounts that still exist."""
-    kept = named(remembered, MAIN)
-    entries = items(left, "volumeMounts")
-    over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
-    live = joined(over, entries, cached=True) if over else native_mounts(entries, cached=True)
-    theirs = items(kept or {}, "volumeMounts")
-    if kept is None or not live or (over and line < Line.V1_5):
+    kept = find_container(remembered, MAIN)
+    entries = object_items(left, "volumeMounts")
+    over = object_items(object_member(object_member(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
+    live = join_mounts(over, entries, cached=True) if over else native_mounts(entries, cached=True)
+    theirs = object_items(kept or {}, "volumeMounts")
+    if kept is None or not live or (over and line < Line.V1_3):
         return main
     cache = cache_of(entries)
     if not over and flat_list(cache, theirs) == flat_list(cache, live):
         chosen = theirs
     else:
-        flat, known = {flat_place(entry) for entry in entries}.difference(map(place, over)), Counterparts(theirs)
+        flat, known = {flat_place(entry) for entry in entries}.difference(map(mount_key, over)), Counterparts(theirs)
         unlisted = None if not cache or cache_place(cache) in known or cache_place(cache) not in flat else cache_place(cache)
-        chosen = [_optioned(mount, known, flat) for mount in live if place(mount) != unlisted]
+        chosen = [_optioned(mount, known, flat) for mount in live if mount_key(mount) != unlisted]
     return _with_mounts(main, chosen)
 
 
@@ -154,7 +157,7 @@ def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:
 
 
 def _optioned(mount: Fields, theirs: Counterparts, flat: set[Place]) -> Fields:
-    if place(mount) not in flat:
+    if mount_key(mount) not in flat:
         return mount
     counterpart = theirs.of(mount)
     if counterpart is None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.pod_template import resources
-from dynamo_webhooks.conversion.pod_template.compose import compose
-from dynamo_webhooks.conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import Counterparts, flagged, native_mount, place
-from dynamo_webhooks.conversion.reading import fields, items
+from ...api.line import Line
+from ..reading import object_items, object_member
+from . import resources
+from .compose import compose
+from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
+from .mounts import Counterparts, is_compilation_cache, mount_key, native_mount
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Context, Fields
-    from dynamo_webhooks.conversion.pod_template.decompose import Pieces
+    from ..lens.protocol import Context, Fields
+    from .decompose import Pieces
 
 
 _PLACED: Final = frozenset({"name", "mountPath"})
@@ -24,32 +24,32 @@ def residue(right: Fields, left: Fields, pieces: Pieces, reference: object, cont
     if reference is None and _told(right, left, pieces):
         return None
     rebuilt = compose(left, context.line)
-    made = [] if rebuilt is None else items(fields(rebuilt, "spec"), "containers")
+    made = [] if rebuilt is None else object_items(object_member(rebuilt, "spec"), "containers")
     template = _lacking(right, pieces, reference, made, rebuilt=rebuilt is not None)
-    if context.line < Line.V1_5 or context.travelled or pieces.cache is None or not made or _lists_main(template):
+    if context.line < Line.V1_3 or context.travelled or pieces.cache is None or not made or _lists_main(template):
         return template
     return _lacking(right, pieces, reference, [_with_caches(one, left) for one in made], rebuilt=True)
 
 
 def _lists_main(template: Fields | None) -> bool:
-    return named(items(fields(template or {}, "spec"), "containers"), MAIN) is not None
+    return find_container(object_items(object_member(template or {}, "spec"), "containers"), MAIN) is not None
 
 
 def _with_caches(container: Fields, left: Fields) -> Fields:
     """Main as the Go operator composes it, which mounts caches, too: it must learn that the live one doesn't."""
-    over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
-    caches = [{"mountPath": "", **native_mount(entry)} for entry in items(left, "volumeMounts") if flagged(entry)]
-    mounts = [*over, *(mount for mount in caches if mount not in over), *(items(container, "volumeMounts")[len(over) :])]
+    over = object_items(object_member(object_member(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
+    caches = [{"mountPath": "", **native_mount(entry)} for entry in object_items(left, "volumeMounts") if is_compilation_cache(entry)]
+    mounts = [*over, *(mount for mount in caches if mount not in over), *(object_items(container, "volumeMounts")[len(over) :])]
     return {**container, "volumeMounts": mounts} if container.get("name") == MAIN else container
 
 
 def _lacking(right: Fields, pieces: Pieces, reference: object, made: list[Fields], *, rebuilt: bool) -> Fields | None:
     """The sparse template beside the containers that the flat fields make."""
-    live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
+    live = _comparable(object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers"))
     metadata = metadata_content(pieces.metadata)
     absent = rebuilt and pieces.main is None
     empty = not rebuilt and not live and not pod_content(pieces.pod) and not pieces.metadata
-    named_too = reference is not None and named(live, str(reference)) is not None
+    named_too = reference is not None and find_container(live, str(reference)) is not None
     if not (metadata or absent or empty or named_too or live != made):
         return None
     entries = _entries(live, made, reference, ordered=not rebuilt or _same_order(live, made))
@@ -65,28 +65,28 @@ def _lacking(right: Fields, pieces: Pieces, reference: object, made: list[Fields
 
 def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
     """Whether the flat fields obviously contain the whole template: a cheap, incomplete check."""
-    containers = fields(right["podTemplate"], "spec").get("containers")
+    containers = object_member(right["podTemplate"], "spec").get("containers")
     if not pieces.main or pieces.cache is not None or "frontendSidecar" in left or not pieces.metadata.keys() <= {"labels", "annotations"}:
         return False
     if type(containers) is not list or type(containers[0]) is not dict or containers[0].get("name") != MAIN:
         return False
-    if named(pieces.rest, MAIN) is not None:
+    if find_container(pieces.rest, MAIN) is not None:
         return False
-    mounts = items(pieces.main, "volumeMounts")
-    return not mounts or len({place(mount) for mount in mounts if mount.keys() == _PLACED}) == len(mounts)
+    mounts = object_items(pieces.main, "volumeMounts")
+    return not mounts or len({mount_key(mount) for mount in mounts if mount.keys() == _PLACED}) == len(mounts)
 
 
 def _comparable(containers: list[Fields]) -> list[Fields]:
     """Containers with main's resources canonical and without zero values, as composed."""
     out: list[Fields] = []
-    first = named(containers, MAIN)
+    first = find_container(containers, MAIN)
     for container in containers:
         if container is not first:
             out.append(container)
             continue
         main = {"name": MAIN, **content(container)}
         if "resources" in main:
-            main["resources"] = resources.settled(fields(main, "resources"))
+            main["resources"] = resources.normalize_resources(object_member(main, "resources"))
             if not main["resources"]:
                 del main["resources"]
         out.append(main)
@@ -94,7 +94,7 @@ def _comparable(containers: list[Fields]) -> list[Fields]:
 
 
 def _same_order(live: list[Fields], made: list[Fields]) -> bool:
-    mine, theirs = names(live), names(made)
+    mine, theirs = container_names(live), container_names(made)
     return mine == (theirs if MAIN in mine else [name for name in theirs if name != MAIN])
 
 
@@ -115,8 +115,8 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
     if other is None:
         return {**entry, **content(container)}
     if container.get("name") == MAIN:
-        theirs = Counterparts(items(other, "volumeMounts"))
-        if mounts := [_mount_entry(mount, theirs) for mount in items(container, "volumeMounts")]:
+        theirs = Counterparts(object_items(other, "volumeMounts"))
+        if mounts := [_mount_entry(mount, theirs) for mount in object_items(container, "volumeMounts")]:
             entry["volumeMounts"] = mounts
         return entry
     if container == other:
@@ -142,5 +142,5 @@ def _matters(container: Fields, other: Fields | None, entry: Fields) -> bool:
         return not content(container)
     if not content(container):
         return True
-    mine = {place(mount) for mount in items(entry, "volumeMounts")}
-    return any(place(mount) not in mine for mount in items(other, "volumeMounts"))
+    mine = {mount_key(mount) for mount in object_items(entry, "volumeMounts")}
+    return any(mount_key(mount) not in mine for mount in object_items(other, "volumeMounts"))

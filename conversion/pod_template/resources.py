@@ -8,11 +8,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.quantity import canonical
-from dynamo_webhooks.conversion.reading import fields
+from ...api.quantity import canonical
+from ..reading import object_member
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ..lens.protocol import Fields
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")
@@ -74,7 +74,7 @@ def _native_amounts(flat: Fields) -> Fields:
         value = flat.get(name)
         if value is not None and (text := _spelled_flat(value)) is not None:
             out[name if name != "gpu" else _gpu(flat.get("gpuType"))] = text
-    if "custom" in flat and (custom := fields(flat, "custom")):
+    if "custom" in flat and (custom := object_member(flat, "custom")):
         for name, value in custom.items():
             if (text := _spelled_flat(value)) is not None:
                 out[name] = text
@@ -85,18 +85,18 @@ def _gpu(kind: Any) -> str:
     return kind if type(kind) is str and kind else GPU
 
 
-def settled(resources: Fields) -> Fields:
+def normalize_resources(resources: Fields) -> Fields:
     """Native resources as Kubernetes would print them."""
     out: Fields = {}
     for part in AMOUNTS:
-        if amounts := _canonical(fields(resources, part)):
+        if amounts := _canonical(object_member(resources, part)):
             out[part] = amounts
     if resources.get("claims"):
         out["claims"] = resources["claims"]
     return out
 
 
-def overlaid(base: Fields, overlay: Fields) -> Fields:
+def override(base: Fields, overlay: Fields) -> Fields:
     """Native resources overridden by an overlay's, key by key; both canonical."""
     out = dict(base)
     for part in AMOUNTS:
@@ -122,7 +122,7 @@ def flat_part(amounts: Fields, written: Fields) -> Fields:
     """Flat limits or requests of canonical native ones, each in its place in `written`, with its text if the amount is equal."""
     if not written:
         return _flat_amounts(amounts)
-    custom, kind = fields(written, "custom"), _gpu(written.get("gpuType"))
+    custom, kind = object_member(written, "custom"), _gpu(written.get("gpuType"))
     out: Fields = {}
     more: Fields = {}
     for name, amount in amounts.items():

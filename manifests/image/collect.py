@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 ELF: Final = b"\x7fELF"
-# Folder -> what is left out of it: of the standard library what only people at a terminal or builders of packages use, of the environment
+# Folder -> excluded files: of the standard library those for interactive use and for building packages, of the environment
 # the installer; programs are named below. Only ever at these places: a pattern for all folders would take files of the application with it.
 _LIBRARY: Final = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "site-packages", "dist-packages", "config-*")
 _PACKAGES: Final = ("pip", "pip-*.dist-info")

@@ -1,1 +1,1 @@
-"""What is filled in where the author left it out; one file per default."""
+"""Defaults of absent fields; one file per default."""

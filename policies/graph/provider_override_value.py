@@ -1,15 +1,15 @@
-"""DYN174: overrides of what belongs to Dynamo."""
+"""The value of a provider override."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from dynamo_webhooks.api.paths import Path
-from dynamo_webhooks.api.wording import article
-from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.provider_override import WHEN, Override, of_grove, topology_steps
-from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from ...api.paths import Path
+from ...api.wording import article
+from ..at import At
+from ..finding import Finding
+from ..order import Stage
+from ..provider_override import WHEN, Override, list_grove_overrides, topology_steps
+from ..rule import GRAPH, Hits, rule
 
 
 @rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
@@ -23,64 +23,58 @@ def provider_override_value(at: At) -> Hits:
         Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
 
     Bad
-        ```yaml
         spec:
-          services:
-            worker:
-              componentType: worker
-              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
                 value:
                   topologyConstraint: {packDomain: rack}
                   spec: {replicas: 3}  # expect
-        ```
-        ```yaml
+
         spec:
-          services:
-            worker:
-              componentType: worker
-              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
                 value: {}  # expect
-        ```
-        ```yaml
+
         spec:
-          services:
-            worker:
-              componentType: worker
-              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
                 value:
                   topologyConstraint:
                     packDomain: [rack]  # expect
-        ```
 
     Good
-        ```yaml
         spec:
-          services:
-            worker:
-              componentType: worker
-              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
                 value: {topologyConstraint: {packDomain: rack}}
-        ```
     """
-    for override in of_grove(at):
+    for override in list_grove_overrides(at):
         if override.target:
             yield from _beside(at, override)
 
 
 def _beside(at: At, override: Override) -> Iterator[Finding]:
-    """What is wrong on the way to the topology constraint, and what stands beside it."""
+    """Findings of the fields on the path to the topology constraint, and of those beside it."""
     value: Any = override.block.get("value")
     path: Path = (*override.path, "value")
     for step in topology_steps(override):

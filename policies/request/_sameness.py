@@ -1,21 +1,21 @@
-"""Whether two specs of a request say the same: by meaning (profile current), or by what the Go operator would write (1.2)."""
+"""Whether two specs of a request mean the same, however they are written."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.quantity import canonical, is_quantity
-from dynamo_webhooks.api.scalars import scalar_form
-from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from ...api.quantity import canonical, is_quantity
+from ...api.scalars import scalar_form
+from ...api.schema import Node, load_schema, resolve
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.line import Line
-    from dynamo_webhooks.policies.review import Fields
+    from ...api.line import Line
+    from ..review import Fields
 
 _JOB: Final = ("overrides", "profilingJob")
 
-# Fields that a typed writer can't tell from absent ones when they hold false, 0 or nothing (in the
+# Fields that a typed client can't distinguish from absent ones when they are false, 0 or empty (in the
 # Go types these are neither pointers nor always written). All have that form wherever they occur below a request's spec, or nearly so:
 # `readOnly` is a pointer in two volume sources, and `resources` is one in the pod itself.
 _PLAIN: Final = frozenset(
@@ -28,31 +28,22 @@ _PLAIN: Final = frozenset(
 
 def same_meaning(one: Fields, other: Fields, line: Line) -> bool:
     """Whether two specs ask a line's operator for the same: an empty block is an absent one, and the order of keys means nothing."""
-    return _same(one, other, line, by_meaning=True)
-
-
-def same_text(one: Fields, other: Fields, line: Line) -> bool:
-    """Whether two specs are written alike by a typed writer: an empty block is kept, and free-form parts go out as they came in."""
-    return _same(one, other, line, by_meaning=False)
-
-
-def _same(one: Fields, other: Fields, line: Line, *, by_meaning: bool) -> bool:
     node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
-    return bool(_block(one, node, (), by_meaning=by_meaning) == _block(other, node, (), by_meaning=by_meaning))
+    return bool(_block(one, node, ()) == _block(other, node, ()))
 
 
-def _block(block: Fields, node: Node, path: tuple[str, ...], *, by_meaning: bool) -> Fields:
+def _block(block: Fields, node: Node, path: tuple[str, ...]) -> Fields:
     """An object's known fields without those that say nothing; a whole float equals the int (50.0 == 50), as it is written alike."""
     fields: dict[str, Node] = node.get("properties") or {}
-    if not fields:  # metadata inside: its schema lists nothing, but typed readers know what is in there
+    if not fields:  # embedded metadata: its schema lists no fields, but typed clients know them
         return {name: item for name, item in block.items() if item not in (None, "", [], {})}
     out: Fields = {}
     for name, item in block.items():
         if name not in fields or item is None:
             continue
         child = resolve(fields[name])
-        part = _part(item, child, (*path, name), by_meaning=by_meaning)
-        if not _says_nothing(name, part, child, empty_block=by_meaning and (*path, name)[:2] != _JOB):
+        part = _part(item, child, (*path, name))
+        if not _says_nothing(name, part, child, empty_block=(*path, name)[:2] != _JOB):
             out[name] = part
     return out
 
@@ -64,22 +55,22 @@ def _says_nothing(name: str, part: Any, node: Node, *, empty_block: bool) -> boo
     return part in ("", []) or (name in _PLAIN and part in (False, 0, "0"))
 
 
-def _part(value: Any, node: Node, path: tuple[str, ...], *, by_meaning: bool) -> Any:
+def _part(value: Any, node: Node, path: tuple[str, ...]) -> Any:
     if node.get("x-kubernetes-preserve-unknown-fields"):
-        return _free(value, by_meaning=by_meaning)
+        return _free(value)
     if isinstance(value, list):
         items = resolve(node["items"])
-        return [_part(item, items, path, by_meaning=by_meaning) for item in value]
+        return [_part(item, items, path) for item in value]
     if not isinstance(value, dict):
         return canonical(value) if scalar_form(node) == "quantity" and is_quantity(value) else value
     if isinstance(extra := node.get("additionalProperties"), dict):
-        return {key: "" if item is None else _part(item, resolve(extra), path, by_meaning=by_meaning) for key, item in value.items()}
-    return _block(value, node, path, by_meaning=by_meaning)
+        return {key: "" if item is None else _part(item, resolve(extra), path) for key, item in value.items()}
+    return _block(value, node, path)
 
 
-def _free(value: Any, *, by_meaning: bool) -> str:
-    """Free-form JSON as text, because Python takes true for 1; with sorted keys and one spelling of numbers where the meaning counts."""
-    return json.dumps(_numbers(value), sort_keys=True) if by_meaning else json.dumps(value)
+def _free(value: Any) -> str:
+    """Free-form JSON as text, because Python takes true for 1; with sorted keys and one spelling of numbers."""
+    return json.dumps(_numbers(value), sort_keys=True)
 
 
 def _numbers(value: Any) -> Any:

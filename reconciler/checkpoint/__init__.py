@@ -1,1 +1,1 @@
-"""DynamoCheckpoints: the Job that takes a snapshot of a warm worker, the phases of that, and pods that are restored. Pure."""
+"""DynamoCheckpoints: the Job that takes a snapshot of a warm worker, its phases, and pods that are restored."""

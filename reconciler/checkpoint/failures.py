@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.checkpoint.standing import RESTORED, Standing
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID, RESTORE_STATUS, RESTORE_TARGET, low
+from ..common.keys import controller_reference, uid_of
+from ..render.merge import string_map
+from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, RESTORE_STATUS, RESTORE_TARGET, lower_name
+from .restore_condition import RESTORED, RestoreState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
+    from ...conversion.lens.protocol import Fields
+    from ..render.checkpoint.restore import Restore
 
 FAILED: Final = "RestoreFailed"  # the reason
 MARK: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more
@@ -26,21 +27,25 @@ class Failure(NamedTuple):
 
     pod: str
     container: str
+    uid: str  # of the pod, as another one of this name may come
 
 
 def failures(pods: Iterable[Fields], restore: Restore) -> list[Failure]:
-    """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever."""
+    """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever.
+
+    Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
+    """
     found = []
     for pod in pods:
         metadata = pod["metadata"]
-        labels, annotations = texts(metadata.get("labels")), texts(metadata.get("annotations"))
+        labels, annotations = string_map(metadata.get("labels")), string_map(metadata.get("annotations"))
         theirs = labels.get(RESTORE_TARGET), labels.get(CHECKPOINT_ID), annotations.get(ARTIFACT_VERSION)
-        if metadata.get("deletionTimestamp") or theirs != ("true", restore.hash, restore.version):
+        if metadata.get("deletionTimestamp") or controller_reference(pod) is None or theirs != ("true", restore.hash, restore.version):
             continue
         said = (key.partition(f"{RESTORE_STATUS}.")[2] for key, value in sorted(annotations.items()) if value == "failed")
         container = next((name for name in said if name), "")
         if container:
-            found.append(Failure(str(metadata["name"]), container))
+            found.append(Failure(str(metadata["name"]), container, uid_of(pod)))
     return sorted(found)
 
 
@@ -51,26 +56,26 @@ def are_enough(failed: int, replicas: int) -> bool:
 
 def mark_of(obj: Fields) -> str:
     """The annotation of a component's object, or of a graph on Grove for one of its components."""
-    return f"{MARK}.{low(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == _GRAPH else MARK
+    return f"{MARK}.{lower_name(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == _GRAPH else MARK
 
 
-def named(restore: Restore) -> str:
+def format_snapshot(restore: Restore) -> str:
     """The snapshot, in the annotation."""
     return f"{restore.hash}/{restore.version}"
 
 
 def is_given_up(obj: Fields, restore: Restore) -> bool:
     """Whether an object's pods are not restored from this snapshot any more."""
-    return texts(obj["metadata"].get("annotations")).get(mark_of(obj)) == named(restore)
+    return string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(restore)
 
 
-def given_up(obj: Fields, restore: Restore, checkpoint: str) -> Standing:
+def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:
     """What is said of such an object."""
     text = f"pods could not be restored from version {restore.version} of DynamoCheckpoint {checkpoint}, and start cold"
-    return Standing(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
+    return RestoreState(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
 
 
-def told(standing: Standing | None, failed: list[Failure], *, falls_back: bool) -> str:
+def describe_failures(standing: RestoreState | None, failed: list[Failure], *, falls_back: bool) -> str:
     """What is said of pods that fail; empty where none does."""
     if not failed:
         return ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..addresses import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dynamo_webhooks.kube.protocol import Node
+    from ...kube.protocol import Node
 
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 SLICE_CONTROLLER: Final = "endpointslice-controller.k8s.io"
@@ -31,7 +32,7 @@ class Endpoint(NamedTuple):
     @property
     def urls(self) -> list[str]:
         """`http://address:port`, the preferred one first."""
-        return [f"http://{f'[{one}]' if ':' in one else one}:{self.port}" for one in (self.address, self.other) if one]
+        return [f"http://{host_of(one)}:{self.port}" for one in (self.address, self.other) if one]
 
 
 class Found(NamedTuple):
@@ -51,7 +52,7 @@ def lighten(found: Node) -> None:
     found["endpoints"] = tuple(one for one in seen if one is not None)
 
 
-def endpoints_in(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
+def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
     """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints.
 
     `any_slice` believes those that the EndpointSlice controller didn't write, too: anybody who may write one then directs our calls.
@@ -78,7 +79,7 @@ def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:
     target, addresses, conditions = endpoint.get("targetRef") or {}, endpoint.get("addresses") or (), endpoint.get("conditions") or {}
     if target.get("kind") != "Pod" or not addresses or (target.get("namespace") or namespace) != namespace:
         return None
-    if conditions.get("terminating") is True or not _is_plain(str(addresses[0])):
+    if conditions.get("terminating") is True or not host_of(str(addresses[0])):
         return None
     ready = conditions.get("ready") is not False or conditions.get("serving") is True  # absent is ready, as the API says
     name = str(target.get("name") or "")
@@ -87,15 +88,6 @@ def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:
 
 def _port(ports: Sequence[Node]) -> int:
     return next((int(one["port"]) for one in ports if one.get("name") == SYSTEM and one.get("port")), PORT)
-
-
-def _is_plain(address: str) -> bool:
-    """Whether an address may be a pod's: never loopback and the like."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return not (found.is_loopback or found.is_link_local or found.is_unspecified or found.is_multicast)
 
 
 def _order(found: Node) -> tuple[int, str]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.model.lora import InvalidNameError, Lora
-from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, UnreachableError
+from ...kube.clocks import LOCAL, Clocks
+from .adapter_calls import Pod, RefusedError, load, unload_all
+from .lora import Standing, Wish
+from .worker import Caller, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from dynamo_webhooks.reconciler.loop.keys import Key
-    from dynamo_webhooks.reconciler.model.endpoints import Endpoint
-    from dynamo_webhooks.reconciler.model.worker import Caller
+    from ..common.keys import Key
+    from .endpoints import Endpoint
 
-_Answer = TypeVar("_Answer")
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
 MOST: Final = 120.0  # between two attempts
@@ -39,43 +37,12 @@ class Pace(NamedTuple):
     verify: float = 600.0  # seconds between two looks whether an adapter is still loaded
 
 
-class Wish(NamedTuple):
-    """What a model wants of its pods."""
-
-    lora: Lora
-    stale: tuple[str, ...] = ()  # names that were loaded before and are to go
-    replace: bool = False  # loaded from another source before: unload first
-    unload: bool = False  # the model is being deleted
-
-
-class Standing(NamedTuple):
-    """How it stands."""
-
-    ready: frozenset[str]  # uids of pods that have it; of those that don't when unloading
-    failures: tuple[tuple[str, str], ...]  # (pod, what its worker said last), in the order of the pods
-    busy: bool  # whether calls are under way or wait for their turn
-    clean: bool  # whether nothing is left of other names and sources on any of the pods that can be called
-
-
-@dataclass(slots=True)
-class _Pod:
-    endpoint: Endpoint
-    done: bool = False  # what is wanted is so
-    clean: bool = False  # other names are gone, too
-    check: bool = False  # ask before loading
-    silent: bool = False  # doesn't tell what is loaded
-    running: bool = False
-    failure: str = ""
-    errors: int = 0
-    wait: asyncio.Task[None] | None = None
-
-
 @dataclass(slots=True)
 class _Loads:
     wish: Wish
     began: float
     due: float  # of the next look
-    pods: dict[str, _Pod] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
     pending: OrderedDict[str, None] = field(default_factory=OrderedDict)
     runners: int = 0
     running: int = 0  # pods that are being called
@@ -90,13 +57,13 @@ class Loader:
         changed: Callable[[Key], None],
         pace: Pace | None = None,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        stray: Callable[[Key, Endpoint], Awaitable[str]] | None = None,
+        clocks: Clocks = LOCAL,
     ) -> None:
-        """`changed(key)` hears of every call that ended."""
+        """`changed(key)` hears of every call that ended; `stray` says why an address isn't the pod's, and is asked once for each."""
+        self._stray = stray
         self._caller, self._changed, self._pace = caller, changed, pace or Pace()
-        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance
         self._models: dict[Key, _Loads] = {}
         self._turns = asyncio.Semaphore(self._pace.concurrency)
         self._namespaces: dict[str, asyncio.Semaphore] = {}
@@ -138,7 +105,7 @@ class Loader:
         for one in endpoints:
             pod = loads.pods.get(one.uid)
             if pod is None:
-                pod = loads.pods[one.uid] = _Pod(one, check=check)
+                pod = loads.pods[one.uid] = Pod(one, check=check)
             elif not one.callable:
                 pod.check = True  # its container may have been started anew until it is ready again
                 pod.errors = 0
@@ -256,15 +223,18 @@ class Loader:
         loads.running += 1
         return self._begin(self._serve(key, loads, pod))
 
-    async def _serve(self, key: Key, loads: _Loads, pod: _Pod) -> None:
+    async def _serve(self, key: Key, loads: _Loads, pod: Pod) -> None:
         wish, endpoint, before = loads.wish, pod.endpoint, (pod.done, pod.clean, pod.failure)
+        refused = False
         try:
-            failure, refused = await (self._unload_all(wish, endpoint) if wish.unload else self._load(wish, pod))
+            failure = await self._confirm(key, pod)
+            if not failure:
+                await (unload_all(self._caller, wish, endpoint) if wish.unload else load(self._caller, wish, pod))
         except UnreachableError as error:
-            failure, refused = str(error), False
+            failure, refused = str(error), isinstance(error, RefusedError) and error.final
         except Exception:
             LOG.exception("%s: a call to pod %s failed with an unexpected error", key, endpoint.pod)
-            failure, refused = "internal error; see the reconciler's log", False
+            failure = "internal error; see the reconciler's log"
         finally:
             pod.running = False
             loads.running -= 1
@@ -285,59 +255,20 @@ class Loader:
         if (pod.done, pod.clean, pod.failure) != before:
             self._changed(key)
 
-    async def _load(self, wish: Wish, pod: _Pod) -> tuple[str, bool]:
-        """Loads what is wanted and unloads what isn't any more; gives what went wrong, and whether it was refused for good."""
-        lora, present = wish.lora, frozenset[str]()
-        if pod.check and not wish.replace:
-            found = await self._look(pod)
-            if found is None and pod.done:
-                pod.check = False
-                return "", False  # looking again told nothing: it stays as it was
-            present = found or frozenset()
-            pod.check = False
-        if lora.name not in present:
-            pod.done = False
-            if wish.replace and (told := await self._unload(pod.endpoint, lora.name)):
-                return told
-            reply = await _first(pod.endpoint, lambda base: self._caller.load(base, lora.name, lora.uri))
-            if not reply.fine:
-                return _told(reply), not reply.passing
-        pod.done = True
-        for name in wish.stale:
-            if told := await self._unload(pod.endpoint, name):
-                return told
-        pod.clean = True
-        return "", False
+    async def _confirm(self, key: Key, pod: Pod) -> str:
+        one = pod.endpoint
+        wrong = ""
+        if self._stray is not None and pod.confirmed != (one.address, one.other) and not (wrong := await self._stray(key, one)):
+            pod.confirmed = (one.address, one.other)
+        return wrong
 
-    async def _look(self, pod: _Pod) -> frozenset[str] | None:
-        try:
-            found = await _first(pod.endpoint, self._caller.names)
-        except UnreachableError:
-            return None
-        pod.silent = found is None
-        return found
-
-    async def _unload_all(self, wish: Wish, endpoint: Endpoint) -> tuple[str, bool]:
-        for name in dict.fromkeys((wish.lora.name, *wish.stale)):
-            if told := await self._unload(endpoint, name):
-                return told
-        return "", False
-
-    async def _unload(self, endpoint: Endpoint, name: str) -> tuple[str, bool] | None:
-        """None when the adapter is gone."""
-        try:
-            reply = await _first(endpoint, lambda base: self._caller.unload(base, name))
-        except InvalidNameError:
-            return None  # a name that was never loaded
-        return None if reply.fine or reply.status == 404 else (_told(reply), not reply.passing)
-
-    def _later(self, key: Key, loads: _Loads, pod: _Pod, *, refused: bool) -> None:
+    def _later(self, key: Key, loads: _Loads, pod: Pod, *, refused: bool) -> None:
         most = UNLOADING if loads.wish.unload else REFUSED if refused else MOST
         pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))
 
-    async def _again(self, key: Key, loads: _Loads, pod: _Pod, pause: float) -> None:
+    async def _again(self, key: Key, loads: _Loads, pod: Pod, pause: float) -> None:
         await self._sleep(pause)
         pod.wait = None
         if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wish.unload):
@@ -345,22 +276,7 @@ class Loader:
             self._start(key, loads)
 
 
-def _stop_waiting(pod: _Pod) -> None:
+def _stop_waiting(pod: Pod) -> None:
     if pod.wait is not None:
         pod.wait.cancel()
         pod.wait = None
-
-
-def _told(reply: Reply) -> str:
-    return f"{reply.status} {reply.text}".rstrip()
-
-
-async def _first(endpoint: Endpoint, call: Callable[[str], Awaitable[_Answer]]) -> _Answer:
-    """Asks at the first address that takes a connection. Raises: UnreachableError."""
-    *others, last = endpoint.urls
-    for url in others:
-        try:
-            return await call(url)
-        except NoConnectionError:
-            continue
-    return await call(last)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dynamo_webhooks.kube.protocol import Node
+    from ...kube.protocol import Node
 
 LORA: Final = "lora"
 LOADED: Final = "webhooks.nvidia.com/loaded"  # annotation: JSON, name -> digest of the source it was loaded from
@@ -28,6 +28,24 @@ class Lora(NamedTuple):
     def digest(self) -> str:
         """Tells one source from another."""
         return hashlib.sha256(self.uri.encode()).hexdigest()[:8]
+
+
+class Wish(NamedTuple):
+    """The adapters that the pods of a model load and unload."""
+
+    lora: Lora
+    stale: tuple[str, ...] = ()  # names of earlier adapters, to be unloaded
+    replace: bool = False  # whether the adapter was loaded from another source, so that it is unloaded first
+    unload: bool = False  # whether the model is being deleted
+
+
+class Standing(NamedTuple):
+    """The progress of a wish."""
+
+    ready: frozenset[str]  # uids of the pods that have loaded, or unloaded, the adapter
+    failures: tuple[tuple[str, str], ...]  # pods and the last errors of their workers, in the order of the pods
+    busy: bool  # whether calls are under way or queued
+    clean: bool  # whether all callable pods have loaded the adapter and unloaded all others
 
 
 class InvalidNameError(ValueError):
@@ -56,7 +74,7 @@ def path_of(name: str) -> str:
     return "/".join(quote(segment, safe=_PLAIN) for segment in segments)
 
 
-def remembered(model: Node) -> dict[str, str]:
+def read_names(model: Node) -> dict[str, str]:
     """Which names were loaded for a model, and from which source; what isn't written by us counts as nothing."""
     text = (model["metadata"].get("annotations") or {}).get(LOADED) or ""
     try:
@@ -68,7 +86,7 @@ def remembered(model: Node) -> dict[str, str]:
     return {name: digest for name, digest in list(found.items())[:NAMES] if isinstance(digest, str)}
 
 
-def written(names: Mapping[str, str]) -> str | None:
+def encode_names(names: Mapping[str, str]) -> str | None:
     """The annotation's value, the newest names; None for no annotation."""
     newest = dict(list(names.items())[-NAMES:])
     return json.dumps(newest, ensure_ascii=False, separators=(",", ":")) if newest else None

@@ -1,19 +1,16 @@
 """Calls of a worker's control API: load an adapter, unload it, list those loaded. Bounded in time and bytes; no redirects."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
 
 import aiohttp
 from yarl import URL
 
-from dynamo_webhooks.api.wording import printable
-from dynamo_webhooks.reconciler.model.lora import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ...api.wording import escape_unprintable
+from ..pod_client import FAILURES, PodClient
+from .lora import path_of
 
 READ: Final = 64 * 1024  # bytes of an answer at most
 SHOWN: Final = 200  # characters of an answer in a message
@@ -70,14 +67,13 @@ class Patience(NamedTuple):
     verify: float = 5.0
 
 
-class Workers:
-    """Calls over the network: no proxy, no cookies, no redirects, no credentials."""
+class Workers(PodClient):
+    """Calls over the network."""
 
     def __init__(self, patience: Patience, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
-        """Opens nothing yet; `connector` is another way to addresses, for tests."""
+        """`connector` is another way to addresses, for tests."""
+        super().__init__(connector or (lambda: aiohttp.TCPConnector(limit=0, force_close=True)))
         self._patience = patience
-        self._connector = connector or (lambda: aiohttp.TCPConnector(limit=0, force_close=True))
-        self._session: aiohttp.ClientSession | None = None
 
     async def load(self, base: str, name: str, uri: str) -> Reply:
         """Loads an adapter. Raises: UnreachableError."""
@@ -102,35 +98,16 @@ class Workers:
         names = found.get("loras") if isinstance(found, dict) else None
         return frozenset(names) if isinstance(names, dict) else None
 
-    async def close(self) -> None:
-        """Closes what is open."""
-        if self._session is not None:
-            await self._session.close()
-
     async def _call(self, method: str, url: str, seconds: float, body: bytes | None = None) -> tuple[int, bytes]:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(connector=self._connector(), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._patience.connect)
-        headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
-            async with self._session.request(
-                method, URL(url, encoded=True), data=body, headers=headers, timeout=timeout, allow_redirects=False
-            ) as response:
-                return response.status, await _beginning(response.content)
+            return await self.call(method, URL(url, encoded=True), seconds, self._patience.connect, READ, body)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise NoConnectionError(printable(str(error) or type(error).__name__)[:SHOWN]) from None
+            raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
         except TimeoutError:
             raise UnreachableError(f"no answer within {seconds:g} s") from None
-        except (aiohttp.ClientError, OSError, ValueError, asyncio.LimitOverrunError) as error:
-            raise UnreachableError(printable(str(error) or type(error).__name__)[:SHOWN]) from None
-
-
-async def _beginning(content: aiohttp.StreamReader) -> bytes:
-    read = bytearray()
-    while len(read) < READ and (piece := await content.read(READ - len(read))):
-        read += piece
-    return bytes(read)
+        except (*FAILURES, asyncio.LimitOverrunError) as error:
+            raise UnreachableError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
 
 
 def _shown(text: bytes) -> str:
-    return printable(text[: SHOWN * 4].decode(errors="replace"))[:SHOWN]
+    return escape_unprintable(text[: SHOWN * 4].decode(errors="replace"))[:SHOWN]

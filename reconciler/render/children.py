@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.checkpoint import job
-from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
-from dynamo_webhooks.reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling, without_effect
-from dynamo_webhooks.reconciler.render.component import component_children, no_orchestrator
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import NEW, converted, experimental, read_graph, started
-from dynamo_webhooks.reconciler.render.grove.clique_set import clique_set
-from dynamo_webhooks.reconciler.render.grove.member import with_old_selectors
-from dynamo_webhooks.reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
-from dynamo_webhooks.reconciler.render.multinode import leader_wait, ssh
-from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
-from dynamo_webhooks.reconciler.render.objects import canonical
-from dynamo_webhooks.reconciler.render.observed import NOTHING
-from dynamo_webhooks.reconciler.render.service import model_services
-from dynamo_webhooks.reconciler.render.split import component_object
-from dynamo_webhooks.reconciler.render.workload import owning_graph
+from . import claims, discovery, epp, generation, gms, planner, restart, scaling, without_effect
+from .checkpoint import checkpoint, job
+from .checkpoint.identity import identity_hash
+from .component import component_children, no_orchestrator
+from .errors import RenderError
+from .graph import Graph, Member, both_versions, experimental, object_name, read_graph, start_waiting
+from .grove.clique_set import clique_set
+from .grove.member import with_old_selectors
+from .grove.reach import grove_services
+from .ingress import ways_in
+from .multinode import leader_wait, ssh
+from .names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
+from .objects import canonical
+from .observed import NOTHING, Observed
+from .service import model_services
+from .split import component_object
+from .workload import owning_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dynamo_webhooks.api.line import Line
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.observed import Observed
-    from dynamo_webhooks.reconciler.render.settings import Settings
-    from dynamo_webhooks.reconciler.render.without_effect import Note
+    from ...api.line import Line
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
+    from .without_effect import Note
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
@@ -89,7 +88,10 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         made = _ordered(_collected(component_children, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
             return made
-        return made._replace(notes=without_effect.of_component(_new(obj, settings.line)))
+        new, old = both_versions(obj, settings.line)
+        return made._replace(notes=without_effect.of_component(new.get("spec") or {}, old.get("spec") or {}, settings))
+    if kind == CHECKPOINT and settings.pod_snapshots:
+        return Rendered([], [RenderError(("kind",), f"must not be {CHECKPOINT}: line 1.5 has none; delete it, and name a PodSnapshot")])
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])
@@ -119,7 +121,7 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
         _collected(ssh.secrets, graph, settings),
         _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
-    return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove))
+    return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove, settings=settings))
 
 
 def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:
@@ -129,20 +131,25 @@ def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> 
 
 def goes_to_grove(annotations: Mapping[str, str], settings: Settings) -> bool:
     """The same of a graph with these annotations that runs nowhere yet."""
-    if (remembered := provided_by_grove(annotations)) is not None:
+    if (remembered := is_provided_by_grove(annotations)) is not None:
         return remembered
     return settings.grove and annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
-def worker_hash(graph: Graph, observed: Observed = NOTHING) -> str:
-    """The generation that the workers of a graph belong to.
+def worker_hash(graph: Graph, line: Line, observed: Observed = NOTHING) -> str:
+    """The generation that the workers of a graph belong to. Raises: RenderError as `worker_hashes`."""
+    return worker_hashes(graph, line, observed).now
+
+
+def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> generation.Digests:
+    """The same, beside what earlier releases called it.
 
     Raises: RenderError where a worker can't be made into an object.
     """
     framework = graph.framework
     workers = [one for one in graph.members if one.is_worker]
     objects = [component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers]
-    return generation.worker_digest(objects)
+    return generation.worker_digests(objects, line)
 
 
 def _below(one: Fields, members: list[Member], settings: Settings, observed: Observed) -> Rendered:
@@ -163,7 +170,7 @@ def _asks_for(member: Member, made: Fields) -> bool:
 def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     try:
         framework = graph.framework
-        name = observed.worker_hash or worker_hash(graph, observed)
+        name = observed.worker_hash or worker_hash(graph, settings.line, observed)
     except RenderError as error:
         return Rendered([], [error])
     marks = restart.restart_marks(graph, observed)
@@ -181,7 +188,7 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
 
 def _no_grove(graph: Graph) -> str:
     """Why a graph does not run on Grove where that is served."""
-    if provided_by_grove(graph.annotations) is False:
+    if is_provided_by_grove(graph.annotations) is False:
         return f"the annotation {WORKLOAD_PROVIDER} keeps the graph from Grove"
     kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"
     why = "keeps the graph from Grove" if kept else 'must be "true" to move the graph to Grove'
@@ -203,14 +210,16 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     marks = restart.restart_marks(graph, observed)
-    graph = with_old_selectors(started(graph, observed.waits), observed.old_selectors)
-    per_member = (grove_services, grove_models, grove_ways_in)
-    return _joined(
-        [
-            _collected(clique_set, graph, settings, marks, observed.restores),
-            *(_collected(make, graph, member, settings) for member in graph.members for make in per_member),
+    graph = with_old_selectors(start_waiting(graph, observed.waits), observed.old_selectors)
+    parts = [_collected(clique_set, graph, settings, marks, observed.restores)]
+    for one in graph.members:
+        reached = object_name(graph, one), graph.namespace, one.type, graph.name, one.alpha, graph.object
+        parts += [
+            _collected(grove_services, graph, one, settings),
+            _collected(model_services, one.fields, graph.namespace, graph.object),
+            _collected(ways_in, *reached, settings),
         ]
-    )
+    return _joined(parts)
 
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
@@ -231,12 +240,6 @@ def _joined(parts: Iterable[Rendered]) -> Rendered:
         for problem in part.problems:
             problems.setdefault(str(problem), problem)
     return Rendered(list(children.values()), list(problems.values()))
-
-
-def _new(component: Fields, line: Line) -> Fields:
-    """The spec of a component's object in v1beta1."""
-    spec: Fields = converted(component, NEW._replace(line=line)).get("spec") or {}
-    return spec
 
 
 def _ordered(rendered: Rendered) -> Rendered:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.render.objects import child
+from .objects import make_child
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph
+    from ...conversion.lens.protocol import Fields
+    from .graph import Graph
 
 
 def claims(graph: Graph) -> list[Fields]:
@@ -17,12 +17,10 @@ def claims(graph: Graph) -> list[Fields]:
 
 
 def _claim(graph: Graph, entry: Fields) -> Fields:
-    out = child("v1", "PersistentVolumeClaim", str(entry["name"]), graph.namespace, owner=graph.object)
     # always set: an empty class means no class
     spec: Fields = {"storageClassName": entry.get("storageClass") or ""}
     if entry.get("volumeAccessMode"):
         spec["accessModes"] = [entry["volumeAccessMode"]]
     if entry.get("size") is not None:
         spec["resources"] = {"requests": {"storage": entry["size"]}}
-    out["spec"] = spec
-    return out
+    return make_child("v1", "PersistentVolumeClaim", str(entry["name"]), graph.namespace, owner=graph.object, spec=spec)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.api.line import INSTALLED
-from dynamo_webhooks.reconciler.render.deployment import deployment
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import at_start
-from dynamo_webhooks.reconciler.render.ingress import ways_in
-from dynamo_webhooks.reconciler.render.lws import leader_worker_set
-from dynamo_webhooks.reconciler.render.observed import NOTHING
-from dynamo_webhooks.reconciler.render.service import model_services, services
-from dynamo_webhooks.reconciler.render.workload import owning_graph, read_workload, uses_old_selectors
+from ...api.line import INSTALLED
+from .deployment import deployment
+from .errors import RenderError
+from .graph import at_start
+from .ingress import ways_in
+from .lws import leader_worker_set
+from .observed import NOTHING, Observed
+from .service import model_services, services
+from .workload import Workload, owning_graph, read_workload, uses_old_selectors
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
-    from dynamo_webhooks.reconciler.render.observed import Observed
-    from dynamo_webhooks.reconciler.render.settings import Settings
-    from dynamo_webhooks.reconciler.render.workload import Workload
+    from ...conversion.lens.protocol import Fields
+    from .checkpoint.restore import Restore
+    from .settings import Settings
 
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
@@ -43,7 +42,7 @@ def component_children(obj: Fields, settings: Settings, observed: Observed = NOT
     left = name in observed.left
     made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
     workload = read_workload(obj, INSTALLED if made else settings.line, old_selectors=old, left=left)
-    workload = workload._replace(spec=at_start(workload.spec, waits=name in observed.waits))
+    workload = replace(workload, spec=at_start(workload.spec, waits=name in observed.waits))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [
         *_controllers(workload, settings, observed.restores.get(name)),

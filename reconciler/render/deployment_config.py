@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.quantity import is_quantity
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.names import FRONTEND, HTTP_PORT
+from ...api.quantity import is_quantity
+from .errors import RenderError
+from .framework import main_of, path_of_main
+from .merge import as_map, object_items
+from .names import FRONTEND, HTTP_PORT
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Member
+    from ...api.paths import Path
+    from ...conversion.lens.protocol import Fields
+    from .graph import Member
 
 VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"
 _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
@@ -26,7 +26,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
     Raises: RenderError if it is not a JSON object, or an amount is invalid.
     """
     main = main_of(spec)
-    entry = next((one for one in items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
+    entry = next((one for one in object_items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
     if entry is None:
         return
     path = _path(member)
@@ -37,7 +37,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
             config[called]["port"] = HTTP_PORT
             text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             # the entry may be the graph's, which other components share
-            main["env"] = [{**one, "value": text} if one is entry else one for one in items(main.get("env"))]
+            main["env"] = [{**one, "value": text} if one is entry else one for one in object_items(main.get("env"))]
     arguments = _block(config.get(member.name), "ServiceArgs")
     if isinstance(arguments.get("workers"), int) and spec.get("replicas") is None:
         spec["replicas"] = arguments["workers"]
@@ -49,7 +49,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
 
 def _path(member: Member) -> Path:
     """The variable's path: in the component's main container, else in the graph."""
-    own = [one.get("name") for one in items(main_of(member.fields).get("env"))]
+    own = [one.get("name") for one in object_items(main_of(member.fields).get("env"))]
     return (*path_of_main(member.fields, member.path), "env", own.index(VARIABLE), "value") if VARIABLE in own else ("spec", "env")
 
 
@@ -70,8 +70,7 @@ def _frontend(config: dict[str, Any], name: str) -> str:
 
 
 def _block(value: Any, name: str) -> Fields:
-    block = value.get(name) if isinstance(value, dict) else None
-    return block if isinstance(block, dict) else {}
+    return as_map(as_map(value).get(name))
 
 
 def _amounts(resources: Fields, path: Path) -> dict[str, str]:

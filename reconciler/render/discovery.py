@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.names import (
-    APP,
-    DISCOVERY_BACKEND,
-    DISCOVERY_ENABLED,
-    DISCOVERY_MODE,
-    MANAGED_BY,
-    OPERATOR,
-    PART,
-    as_label,
-    discovery_account,
-)
-from dynamo_webhooks.reconciler.render.objects import child
-from dynamo_webhooks.reconciler.render.settings import KUBERNETES, Settings
+from .names import APP, DISCOVERY_BACKEND, DISCOVERY_ENABLED, DISCOVERY_MODE, MANAGED_BY, OPERATOR, PART, as_label, discovery_account
+from .objects import make_child
+from .settings import KUBERNETES, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 CONTAINER_MODE: Final = "container"
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
@@ -58,15 +48,17 @@ def rights(owner: Fields, namespace: str) -> list[Fields]:
     """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve."""
     account = discovery_account(owner["metadata"]["name"])
     marks = account_labels(account)
-    role = child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", namespace, labels=marks, owner=owner)
-    role["rules"] = [
+    rules = [
         {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": [*_READ]},
         {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": [*_READ]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamoworkermetadatas"], "verbs": [*_WRITE]},
     ]
-    bound = child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks, owner=owner)
-    bound |= binding("Role", f"{account}-role", account, namespace)
-    return [child("v1", "ServiceAccount", account, namespace, labels=marks, owner=owner), role, bound]
+    bound = binding("Role", f"{account}-role", account, namespace)
+    return [
+        make_child("v1", "ServiceAccount", account, namespace, labels=marks, owner=owner),
+        make_child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", namespace, labels=marks, owner=owner, rules=rules),
+        make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks, owner=owner, **bound),
+    ]
 
 
 def account_of(name: str) -> str:

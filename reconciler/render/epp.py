@@ -4,41 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import object_name
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.names import (
-    COMPONENT,
-    COMPONENT_CLASS,
-    COMPONENT_TYPE,
-    EPP,
-    EPP_GRPC_PORT,
-    GRAPH_NAME,
-    HTTP_PORT,
-    NAMESPACE,
-    PICKER_ACCOUNT,
-    PICKER_CONFIG,
-    POOL_GROUP,
-    WORKER,
-    dns,
-)
-from dynamo_webhooks.reconciler.render.objects import child
-from dynamo_webhooks.reconciler.render.planner import shared_account
-from dynamo_webhooks.reconciler.render.yaml_text import yaml_text
+from . import names
+from .errors import RenderError
+from .framework import has_native_picker
+from .graph import Graph, Member, object_name
+from .merge import object_items
+from .objects import make_child
+from .planner import make_shared_account
+from .yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.settings import Mesh, Settings
+    from ...api.operator.surroundings import Istio
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
 
 _CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
-_ISTIO: Final = "istio"
 _MUTUAL: Final = "MUTUAL"
 
 
 def rights(graph: Graph, settings: Settings) -> list[Fields]:
     """The picker's account, if the graph has a picker."""
-    return shared_account(PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
+    return make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
 
 
 def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
@@ -49,11 +35,12 @@ def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
     picker = graph.picker
     if picker is None:
         return []
-    return [*_config(graph, picker), _pool(graph, picker), *_mesh_rule(graph, picker, settings)]
+    config = [] if has_native_picker(picker.fields, settings.line) else _config(graph, picker)
+    return [*config, _pool(graph, picker), *_mesh_rule(graph, picker, settings)]
 
 
 def _labels(graph: Graph, picker: Member) -> dict[str, str]:
-    return {GRAPH_NAME: graph.name, COMPONENT: picker.name, COMPONENT_TYPE: EPP}
+    return {names.GRAPH_NAME: graph.name, names.COMPONENT: picker.name, names.COMPONENT_TYPE: names.EPP}
 
 
 def _config(graph: Graph, picker: Member) -> list[Fields]:
@@ -63,15 +50,14 @@ def _config(graph: Graph, picker: Member) -> list[Fields]:
         if (asked.get("configMapRef") or {}).get("name"):
             return []
         raise RenderError((*picker.path, "eppConfig"), "must hold config or name a ConfigMap in configMapRef")
-    out = child("v1", "ConfigMap", f"{graph.name}-epp-config", graph.namespace, labels=_labels(graph, picker), owner=graph.object)
-    out["data"] = {PICKER_CONFIG: yaml_text(_typed(config))}
-    return [out]
+    name, marks, data = f"{graph.name}-epp-config", _labels(graph, picker), {names.PICKER_CONFIG: yaml_text(_typed(config))}
+    return [make_child("v1", "ConfigMap", name, graph.namespace, labels=marks, owner=graph.object, data=data)]
 
 
 def _typed(config: Fields) -> Fields:
     """A configuration as the Go operator writes it, with its types' required fields. The picker reads both."""
-    profiles = [_profile(one) for one in items(config.get("schedulingProfiles"))]
-    plugins = [{"name": "", "parameters": None, **one} for one in items(config.get("plugins"))]
+    profiles = [_profile(one) for one in object_items(config.get("schedulingProfiles"))]
+    plugins = [{"name": "", "parameters": None, **one} for one in object_items(config.get("plugins"))]
     lists = {"plugins": plugins, "schedulingProfiles": profiles}
     out = {**config, **{name: None if config.get(name) is None else made for name, made in lists.items()}, **_CONFIG}
     detector = config.get("saturationDetector")
@@ -80,32 +66,29 @@ def _typed(config: Fields) -> Fields:
 
 def _profile(profile: Fields) -> Fields:
     plugins = profile.get("plugins")
-    return {**profile, "plugins": None if plugins is None else [{"weight": None, **one} for one in items(plugins)]}
+    return {**profile, "plugins": None if plugins is None else [{"weight": None, **one} for one in object_items(plugins)]}
 
 
 def _pool(graph: Graph, picker: Member) -> Fields:
-    marks = _labels(graph, picker)
-    out = child(f"{POOL_GROUP}/v1", "InferencePool", f"{graph.name}-pool", graph.namespace, labels=marks, owner=graph.object)
-    service = object_name(graph, picker)
-    out["spec"] = {
-        "targetPorts": [{"number": HTTP_PORT}],
-        "selector": {"matchLabels": {COMPONENT_CLASS: WORKER, NAMESPACE: picker.dynamo_namespace}},
-        "endpointPickerRef": {"kind": "Service", "name": service, "port": {"number": EPP_GRPC_PORT}},
+    name, marks, service = f"{graph.name}-pool", _labels(graph, picker), object_name(graph, picker)
+    spec = {
+        "targetPorts": [{"number": names.HTTP_PORT}],
+        "selector": {"matchLabels": {names.COMPONENT_CLASS: names.WORKER, names.NAMESPACE: picker.dynamo_namespace}},
+        "endpointPickerRef": {"kind": "Service", "name": service, "port": {"number": names.EPP_GRPC_PORT}},
     }
-    return out
+    return make_child(f"{names.POOL_GROUP}/v1", "InferencePool", name, graph.namespace, labels=marks, owner=graph.object, spec=spec)
 
 
 def _mesh_rule(graph: Graph, picker: Member, settings: Settings) -> list[Fields]:
     """The mesh rule for the picker, which uses TLS itself: without it proxies would wrap it twice."""
-    if not settings.istio or settings.mesh.provider != _ISTIO:
+    if not settings.istio or settings.mesh is None:
         return []
-    name = dns(object_name(graph, picker))
-    out = child("networking.istio.io/v1beta1", "DestinationRule", name, graph.namespace, owner=graph.object)
-    out["spec"] = {"host": f"{name}.{graph.namespace}.svc.cluster.local", "trafficPolicy": {"tls": _tls(settings.mesh)}}
-    return [out]
+    name = names.dns_name(object_name(graph, picker))
+    spec = {"host": f"{name}.{graph.namespace}.svc.cluster.local", "trafficPolicy": {"tls": _tls(settings.mesh)}}
+    return [make_child("networking.istio.io/v1beta1", "DestinationRule", name, graph.namespace, owner=graph.object, spec=spec)]
 
 
-def _tls(mesh: Mesh) -> Fields:
+def _tls(mesh: Istio) -> Fields:
     out: Fields = {"mode": mesh.tls_mode, "insecureSkipVerify": mesh.insecure_skip_verify}
     if mesh.tls_mode == _MUTUAL:
         out |= {

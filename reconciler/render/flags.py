@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.reconciler.render.framework import SEPARATORS
+from .framework import SEPARATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 # the second line: characters that end a command in a shell, which the Go operator doesn't quote
@@ -36,17 +36,17 @@ def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = Fa
     elif shell:
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
         container["command"] = ["sh", "-c"]
-        container["args"] = [f"exec {joined(words)} {flags}"]
+        container["args"] = [f"exec {join_shell(words)} {flags}"]
     else:
         container["args"] = [*(container.get("args") or ()), *flags.split()]
 
 
-def joined(words: Sequence[object]) -> str:
+def join_shell(words: Sequence[object]) -> str:
     """Words as a shell line."""
-    return " ".join(quoted(str(one)) for one in words)
+    return " ".join(quote_word(str(one)) for one in words)
 
 
-def quoted(word: str) -> str:
+def quote_word(word: str) -> str:
     """A word for a shell, in double quotes if needed.
 
     Apostrophes stay unchanged; the Go operator adds one, which no shell can read.
@@ -57,7 +57,7 @@ def quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def enclosed(line: str) -> str:
+def quote_line(line: str) -> str:
     """A shell line as one single-quoted word."""
     return "'" + line.replace("'", "'\"'\"'") + "'"
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.names import MAIN, WORKERS
+from ...api.line import Line
+from ...policies.domain import find_main
+from ...policies.engines import find_sidecar, list_templates
+from ...policies.image_tag import runtime_version
+from .errors import RenderError
+from .names import WORKERS
+from .template import shared_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...api.paths import Path
+    from ...conversion.lens.protocol import Fields
 
 VLLM: Final = "vllm"
 SGLANG: Final = "sglang"
 TRTLLM: Final = "trtllm"
 NONE: Final = ""  # no flags, no variables, unchanged probes
+_CANARIES: Final = (1, 5, 0)  # the first runtime that checks its own health by canaries
 
 # separate expressions, so that long lines take linear time
 _INTERPRETER: Final = re.compile(r"python[0-9.]*")
@@ -28,15 +34,25 @@ SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's comma
 
 def main_of(component: Fields) -> Fields:
     """The main container as the user wrote it, or an empty one."""
-    spec = (component.get("podTemplate") or {}).get("spec") or {}
-    return next((one for one in spec.get("containers") or () if one and one.get("name") == MAIN), {})
+    return find_main(component)[0]
+
+
+def runtime_of(component: Fields, line: Line) -> tuple[int, ...]:
+    """The version of a component's runtime from 1.5.0 on; empty for older and unknown ones, and on lines before 1.5, which don't look."""
+    version = runtime_version(component, find_sidecar(line, component)) if line >= Line.V1_5 else None
+    return version if version is not None and version >= _CANARIES else ()
+
+
+def has_native_picker(picker: Fields, line: Line) -> bool:
+    """Whether a picker is the one in runtimes from 1.5.0 on: line 1.5 admits no other without a configuration."""
+    return line >= Line.V1_5 and not picker.get("eppConfig")
 
 
 def path_of_main(component: Fields, path: Path) -> Path:
-    """The path of that container in a component, or of its list."""
-    containers = ((component.get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
-    index = next((index for index, one in enumerate(containers) if one and one.get("name") == MAIN), None)
-    return (*path, "podTemplate", "spec", "containers", *(() if index is None else (index,)))
+    """The path of that container in a component, or in the role whose template it has, or of its list."""
+    role = next((("roles", index) for index, template in list_templates(component) if template is component.get("podTemplate")), ())
+    *steps, index = find_main(component)[1]
+    return (*path, *role, *steps, *([index] if isinstance(index, int) else []))
 
 
 def command_line(container: Fields) -> str:
@@ -44,11 +60,11 @@ def command_line(container: Fields) -> str:
     return " ".join(str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ())))
 
 
-def detected(component: Fields) -> list[str]:
+def detect_frameworks(component: Fields) -> list[str]:
     """The frameworks that a worker's command calls; none for other types."""
     if component.get("type") not in WORKERS:
         return []
-    commands = SEPARATORS.split(command_line(main_of(component)))
+    commands = SEPARATORS.split(command_line(main_of({"podTemplate": shared_template(component)})))
     return [framework for framework in _NAMED if any(_calls(command, framework) for command in commands)]
 
 
@@ -66,7 +82,7 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
     """
     if component.get("type") not in WORKERS:
         return NONE
-    found = detected(component)
+    found = detect_frameworks(component)
     if len(found) == 1 and said and found[0] != said:
         raise RenderError(path, f'must run what backendFramework says, "{said}"; its command calls dynamo.{found[0]}')
     if len(found) > 1 and not said:

@@ -5,46 +5,97 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.render.graph import experimental
-from dynamo_webhooks.reconciler.render.names import digest
-from dynamo_webhooks.reconciler.render.workload import shared_metadata
+from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
+from .discovery import in_containers
+from .framework import runtime_of
+from .graph import experimental
+from .merge import string_map
+from .names import digest
+from .template import shared_template
+from .workload import read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...api.line import Line
+    from ...conversion.lens.protocol import Fields
 
 
 PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
-_NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride")  # the number of pods, and what nothing acts on
+# the number of pods, what nothing acts on, and the version, which counts as it is resolved
+_NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride", "roles")
 _POLICIES: Final = ("enabled", "startupPolicy", "deletionPolicy")  # when pods start, and what becomes of their checkpoint
+_OF_JOB: Final = ("mode", "job")  # whether a checkpoint is made, and by which pod
+_MARKS: Final = ("labels", "annotations")  # all that pods get of a template's metadata
 _DEFAULT_SHARE: Final = "25%"
 
 
-def worker_digest(components: Iterable[Fields]) -> str:
-    """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, except their number.
+class Digests(NamedTuple):
+    """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, except their number."""
 
-    The components are the workers' objects with the placeholder for a generation. Labels and annotations count as pods get them.
+    now: str
+    before: str  # as releases named it that also counted what nothing acts on
 
-    Raises: RenderError if an object can't be converted.
+
+def worker_digests(components: Iterable[Fields], line: Line) -> Digests:
+    """The digests of components on a line, which are the workers' objects with the placeholder for a generation.
+
+    Labels and annotations count as pods get them. Raises: RenderError if an object can't be converted.
     """
-    told = {}
+    told, before = {}, {}
     for one in components:
-        labels, annotations = shared_metadata(one)
-        told[one["spec"]["name"]] = {"labels": labels, "annotations": annotations, "spec": _shaping(one["spec"])}
-    return digest(json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+        made = read_workload(one)
+        marks = {"labels": made.labels, "annotations": made.annotations}
+        shape = _shaping(one["spec"], line)
+        if runtime := runtime_of(one["spec"], line):
+            shape["runtime"] = [*runtime]
+        before[one["spec"]["name"]] = {**marks, "spec": shape}
+        told[one["spec"]["name"]] = {**marks, "spec": _without_idle(shape)}
+    now, then = (digest(json.dumps(one, sort_keys=True, separators=(",", ":"), ensure_ascii=False)) for one in (told, before))
+    return Digests(now, then)
 
 
-def _shaping(spec: Fields) -> Fields:
+def _shaping(spec: Fields, line: Line) -> Fields:
     """What of a component shapes its pods. Line 1.5 fills in policies of checkpoints, of which no pod must restart."""
     out = {name: value for name, value in spec.items() if name not in _NO_SHAPE}
+    if templates := list_templates(spec):
+        out["roles"] = {str(spec["roles"][index].get("name")): _with_marks(template) for index, template in templates}
+    elif find_sidecar(line, spec) or (line >= ENGINES_SINCE and _names_sidecar(spec)):
+        out["line"] = ENGINES_SINCE  # of which such pods are told otherwise
     wanted = experimental(spec, "checkpoint")
     if "checkpoint" in (spec.get("experimental") or {}):
-        rest = {name: value for name, value in spec["experimental"].items() if name != "checkpoint"}
         kept = {name: value for name, value in (wanted or {}).items() if name not in _POLICIES}
-        rest |= {"checkpoint": kept} if wanted is not None else {}
-        out = {name: value for name, value in out.items() if name != "experimental"} | ({"experimental": rest} if rest else {})
+        out = _with_checkpoint(out, kept if wanted is not None else None)
     return out
+
+
+def _without_idle(shape: Fields) -> Fields:
+    """The same without what nothing acts on, and what only shapes the pod that takes a checkpoint."""
+    out = {name: value for name, value in shape.items() if name != "topologyConstraint"}
+    if model := out.get("modelRef"):
+        out["modelRef"] = {name: value for name, value in model.items() if name != "revision"}
+    if (template := out.get("podTemplate") or {}).get("metadata"):
+        out["podTemplate"] = _with_marks(template)
+    if checkpoint := experimental(out, "checkpoint"):
+        out = _with_checkpoint(out, {name: value for name, value in checkpoint.items() if name not in _OF_JOB})
+    return out
+
+
+def _with_marks(template: Fields) -> Fields:
+    metadata = template.get("metadata") or {}
+    return {**template, "metadata": {name: metadata[name] for name in _MARKS if name in metadata}}
+
+
+def _names_sidecar(spec: Fields) -> bool:
+    """Whether the frontend in a worker's pod is discovered by the name of its container."""
+    return bool(spec.get("frontendSidecar")) and in_containers(string_map((shared_template(spec).get("metadata") or {}).get("annotations")))
+
+
+def _with_checkpoint(spec: Fields, checkpoint: Fields | None) -> Fields:
+    """A component with another block of its checkpoint, or without one."""
+    rest = {name: value for name, value in spec["experimental"].items() if name != "checkpoint"}
+    rest |= {"checkpoint": checkpoint} if checkpoint is not None else {}
+    return {name: value for name, value in spec.items() if name != "experimental"} | ({"experimental": rest} if rest else {})
 
 
 class Sizes(NamedTuple):
@@ -83,7 +134,7 @@ def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
     return Targets(old, new)
 
 
-def held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:
+def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:
     """The replicas that the old generation of a component keeps for the other components.
 
     Prefill and decode work together only within a generation, so an old component shrinks only as far as the whole new generation is

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.quantity import is_quantity, whole
-from dynamo_webhooks.policies.gpu import is_gpu
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
-from dynamo_webhooks.reconciler.render.graph import experimental, object_name
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.names import MAIN, claim_template
-from dynamo_webhooks.reconciler.render.objects import child
+from ...api.quantity import is_quantity, whole
+from ...policies.gpu import is_gpu
+from .errors import RenderError
+from .framework import main_of, path_of_main
+from .graph import Graph, Member, experimental, object_name
+from .merge import object_items, put_named
+from .names import MAIN, claim_template
+from .objects import make_child
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from ...api.paths import Path
+    from ...conversion.lens.protocol import Fields
+    from .pod.plan import PodPlan
 
 CONTROL: Final = "gms-intrapod-control"
 CONTROL_PATH: Final = "/gms-intrapod-control"
@@ -37,14 +36,10 @@ def claim_templates(graph: Graph, member: Member) -> list[Fields]:
     Raises: RenderError if its number of GPUs is not an integer.
     """
     gms = experimental(member.fields, "gpuMemoryService")
-    if gms is None:
+    if gms is None or not (count := gpu_count(member.fields, member.path)):
         return []
-    count = gpu_count(member.fields, member.path)
-    if not count:
-        return []
-    out = child("resource.k8s.io/v1", "ResourceClaimTemplate", f"{object_name(graph, member)}-gpu", graph.namespace, owner=graph.object)
-    out["spec"] = claim_spec("gpus", gms, count)
-    return [out]
+    name, spec = f"{object_name(graph, member)}-gpu", claim_spec("gpus", gms, count)
+    return [make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, graph.namespace, owner=graph.object, spec=spec)]
 
 
 def claim_spec(request: str, gms: Fields, count: int) -> Fields:
@@ -90,16 +85,14 @@ def share_gpus(spec: Fields, plan: PodPlan) -> None:
 
 def wire(spec: Fields, clients: Collection[object], server_like: str, template: str) -> None:
     """Change a pod spec in place so that `clients` share GPUs through a claim of the template and a server with the image of one."""
-    for container in items(spec.get("containers")):
+    for container in object_items(spec.get("containers")):
         if container.get("name") in clients:
             _join(container)
-    image = next((one.get("image") for one in items(spec.get("containers")) if one.get("name") == server_like), None)
-    spec["initContainers"] = [*items(spec.get("initContainers")), _server(image)]
-    claims = [one for one in items(spec.get("resourceClaims")) if one.get("name") != CLAIM]
-    spec["resourceClaims"] = [*claims, {"name": CLAIM, "resourceClaimTemplateName": template}]
+    image = next((one.get("image") for one in object_items(spec.get("containers")) if one.get("name") == server_like), None)
+    spec["initContainers"] = [*object_items(spec.get("initContainers")), _server(image)]
+    put_named(spec, "resourceClaims", {"name": CLAIM, "resourceClaimTemplateName": template})
     add_toleration(spec)
-    volumes = [one for one in items(spec.get("volumes")) if one.get("name") != CONTROL]
-    spec["volumes"] = [*volumes, {"name": CONTROL, "emptyDir": {}}]
+    put_named(spec, "volumes", {"name": CONTROL, "emptyDir": {}})
 
 
 def drop_gpus(container: Fields) -> None:
@@ -116,18 +109,16 @@ def drop_gpus(container: Fields) -> None:
 
 def add_toleration(spec: Fields) -> None:
     """Tolerate the taint of GPU nodes: nothing else adds that to a pod without GPUs in its limits."""
-    given = items(spec.get("tolerations"))
+    given = object_items(spec.get("tolerations"))
     if not any(one.get("key") == _GPU_TOLERATION["key"] and one.get("effect") == _GPU_TOLERATION["effect"] for one in given):
         spec["tolerations"] = [*given, dict(_GPU_TOLERATION)]
 
 
 def _join(container: Fields) -> None:
     drop_gpus(container)
-    resources = container.setdefault("resources", {})
-    resources["claims"] = [one for one in items(resources.get("claims")) if one.get("name") != CLAIM] + [{"name": CLAIM}]
-    container["volumeMounts"] = [*items(container.get("volumeMounts")), {"name": CONTROL, "mountPath": CONTROL_PATH}]
-    others = [one for one in items(container.get("env")) if one.get("name") != SOCKET_DIRECTORY]
-    container["env"] = [*others, {"name": SOCKET_DIRECTORY, "value": CONTROL_PATH}]
+    put_named(container.setdefault("resources", {}), "claims", {"name": CLAIM})
+    container["volumeMounts"] = [*object_items(container.get("volumeMounts")), {"name": CONTROL, "mountPath": CONTROL_PATH}]
+    put_named(container, "env", {"name": SOCKET_DIRECTORY, "value": CONTROL_PATH})
 
 
 def _server(image: object) -> Fields:

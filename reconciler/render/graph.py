@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.api.line import INSTALLED, Line
-from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.objects import Target, convert_object, target
-from dynamo_webhooks.conversion.pod_template.mounts import flagged, native_mounts
-from dynamo_webhooks.conversion.remainder import read
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.framework import framework_of_graph
-from dynamo_webhooks.reconciler.render.merge import items, texts
-from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, low
+from ...api.decode import decoder
+from ...api.kinds import BY_NAME, api_version
+from ...api.line import INSTALLED, Line
+from ...conversion.kinds import KINDS
+from ...conversion.lens.protocol import ConversionError, Fields
+from ...conversion.objects import Target, convert_object, target
+from ...conversion.pod_template.mounts import is_compilation_cache, native_mounts
+from ...conversion.remainder import read_remainder
+from ...policies.domain import LPX
+from ...policies.engines import ENGINES_SINCE, list_templates
+from .errors import RenderError
+from .framework import framework_of_graph
+from .merge import object_items, string_map
+from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, lower_name
+from .template import shared_template
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...api.paths import Path
 
 NEW: Final[Target] = target(api_version("v1beta1"))
 OLD: Final[Target] = target(api_version("v1alpha1"))
@@ -64,6 +66,8 @@ class Graph(NamedTuple):
     spec: Fields
     claims: list[Fields]  # the volume claims, only in v1alpha1
     members: list[Member]
+    idle: Sequence[Member] = ()  # components of type lpx, which only the Go operator runs
+    line: Line = INSTALLED
 
     @property
     def picker(self) -> Member | None:
@@ -85,7 +89,7 @@ class Graph(NamedTuple):
         return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
 
 
-def converted(obj: Fields, wanted: Target) -> Fields:
+def convert_for_render(obj: Fields, wanted: Target) -> Fields:
     """An object in a version.
 
     Raises: RenderError if it can't be converted.
@@ -105,7 +109,7 @@ def both_versions(obj: Fields, line: Line = INSTALLED) -> tuple[Fields, Fields]:
     wrong = decoder(kind, version)(obj) if kind in BY_NAME and BY_NAME[kind].has(version) else ()
     if wrong:
         raise RenderError(wrong[0].path, wrong[0].message)
-    return converted(obj, NEW._replace(line=line)), converted(obj, OLD._replace(line=line))
+    return convert_for_render(obj, NEW._replace(line=line)), convert_for_render(obj, OLD._replace(line=line))
 
 
 def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
@@ -120,20 +124,29 @@ def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     spec, alpha = new.get("spec") or {}, old.get("spec") or {}
     services: dict[str, Any] = alpha.get("services") or {}
-    members, first = [], written_as_alpha(new)
-    for index, component in enumerate(items(spec.get("components"))):
+    members: list[Member] = []
+    idle: list[Member] = []
+    first = is_written_as_alpha(new)
+    for index, component in enumerate(object_items(spec.get("components"))):
         path: Path = ("spec", "components", index)
         if not component.get("name"):
             raise RenderError((*path, "name"), "must not be empty")
         called = str(component["name"])
         fields = with_alpha(component, services.get(called) or {}, first=first)
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
-        members.append(Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace))
+        member = Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace)
+        (idle if member.type == LPX else members).append(member)
     copied = size_of([spec.get(one) for one in COPIED]) * len(members)
     if copied > MOST_COPIED:
         text = f"must be at most {MOST_COPIED} characters of JSON in all components together, got {copied}"
         raise RenderError(("spec",), f"{', '.join(COPIED)} {text}; set long ones in the components that need them")
-    return Graph(new, name, namespace, texts(metadata.get("annotations")), spec, items(alpha.get("pvcs")), members)
+    return Graph(new, name, namespace, string_map(metadata.get("annotations")), spec, object_items(alpha.get("pvcs")), members, idle, line)
+
+
+def check_templates(graph: Graph, member: Member) -> None:
+    """Refuse pod templates of single roles on lines that know none. Raises: RenderError."""
+    if graph.line < ENGINES_SINCE and list_templates(member.fields):
+        raise RenderError((*member.path, "roles"), f"must have no pod templates before line {ENGINES_SINCE}; use podTemplate")
 
 
 def size_of(value: Any) -> int:
@@ -141,10 +154,10 @@ def size_of(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def written_as_alpha(new: Fields) -> bool:
+def is_written_as_alpha(new: Fields) -> bool:
     """Whether a v1beta1 object was first written in v1alpha1, and has no values that v1alpha1 lacks."""
     annotations = (new.get("metadata") or {}).get("annotations") or {}
-    remembered, _ = read(KINDS[str(new["kind"])], annotations, rightward=False)
+    remembered, _ = read_remainder(KINDS[str(new["kind"])], annotations, rightward=False)
     return remembered.travelled and not remembered.both
 
 
@@ -156,17 +169,17 @@ def with_alpha(component: Fields, alpha: Fields, *, first: bool) -> Fields:
     """
     if (kind := alpha.get("componentType")) and not component.get("type"):
         component = {**component, "type": kind}
-    flat = items(alpha.get("volumeMounts")) if first else []
+    flat = object_items(alpha.get("volumeMounts")) if first else []
     template = component.get("podTemplate") or {}
     spec = template.get("spec") or {}
-    if not spec.get("containers") or not any(map(flagged, flat)):
+    if not spec.get("containers") or not any(map(is_compilation_cache, flat)):
         return component
-    containers = [_with_cache(container, flat) for container in items(spec["containers"])]
+    containers = [_with_cache(container, flat) for container in object_items(spec["containers"])]
     return {**component, "podTemplate": {**template, "spec": {**spec, "containers": containers}}}
 
 
 def _with_cache(container: Fields, flat: list[Fields]) -> Fields:
-    if container.get("name") != MAIN or items(container.get("volumeMounts")) != native_mounts(flat):
+    if container.get("name") != MAIN or object_items(container.get("volumeMounts")) != native_mounts(flat):
         return container
     mounts = native_mounts(flat, cached=True)
     return {**container, "volumeMounts": mounts} if mounts else container
@@ -184,6 +197,12 @@ def nodes(component: Fields) -> int:
     return count if isinstance(count, int) and count > 0 else 1
 
 
+def replicas_in(spec: Fields) -> int:
+    """The replicas of a component or of a workload, by its spec; 1 by default."""
+    found = spec.get("replicas")
+    return 1 if found is None else int(found)
+
+
 def experimental(component: Fields, feature: str) -> Fields | None:
     """The block of an experimental feature of a component, or None; a block that says `enabled: false` is none."""
     block = (component.get("experimental") or {}).get(feature)
@@ -196,13 +215,13 @@ def forces_group(component: Fields) -> bool:
 
 
 def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
-    """Whether a block says which checkpoint it means. Line 1.5 admits one that doesn't, of which nothing is made or restored.
+    """Whether a block says which checkpoint it means. Lines from 1.4 on admit one that doesn't, of which nothing is made or restored.
 
     Raises: RenderError on line 1.2.
     """
     if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
         return True
-    if line >= Line.V1_5:
+    if line >= Line.V1_4:
         return False
     raise RenderError(path, "checkpoint enabled but no checkpointRef or identity provided")
 
@@ -222,11 +241,10 @@ def at_start(component: Fields, *, waits: bool) -> Fields:
     """A component as it is started: without pods while it waits. Whoever may wait has a number of replicas, to leave zero again."""
     if not waits_for_checkpoint(component):
         return component
-    replicas = component.get("replicas")
-    return {**component, "replicas": 0 if waits else 1 if replicas is None else replicas}
+    return {**component, "replicas": 0 if waits else replicas_in(component)}
 
 
-def started(graph: Graph, waits: Collection[str] = ()) -> Graph:
+def start_waiting(graph: Graph, waits: Collection[str] = ()) -> Graph:
     """A graph whose components are started as `at_start` says; `waits` are the names of those that wait."""
     if not any(waits_for_checkpoint(one.fields) for one in graph.members):
         return graph
@@ -246,14 +264,14 @@ def selects(member: Member) -> dict[str, str]:
 
 def template_labels(member: Member) -> dict[str, str]:
     """The user's labels of the pod template."""
-    return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("labels"))
+    return string_map((shared_template(member.fields).get("metadata") or {}).get("labels"))
 
 
 def template_annotations(member: Member) -> dict[str, str]:
     """The user's annotations of the pod template."""
-    return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
+    return string_map((shared_template(member.fields).get("metadata") or {}).get("annotations"))
 
 
 def object_name(graph: Graph, member: Member) -> str:
     """The name of a member's objects of every generation."""
-    return f"{graph.name}-{low(member.name)}"
+    return f"{graph.name}-{lower_name(member.name)}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.reconciler.render.names import FRONTEND, HTTP_PORT, dns
-from dynamo_webhooks.reconciler.render.objects import child
+from .names import FRONTEND, HTTP_PORT, dns_name
+from .objects import make_child
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
 
 _LOCAL = "local"  # default suffix of hosts
 
@@ -26,18 +26,17 @@ def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, 
 
     A v1alpha1 service overrides the operator's configuration, which applies to frontends of a graph.
     """
-    said = alpha.get("ingress")
+    said, wanted = alpha.get("ingress"), None
     if said is not None:  # an empty one means none
         wanted = _said(said)
     elif kind == FRONTEND and graph:
         wanted = _configured(graph, settings)
-    else:
-        wanted = None
     if wanted is None:
         return []
     out = [_ingress(service, namespace, owner, wanted)] if wanted.class_name else []
-    # without the operator's gateway VirtualServices have no effect
-    return [*out, _virtual_service(service, namespace, owner, wanted)] if wanted.gateway and settings.ingress.gateway else out
+    if wanted.gateway and settings.ingress.virtual_service_gateway:  # without the operator's gateway VirtualServices have no effect
+        out.append(_virtual_service(service, namespace, owner, wanted))
+    return out
 
 
 def _said(said: Fields) -> _Wanted | None:
@@ -51,27 +50,22 @@ def _said(said: Fields) -> _Wanted | None:
 
 def _configured(graph: str, settings: Settings) -> _Wanted | None:
     ours = settings.ingress
-    if not ours.gateway and not ours.class_name:
+    class_name, gateway = ours.controller_class_name, ours.virtual_service_gateway
+    if not gateway and not class_name:
         return None
-    return _Wanted(f"{graph}.{ours.host_suffix or _LOCAL}", ours.class_name, ours.tls_secret, ours.gateway)
+    return _Wanted(f"{graph}.{ours.host_suffix or _LOCAL}", class_name, ours.controller_tls_secret_name, gateway)
 
 
 def _ingress(service: str, namespace: str, owner: Fields, wanted: _Wanted) -> Fields:
-    out = child("networking.k8s.io/v1", "Ingress", dns(service), namespace, owner=owner)
-    backend = {"service": {"name": dns(service), "port": {"number": HTTP_PORT}}}
+    backend = {"service": {"name": dns_name(service), "port": {"number": HTTP_PORT}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
-    out["spec"] = {"ingressClassName": wanted.class_name, "rules": [{"host": wanted.host, "http": {"paths": paths}}]}
-    if wanted.tls_secret:
-        out["spec"]["tls"] = [{"hosts": [wanted.host], "secretName": wanted.tls_secret}]
-    return out
+    spec = {"ingressClassName": wanted.class_name, "rules": [{"host": wanted.host, "http": {"paths": paths}}]}
+    tls = {"tls": [{"hosts": [wanted.host], "secretName": wanted.tls_secret}]} if wanted.tls_secret else {}
+    return make_child("networking.k8s.io/v1", "Ingress", dns_name(service), namespace, owner=owner, spec={**spec, **tls})
 
 
 def _virtual_service(service: str, namespace: str, owner: Fields, wanted: _Wanted) -> Fields:
-    out = child("networking.istio.io/v1beta1", "VirtualService", dns(service), namespace, owner=owner)
-    route = {"destination": {"host": dns(service), "port": {"number": HTTP_PORT}}}
-    out["spec"] = {
-        "hosts": [wanted.host],
-        "gateways": [wanted.gateway],
-        "http": [{"match": [{"uri": {"prefix": "/"}}], "route": [route]}],
-    }
-    return out
+    route = {"destination": {"host": dns_name(service), "port": {"number": HTTP_PORT}}}
+    http = [{"match": [{"uri": {"prefix": "/"}}], "route": [route]}]
+    spec = {"hosts": [wanted.host], "gateways": [wanted.gateway], "http": http}
+    return make_child("networking.istio.io/v1beta1", "VirtualService", dns_name(service), namespace, owner=owner, spec=spec)

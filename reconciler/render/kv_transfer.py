@@ -6,13 +6,13 @@ import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.paths import lookup
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.template import main_in
+from ...api.paths import lookup
+from .merge import object_items, put_named
+from .template import find_engine
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from ...conversion.lens.protocol import Fields
+    from .graph import Graph, Member
 
 MOUNT: Final = "/etc/dynamo/topology"
 VOLUME: Final = "topology-labels"
@@ -30,7 +30,7 @@ def label_key(graph: Graph, member: Member) -> str:
     return str(policy.get("labelKey") or "") if member.is_worker else ""
 
 
-def asked_topology(obj: Fields) -> tuple[str, str]:
+def read_topology(obj: Fields) -> tuple[str, str]:
     """The topology of Grove that a graph of either version names instead of a label, and its domain; empty where it names none."""
     policy = lookup(obj, ("spec", "experimental", "kvTransferPolicy"))
     if not isinstance(policy, dict) or policy.get("labelKey"):
@@ -41,7 +41,7 @@ def asked_topology(obj: Fields) -> tuple[str, str]:
 def key_in(binding: Fields | None, domain: str) -> str:
     """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
     levels = lookup(binding, ("spec", "levels"))
-    found = (one.get("key") for one in items(levels if isinstance(levels, list) else ()) if one.get("domain") == domain)
+    found = (one.get("key") for one in object_items(levels if isinstance(levels, list) else ()) if one.get("domain") == domain)
     return next((key for key in found if isinstance(key, str) and key), "")
 
 
@@ -57,15 +57,13 @@ def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
     key = label_key(graph, member)
     if not key:
         return ""
-    policy, main = _policy(graph), main_in(template)
+    policy, main = _policy(graph), find_engine(template, member.type, graph.line)
     domain = str(policy.get("domain") or "")
-    main["env"] = [one for one in items(main.get("env")) if one.get("name") not in _OURS] + _env(policy, domain)
-    mounts = [one for one in items(main.get("volumeMounts")) if one.get("name") != VOLUME and one.get("mountPath") != MOUNT]
+    main["env"] = [one for one in object_items(main.get("env")) if one.get("name") not in _OURS] + _env(policy, domain)
+    mounts = [one for one in object_items(main.get("volumeMounts")) if one.get("name") != VOLUME and one.get("mountPath") != MOUNT]
     main["volumeMounts"] = [*mounts, {"name": VOLUME, "mountPath": MOUNT, "readOnly": True}]
-    spec = template["spec"]
     item = {"path": domain, "fieldRef": {"fieldPath": f"metadata.labels['{key}']"}}
-    volumes = [one for one in items(spec.get("volumes")) if one.get("name") != VOLUME]
-    spec["volumes"] = [*volumes, {"name": VOLUME, "downwardAPI": {"items": [item]}}]
+    put_named(template["spec"], "volumes", {"name": VOLUME, "downwardAPI": {"items": [item]}})
     return key
 
 

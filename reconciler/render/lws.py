@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.api.quantity import is_quantity, parse
-from dynamo_webhooks.reconciler.render.deployment import pod_metadata
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
-from dynamo_webhooks.reconciler.render.multinode.gpus import USUAL
-from dynamo_webhooks.reconciler.render.multinode.role import check_nodes, lws_roles
-from dynamo_webhooks.reconciler.render.names import LEADER, MAIN, ROLE, SELECTOR, digest
-from dynamo_webhooks.reconciler.render.objects import child
-from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
-from dynamo_webhooks.reconciler.render.pod.plan import plan_of
+from ...api.quantity import is_quantity, parse
+from ...policies.engines import ENGINES_SINCE, list_templates
+from .deployment import pod_metadata
+from .errors import RenderError
+from .framework import main_of, path_of_main
+from .graph import replicas_in
+from .multinode.device_claims import count_claimed
+from .multinode.role import USUAL, Role, check_nodes, lws_roles
+from .names import LEADER, MAIN, ROLE, SELECTOR, WORKER, digest
+from .objects import make_child
+from .pod.assemble import pod_spec
+from .pod.plan import plan_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
-    from dynamo_webhooks.reconciler.render.settings import Settings
-    from dynamo_webhooks.reconciler.render.workload import Workload
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
+    from .workload import Workload
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
 _LONGEST = 50  # of a set's name, with an index of one digit: 63, which a label may have, less the index and the hash with their dashes
@@ -30,22 +31,20 @@ def leader_worker_set(workload: Workload, settings: Settings) -> Fields:
 
     Raises: RenderError when its pods can't be split into a leader and workers.
     """
-    _check(workload)
+    _check(workload, settings)
     name, nodes = set_name(workload.name), workload.nodes
-    # the labels of all children, but not their annotations, as recorded
-    out = child(API_VERSION, "LeaderWorkerSet", name, workload.namespace, labels=workload.labels, owner=workload.object)
-    roles = lws_roles(nodes)
-    replicas = workload.spec.get("replicas")
-    out["spec"] = {
-        "replicas": 1 if replicas is None else replicas,
+    leader, worker = lws_roles(nodes)
+    spec = {
+        "replicas": replicas_in(workload.spec),
         "startupPolicy": "LeaderCreated",
         "leaderWorkerTemplate": {
             "size": nodes,
-            "leaderTemplate": _template(workload, roles.leader, settings),
-            "workerTemplate": _template(workload, roles.worker, settings),
+            "leaderTemplate": _template(workload, leader, settings),
+            "workerTemplate": _template(workload, worker, settings),
         },
     }
-    return out
+    # the labels of all children, but not their annotations, as recorded
+    return make_child(API_VERSION, "LeaderWorkerSet", name, workload.namespace, labels=workload.labels, owner=workload.object, spec=spec)
 
 
 def set_name(component: str) -> str:
@@ -61,8 +60,9 @@ def set_name(component: str) -> str:
 
 
 def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
+    workload = workload.of_role(LEADER if role.leader else WORKER)
     metadata = pod_metadata(workload, settings)
-    labels = {**metadata["labels"], ROLE: LEADER if role.leader else "worker"}
+    labels = {**metadata["labels"], ROLE: LEADER if role.leader else WORKER}
     del labels[SELECTOR]
     spec = pod_spec(plan_of(workload, role), settings)
     if not any(one.get("name") == MAIN for one in spec["containers"]):
@@ -71,12 +71,15 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
     return {"metadata": {**metadata, "labels": dict(sorted(labels.items()))}, "spec": spec}
 
 
-def _check(workload: Workload) -> None:
+def _check(workload: Workload, settings: Settings) -> None:
     check_nodes(workload.nodes, ("spec",))
+    if settings.line >= ENGINES_SINCE and list_templates(workload.spec):
+        return  # whose authors start the nodes
     main = main_of(workload.spec)
     path = path_of_main(workload.spec, ("spec",))
     if not main.get("command") and not main.get("args"):
         raise RenderError(path, "must have a container main with command or args, for nothing else can start on several nodes")
     gpus = ((main.get("resources") or {}).get("limits") or {}).get(USUAL)
-    if gpus is None or not is_quantity(gpus) or parse(gpus) <= 0:
+    known = count_claimed(workload.spec, ("spec",), settings.claims) if gpus is None else is_quantity(gpus) and parse(gpus)
+    if known <= 0:
         raise RenderError((*path, "resources", "limits", USUAL), "must be more than 0 for a component on several nodes")

@@ -1,11 +1,9 @@
 """Overrides defaults by users' values: zero values count as absent, lists are replaced, maps are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final
 
-from dynamo_webhooks.conversion.lens.protocol import Fields
+from ...conversion.lens.protocol import Fields
 
 _ZEROS: Final = (None, "", 0, False)
 
@@ -15,7 +13,7 @@ def is_zero(value: Any) -> bool:
     return value in ({}, []) if isinstance(value, (dict, list)) else value in _ZEROS
 
 
-def merged(default: Fields, user: Fields) -> Fields:
+def merge_override(default: Fields, user: Fields) -> Fields:
     """The default overridden by the user's values, as a new dict.
 
     Without a default the user's value counts, even zero.
@@ -26,28 +24,39 @@ def merged(default: Fields, user: Fields) -> Fields:
             continue
         before = out.get(name)
         if isinstance(before, dict) and isinstance(value, dict):
-            out[name] = merged(before, value)
+            out[name] = merge_override(before, value)
         elif name not in out or not is_zero(value):
             out[name] = value
     return out
 
 
-def filled(wanted: Fields, fallback: Fields) -> Fields:
+def fill_missing(wanted: Fields, fallback: Fields) -> Fields:
     """A map with another's entries for missing keys."""
     return {**fallback, **wanted}
 
 
-def merged_env(*layers: Iterable[Fields]) -> list[Fields]:
+def merge_env(*layers: Iterable[Fields]) -> list[Fields]:
     """Environment entries by name, sorted; later layers override."""
     by_name = {entry["name"]: entry for layer in layers for entry in layer if entry and entry.get("name")}
     return [by_name[name] for name in sorted(by_name)]
 
 
-def items(value: Any) -> list[Fields]:
+def object_items(value: Any) -> list[Fields]:
     """The objects of a list that may be absent, null or contain nulls."""
     return [one for one in value or () if isinstance(one, dict)]
 
 
-def texts(value: Any) -> dict[str, str]:
+def put_named(holder: Fields, part: str, *entries: Fields) -> None:
+    """Put entries at the end of a list, in place: none of their names stays in it twice."""
+    names = {one["name"] for one in entries}
+    holder[part] = [*(one for one in object_items(holder.get(part)) if one.get("name") not in names), *entries]
+
+
+def as_map(value: object) -> Fields:
+    """A value that must be a map, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def string_map(value: Any) -> dict[str, str]:
     """A map of labels or annotations that may be absent; nulls are empty strings, as in Go."""
     return {str(key): "" if one is None else str(one) for key, one in (value or {}).items()}

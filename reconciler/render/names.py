@@ -1,12 +1,8 @@
 """Names of labels, annotations, volumes, ports and children."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final
 
 GROUP: Final = "nvidia.com/"
 API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, for owner references
@@ -22,6 +18,7 @@ COMPONENT_CLASS: Final = GROUP + "dynamo-component-class"
 BASE_MODEL_HASH: Final = GROUP + "dynamo-base-model-hash"
 DISCOVERY_ENABLED: Final = GROUP + "dynamo-discovery-enabled"
 WORKER_HASH: Final = GROUP + "dynamo-worker-hash"
+ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"  # of engines that go together
 METRICS_ENABLED: Final = GROUP + "metrics-enabled"
 MANAGED: Final = GROUP + "managed-by"
 SNAPSHOT: Final = GROUP + "snapshot-"  # prefix of labels of checkpoints' pods
@@ -58,7 +55,6 @@ STORAGE_TYPE: Final = GROUP + "snapshot-storage-type"
 STORAGE_PATH: Final = GROUP + "snapshot-storage-base-path"
 CHECKPOINT_STATUS: Final = GROUP + "snapshot-checkpoint-status"  # of a Job, by the agent
 RESTORE_STATUS: Final = GROUP + "snapshot-restore-status"  # of a pod, by the agent; a container's name follows
-RESTORE_CONTAINER: Final = GROUP + "snapshot-restore-container-id"  # the same
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 
 # the endpoint picker
@@ -87,24 +83,24 @@ LONGEST_LABEL: Final = 63
 _ON_GROVE: Final = {"grove": True, "component": False}
 
 
-def provided_by_grove(annotations: Mapping[str, object]) -> bool | None:
+def is_provided_by_grove(annotations: Mapping[str, object]) -> bool | None:
     """Whether a graph is remembered to run on Grove; None for one that remembers nothing, as on line 1.2."""
     return _ON_GROVE.get(str(annotations.get(WORKLOAD_PROVIDER)))
 
 
-def low(name: str) -> str:
+def lower_name(name: str) -> str:
     """A component's name in names of objects."""
     return name.lower()
 
 
-def dns(name: str) -> str:
+def dns_name(name: str) -> str:
     """An object's name for a Service: lower case, without dots."""
     return name.lower().replace(".", "-")
 
 
 def component_name(graph: str, component: str, worker_hash: str = "") -> str:
     """The name of the component's object, with the generation of workers."""
-    return f"{graph}-{low(component)}" + (f"-{worker_hash}" if worker_hash else "")
+    return f"{graph}-{lower_name(component)}" + (f"-{worker_hash}" if worker_hash else "")
 
 
 def discovery_account(owner: str) -> str:
@@ -114,7 +110,7 @@ def discovery_account(owner: str) -> str:
 
 def claim_template(owner: str, component: str) -> str:
     """The ResourceClaimTemplate of a component whose containers share GPUs."""
-    return f"{owner}-{low(component)}-gpu"
+    return f"{owner}-{lower_name(component)}-gpu"
 
 
 def digest(text: str, digits: int = 8) -> str:

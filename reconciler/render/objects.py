@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 # sort keys: characters with which no field's name begins
 _FIRST: Final = {name: chr(number) for number, name in enumerate(("apiVersion", "kind", "metadata", "name", "namespace"))}
 
 
-def child(
+def make_child(
     api_version: str,
     kind: str,
     name: str,
@@ -22,8 +22,9 @@ def child(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     owner: Fields | None = None,
+    **content: Any,
 ) -> Fields:
-    """An object without content. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller."""
+    """An object. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller."""
     metadata: Fields = {"name": name, "namespace": namespace}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
@@ -31,10 +32,10 @@ def child(
         metadata["annotations"] = dict(sorted(annotations.items()))
     if owner is not None:
         metadata["ownerReferences"] = [reference(owner)]
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
 
 
-def annotated(one: Fields, annotations: Mapping[str, str]) -> Fields:
+def annotate(one: Fields, annotations: Mapping[str, str]) -> Fields:
     """An object with more annotations."""
     metadata = one["metadata"]
     return {**one, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.reconciler.render.graph import Graph
-    from dynamo_webhooks.reconciler.render.observed import Observed
+    from .graph import Graph
+    from .observed import Observed
 
 _DONE: Final = "Completed"
 _SUPERSEDED: Final = "Superseded"
@@ -24,7 +24,7 @@ def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
         return marks | dict.fromkeys((one.name for one in graph.members), asked)
     for name in order(graph):
         marks[name] = asked
-        if name not in observed.restarted and not _at_once(graph):
+        if name not in observed.restarted and not is_parallel(graph):
             break
     return marks
 
@@ -36,6 +36,7 @@ def order(graph: Graph) -> list[str]:
     return [name for name in said if name in known] or sorted(known)
 
 
-def _at_once(graph: Graph) -> bool:
+def is_parallel(graph: Graph) -> bool:
+    """Whether all components restart at once."""
     strategy = (graph.spec.get("restart") or {}).get("strategy") or {}
     return strategy.get("type") == _PARALLEL

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.render.graph import object_name
-from dynamo_webhooks.reconciler.render.names import API_VERSION, COMPONENT, GRAPH_NAME
-from dynamo_webhooks.reconciler.render.objects import child
+from .graph import Graph, Member, object_name, replicas_in
+from .names import API_VERSION, COMPONENT, GRAPH_NAME
+from .objects import make_child
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from ...conversion.lens.protocol import Fields
 
 
 def adapters(graph: Graph) -> list[Fields]:
@@ -19,13 +18,7 @@ def adapters(graph: Graph) -> list[Fields]:
 
 
 def _adapter(graph: Graph, member: Member) -> Fields:
-    marks = {GRAPH_NAME: graph.name, COMPONENT: member.name}
-    out = child(
-        API_VERSION, "DynamoGraphDeploymentScalingAdapter", object_name(graph, member), graph.namespace, labels=marks, owner=graph.object
-    )
-    replicas = member.fields.get("replicas")
-    out["spec"] = {
-        "replicas": 1 if replicas is None else replicas,
-        "dgdRef": {"name": graph.name, "componentName": member.name},
-    }
-    return out
+    name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT: member.name}
+    spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
+    kind = "DynamoGraphDeploymentScalingAdapter"
+    return make_child(API_VERSION, kind, name, graph.namespace, labels=marks, owner=graph.object, spec=spec)

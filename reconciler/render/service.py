@@ -4,40 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render import discovery
-from dynamo_webhooks.reconciler.render.names import (
-    BASE_MODEL,
-    BASE_MODEL_HASH,
-    COMPONENT,
-    COMPONENT_TYPE,
-    EPP,
-    EPP_GRPC_PORT,
-    FRONTEND,
-    HTTP_PORT,
-    LEADER,
-    MANAGED,
-    NAMESPACE,
-    OPERATOR,
-    ROLE,
-    SYSTEM_PORT,
-    digest,
-    dns,
-)
-from dynamo_webhooks.reconciler.render.objects import child
+from . import discovery, names
+from .objects import make_child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.settings import Settings
-    from dynamo_webhooks.reconciler.render.workload import Workload
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
+    from .workload import Workload
 
 _MODEL: Final = "dynamo-model-"
 
 
 def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
     """Whether a component of a type has a Service: discovery by Kubernetes and frontends need one."""
-    return kind == FRONTEND or discovery.by_kubernetes(annotations, settings)
+    return kind == names.FRONTEND or discovery.by_kubernetes(annotations, settings)
 
 
 def services(workload: Workload, settings: Settings) -> list[Fields]:
@@ -46,30 +28,30 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
     if not is_served(workload.type, annotations, settings):
         return []
     labels = {**workload.labels, **discovery.labels(annotations, settings)}
-    out = child(
+    # selects both generations during a roll
+    selector = {names.COMPONENT_TYPE: workload.type, names.NAMESPACE: workload.selected_namespace, names.COMPONENT: workload.component}
+    if workload.nodes > 1:
+        selector[names.ROLE] = names.LEADER
+    out = make_child(
         "v1",
         "Service",
-        dns(workload.name),
+        names.dns_name(workload.name),
         workload.namespace,
         labels=labels,
         annotations=workload.annotations,
         owner=workload.object,
+        spec={"ports": [service_port(workload.type)], "selector": selector},
     )
-    # selects both generations during a roll
-    selector = {COMPONENT_TYPE: workload.type, NAMESPACE: workload.selected_namespace, COMPONENT: workload.component}
-    if workload.nodes > 1:
-        selector[ROLE] = LEADER
-    out["spec"] = {"ports": [service_port(workload.type)], "selector": selector}
     return [out]
 
 
 def service_port(kind: str) -> Fields:
     """The port of a component's Service; it has no endpoints if the container lacks that port's name."""
-    if kind == FRONTEND:
-        return {"name": "http", "port": HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
-    if kind == EPP:
-        return {"name": "grpc", "port": EPP_GRPC_PORT, "targetPort": EPP_GRPC_PORT, "protocol": "TCP", "appProtocol": "http2"}
-    return {"name": "system", "port": SYSTEM_PORT, "targetPort": "system", "protocol": "TCP"}
+    if kind == names.FRONTEND:
+        return {"name": "http", "port": names.HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
+    if kind == names.EPP:
+        return {"name": "grpc", "port": names.EPP_GRPC_PORT, "targetPort": names.EPP_GRPC_PORT, "protocol": "TCP", "appProtocol": "http2"}
+    return {"name": "system", "port": names.SYSTEM_PORT, "targetPort": "system", "protocol": "TCP"}
 
 
 def is_model_service(kind: str, name: str) -> bool:
@@ -85,16 +67,16 @@ def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fie
     model = str((component.get("modelRef") or {}).get("name") or "")
     if not model:
         return []
-    mark = {BASE_MODEL_HASH: digest(model)}
-    out = child(
+    mark = {names.BASE_MODEL_HASH: names.digest(model)}
+    port = {"name": "system", "port": names.SYSTEM_PORT, "targetPort": names.SYSTEM_PORT, "protocol": "TCP"}
+    out = make_child(
         "v1",
         "Service",
-        f"{_MODEL}{digest(model)}",
+        f"{_MODEL}{names.digest(model)}",
         namespace,
-        labels={**mark, MANAGED: OPERATOR},
-        annotations={BASE_MODEL: model},
+        labels={**mark, names.MANAGED: names.OPERATOR},
+        annotations={names.BASE_MODEL: model},
         owner=owner,
+        spec={"clusterIP": "None", "ports": [port], "selector": mark},
     )
-    port = {"name": "system", "port": SYSTEM_PORT, "targetPort": SYSTEM_PORT, "protocol": "TCP"}
-    out["spec"] = {"clusterIP": "None", "ports": [port], "selector": mark}
     return [out]

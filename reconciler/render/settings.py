@@ -1,45 +1,16 @@
 """The input of rendering besides the object: the operator's settings and the cluster's APIs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.api.line import Line, of_version
+from ...api.line import Line, decide_line
+from ...api.operator.features import Pvc
+from ...api.operator.surroundings import Infrastructure, Ingress, Istio
 
 KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and DynamoWorkerMetadata
 ETCD: Final = "etcd"
-_NOTHING: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
-
-
-class Infrastructure(NamedTuple):
-    """Addresses of services for components; empty ones are omitted."""
-
-    nats: str = ""
-    etcd: str = ""
-    model_express: str = ""
-    prometheus: str = ""
-
-
-class Ingresses(NamedTuple):
-    """The default ingress of frontends."""
-
-    gateway: str = ""  # of Istio: the frontends get a VirtualService
-    class_name: str = ""  # of an ingress controller: they get an Ingress
-    tls_secret: str = ""
-    host_suffix: str = ""
-
-
-class Mesh(NamedTuple):
-    """The mesh's settings for the endpoint picker."""
-
-    provider: str = ""  # "istio", or none
-    tls_mode: str = "SIMPLE"
-    insecure_skip_verify: bool = True
-    client_certificate: str = ""  # the last three are for MUTUAL
-    private_key: str = ""
-    ca_certificates: str = ""
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Checkpoints(NamedTuple):
@@ -49,13 +20,16 @@ class Checkpoints(NamedTuple):
     made: bool = True  # whether graphs ask for missing ones
     gate: bool = False  # whether workers with the GPU memory service have any
     storage: str = ""  # kind of storage; empty: as `pvc`
-    claim: str = ""  # the PersistentVolumeClaim that holds them; empty: to be found
-    claim_create: bool = False
-    claim_size: str = ""
-    claim_class: str = ""
-    claim_mode: str = ""
-    base_path: str = ""
+    pvc: Pvc = Pvc()  # the PersistentVolumeClaim that holds them; without a name it is to be found
     seccomp_profile: str = "profiles/block-iouring.json"  # empty: none
+
+
+class Claims(NamedTuple):
+    """The objects that claims of devices depend on, by name; a text instead of one says why it can't be read."""
+
+    templates: Mapping[str, Any] = _NOTHING  # ResourceClaimTemplates of the object's namespace
+    classes: Mapping[str, Any] = _NOTHING  # DeviceClasses
+    absent: str = "is not among the documents of the input"  # of all others
 
 
 class Settings(NamedTuple):
@@ -66,14 +40,15 @@ class Settings(NamedTuple):
     dra: bool = True
     istio: bool = False
     kai: bool = False
+    volcano: bool = False  # instead of KAI
     switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
     told_line: Line | None = None  # where somebody names it; None: that of the version
     restricted: bool = False  # one namespace: the installation has the accounts of planner and endpoint picker
     discovery: str = KUBERNETES
     infrastructure: Infrastructure = Infrastructure()
-    ingress: Ingresses = Ingresses()
-    mesh: Mesh = Mesh()
+    ingress: Ingress = Ingress()
+    mesh: Istio | None = None
     planner_role: str = "dynamo-operator-planner"  # ClusterRole; empty: no account
     epp_role: str = "dynamo-operator-epp"
     ssh_secret: str = "mpi-run-ssh-secret"  # noqa: S105 - the name of an object
@@ -83,8 +58,17 @@ class Settings(NamedTuple):
     checkpoints: Checkpoints = Checkpoints()
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none
+    claims: Claims = Claims()
 
     @property
     def line(self) -> Line:
         """The line by which objects are converted and rendered."""
-        return self.told_line or of_version(self.operator_version)
+        return self.told_line or decide_line(self.operator_version)
+
+    @property
+    def pod_snapshots(self) -> bool:
+        """Whether snapshots are the Snapshot operator's, which has PodSnapshots and no DynamoCheckpoints."""
+        return self.line >= Line.V1_5
+
+
+OFFLINE: Final = Settings()

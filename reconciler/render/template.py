@@ -1,13 +1,33 @@
-"""The main container of a pod template that may be changed."""
+"""The pod templates of a component that may be changed, and the containers in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.render.names import MAIN
+from ...policies.engines import find_sidecar, list_templates
+from .names import LEADER, MAIN
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...api.line import Line
+    from ...conversion.lens.protocol import Fields
+
+
+def pod_templates(one: Fields) -> Fields:
+    """The pod templates of a controller, by what they are called in it; none of what controls no pods."""
+    spec = one.get("spec") or {}
+    if one["kind"] == "Deployment":
+        return {"template": spec["template"]}
+    if one["kind"] == "LeaderWorkerSet":
+        inner = spec["leaderWorkerTemplate"]
+        return {name: inner[name] for name in ("leaderTemplate", "workerTemplate") if inner.get(name)}
+    if one["kind"] == "PodCliqueSet":
+        cliques = spec["template"]["cliques"]
+        keys = ("labels", "annotations")
+        return {
+            f"cliques[{clique['name']}]": {**{key: clique.get(key) for key in keys}, "spec": clique["spec"]["podSpec"]}
+            for clique in cliques
+        }
+    return {}
 
 
 def main_in(template: Fields) -> Fields:
@@ -21,3 +41,27 @@ def main_in(template: Fields) -> Fields:
         found = {"name": MAIN}
         containers.insert(0, found)
     return found
+
+
+def find_engine(template: Fields, kind: str, line: Line) -> Fields:
+    """The container of a template that runs the runtime of a component of a type: the sidecar `runtime`, else the main one."""
+    return find_sidecar(line, {"type": kind, "podTemplate": template}) or main_in(template)
+
+
+def of_role(component: Fields, name: str) -> Fields:
+    """A component as the pods of a role are made: with the role's own pod template, where it has one."""
+    templates = {component["roles"][index].get("name"): template for index, template in list_templates(component)}
+    return {**component, "podTemplate": templates[name]} if name in templates else component
+
+
+def shared_template(component: Fields) -> Fields:
+    """The template that says what holds for all pods of a component: its own, or the leader's."""
+    return component.get("podTemplate") or of_role(component, LEADER).get("podTemplate") or {}
+
+
+def own_templates(component: Fields) -> list[Fields]:
+    """The templates that a component's pods are made of: those of its roles, else its own, made if missing."""
+    if found := [template for _, template in list_templates(component)]:
+        return found
+    component["podTemplate"] = component.get("podTemplate") or {}
+    return [component["podTemplate"]]

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
-from dynamo_webhooks.reconciler.render.graph import experimental
-from dynamo_webhooks.reconciler.render.kv_transfer import asked_topology
-from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
+from ...api.line import Line
+from ...api.paths import MISSING, Key, Path, format_path, lookup
+from ...policies.engines import list_templates
+from ...policies.no_effect import list_ignored, list_ignored_of, list_ignored_of_service
+from .graph import Graph, Member, experimental
+from .grove import schedulers
+from .kv_transfer import read_topology
+from .names import ENABLE_GROVE, LEADER, WORKER, WORKERS, WORKLOAD_PROVIDER, is_provided_by_grove
+from .template import of_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph
+    from ...conversion.lens.protocol import Fields
+    from .settings import Settings
 
 _OFF_GROVE: Final = "has no effect: only Grove acts on it, and the graph does not run on Grove"
 _ALONE: Final = "has no effect: only Grove acts on it, which runs no standalone component"
-_VERSION: Final = "has no effect: nothing that is rendered depends on the version of the runtime"
+_VERSION: Final = "has no effect: nothing that is rendered depends on it but workers, on line 1.5"
+_CAPTURE: Final = "has no effect: only the Go operator takes snapshots by SnapshotJobs, whose fields are not known here; pods start cold"
+_RESTORED: Final = "has no effect: only the Go operator restores pods from PodSnapshots, whose status is not known here; pods start cold"
+_ROLES: Final = "has no effect: nothing that is rendered depends on roles without templates, but for their providerOverride, on Grove"
 # places below a component that only Grove acts on
 _OF_GROVE: Final[tuple[Path, ...]] = (
     ("minAvailable",),
     ("providerOverride",),
     ("topologyConstraint",),
-    ("multinode", "leader", "providerOverride"),
-    ("multinode", "worker", "providerOverride"),
     ("experimental", "grove", "forceScalingGroup"),
 )
+
+
+def explain_cold_start(wanted: Fields) -> str:
+    """Why nothing comes of a checkpoint on line 1.5."""
+    return _RESTORED if wanted.get("checkpointRef") else _CAPTURE
 
 
 class Note(NamedTuple):
@@ -38,43 +48,80 @@ class Note(NamedTuple):
 
     def __str__(self) -> str:
         """The note as a sentence about the field."""
-        return f"{render(self.path)}: {self.reason}"
+        return f"{format_path(self.path)}: {self.reason}"
 
 
-def of_graph(graph: Graph, *, grove: bool) -> list[Note]:
+def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     """The fields of a graph without effect; `grove` is whether it runs there."""
-    return [*_of_whole(graph, grove=grove), *(note for one in graph.members for note in _of(one.fields, one.path, _OFF_GROVE, grove=grove))]
+    notes = [
+        *_of_whole(graph, grove=grove),
+        *(note for one in graph.members for note in _of(one.fields, one.path, _OFF_GROVE, settings, grove=grove)),
+    ]
+    notes += [Note(one.path, "is not run: only the Go operator 1.6 runs components of type lpx") for one in graph.idle]
+    spec = {**graph.spec, "components": [one.fields for one in graph.members]}
+    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, grove=grove)]
+    if grove:
+        pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
+        unused = schedulers.list_unused(graph.annotations, pods, settings)
+        notes += [Note(("metadata", "annotations", Key(name)), why) for name, why in unused]
+    return [*notes, *(note for one in graph.members for note in _of_alpha(one, grove=grove))]
 
 
-def of_component(spec: Fields) -> list[Note]:
-    """The fields of a standalone component without effect."""
-    notes = [*_of(spec, ("spec",), _ALONE, grove=False)]
+def of_component(spec: Fields, alpha: Fields, settings: Settings) -> list[Note]:
+    """The fields of a standalone component without effect; `alpha` is its spec in v1alpha1."""
+    path: Path = ("spec",)
+    ignored = (*list_ignored_of(spec, path, grove=False), *list_ignored_of_service(alpha, path, grove=False, alone=True))
+    notes = [*_of(spec, path, _ALONE, settings, grove=False), *(Note(*one) for one in ignored)]
     wanted = experimental(spec, "checkpoint") or {}
-    if wanted.get("identity") and wanted.get("deletionPolicy") == "Delete":
-        reason = "has no effect: a standalone component makes no checkpoint, so that none goes with it"
-        notes.append(Note(("spec", "experimental", "checkpoint", "deletionPolicy"), reason))
+    unmade = [name for name in ("job", "deletionPolicy") if wanted.get("identity") and wanted.get(name) not in (None, {}, "Retain")]
+    notes += [
+        Note((*path, "experimental", "checkpoint", name), "has no effect: a standalone component makes no checkpoint") for name in unmade
+    ]
+    if spec.get("scalingAdapter") is not None:
+        notes.append(Note((*path, "scalingAdapter"), "has no effect: only components of graphs have scaling adapters"))
+    if (block := experimental(spec, "gpuMemoryService")) is not None and block.get("deviceClassName"):
+        why = "has no effect: the ResourceClaimTemplate of a standalone component's pods is made by nobody but you"
+        notes.append(Note((*path, "experimental", "gpuMemoryService", "deviceClassName"), why))
     return notes
+
+
+def _of_alpha(member: Member, *, grove: bool) -> Iterator[Note]:
+    """The same of fields that only v1alpha1 has, by their paths there."""
+    path: Path = ("spec", "services", Key(member.name))
+    if member.alpha.get("autoscaling") is not None:
+        yield Note((*path, "autoscaling"), "has no effect: use scalingAdapter")
+    if grove and member.alpha.get("dynamoNamespace"):
+        yield Note((*path, "dynamoNamespace"), "has no effect: the namespace follows from the graph")
+    yield from (Note(*one) for one in list_ignored_of_service(member.alpha, path, grove=grove))
 
 
 def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
     said = graph.annotations.get(ENABLE_GROVE, "").lower()
-    remembered = provided_by_grove(graph.annotations)
+    remembered = is_provided_by_grove(graph.annotations)
     if remembered is not None and said in ("true", "false") and remembered is not (said == "true"):
         yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
+    if grove and (graph.spec.get("topologyConstraint") or {}).get("clusterTopologyName"):
+        why = "has no effect on placement: Grove packs by the topology that it is configured with; the name is checked at creation only"
+        yield Note(("spec", "topologyConstraint", "clusterTopologyName"), why)
     for name in () if grove else ("providerOverride", "topologyConstraint"):
         if graph.spec.get(name) is not None:
             yield Note(("spec", name), _OFF_GROVE)
-    name, domain = asked_topology(graph.object)
+    name, domain = read_topology(graph.object)
     if name:
         unknown = f'has no effect: no ClusterTopologyBinding "{name[:80]}" with the domain "{domain[:80]}" is known'
         yield Note(("spec", "experimental", "kvTransferPolicy", "clusterTopologyName"), unknown if grove else _OFF_GROVE)
 
 
-def _of(fields: Fields, path: Path, why: str, *, grove: bool) -> Iterator[Note]:
-    if fields.get("runtimeVersionOverride"):
+def _of(fields: Fields, path: Path, why: str, settings: Settings, *, grove: bool) -> Iterator[Note]:
+    if fields.get("runtimeVersionOverride") and not (settings.line >= Line.V1_5 and fields.get("type") in WORKERS):
         yield Note((*path, "runtimeVersionOverride"), _VERSION)
+    roles = fields.get("roles")
+    if roles and not list_templates(fields) and not (grove and any((role or {}).get("providerOverride") is not None for role in roles)):
+        yield Note((*path, "roles"), _ROLES)
     wanted = experimental(fields, "checkpoint")
-    if wanted is not None and not wanted.get("checkpointRef") and not wanted.get("identity"):
+    if wanted is not None and settings.pod_snapshots:
+        yield Note((*path, "experimental", "checkpoint"), explain_cold_start(wanted))
+    elif wanted is not None and not wanted.get("checkpointRef") and not wanted.get("identity"):
         reason = "has no effect: neither checkpointRef nor identity says which checkpoint"
         yield Note((*path, "experimental", "checkpoint"), reason)
     for steps in () if grove else _OF_GROVE:

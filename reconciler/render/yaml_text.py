@@ -1,7 +1,5 @@
 """Deterministic YAML for files in ConfigMaps, with sorted keys."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import yaml

@@ -1,1 +1,1 @@
-"""DynamoGraphDeploymentRequests: what a request asks for, its profiling Job, and what becomes of the result. Pure, but for the copier."""
+"""DynamoGraphDeploymentRequests: the profiling Job of a request, its phases, and the graph that results."""

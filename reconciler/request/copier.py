@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.kube.client import connect
-from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS
-from dynamo_webhooks.reconciler.request.documents import UnreadableError, documents
-from dynamo_webhooks.reconciler.request.names import COPIER, PARETO, RESULT, STATUS
+from ...kube.client import connect
+from ...kube.errors import ApiError
+from ...kube.resources import CONFIG_MAPS
+from .documents import UnreadableError, read_documents
+from .names import COPIER, PARETO, RESULT, STATUS
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Cluster
+    from ...kube.protocol import Cluster
 
 EVERY: Final = 10.0  # seconds between two looks
 LARGEST: Final = 900 * 1024  # bytes of all that is written: a ConfigMap holds 1 MiB
@@ -44,11 +44,11 @@ def read(file: Path, most: int) -> str:
     return data.decode(errors="replace")
 
 
-def found(folder: Path) -> dict[str, str]:
+def gather_output(folder: Path) -> dict[str, str]:
     """What is to be written now: where the profiler is, and its result once it has ended."""
     text = read(folder / STATUS, SHORT)
     try:
-        [said] = documents(text) or [{}]
+        [said] = read_documents(text) or [{}]
     except (UnreadableError, ValueError):
         said = {}
     told = {name: str(value)[:2000] for name, value in said.items() if value is not None} if isinstance(said, dict) else {}
@@ -85,7 +85,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
             before = await _write(cluster, namespace, name, folder, before)
     for left in reversed(range(TRIES)):
         try:
-            await _put(cluster, namespace, name, found(folder), before)
+            await _put(cluster, namespace, name, gather_output(folder), before)
         except ApiError:
             if not left:
                 raise
@@ -95,7 +95,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
 
 
 async def _write(cluster: Cluster, namespace: str, name: str, folder: Path, before: dict[str, str]) -> dict[str, str]:
-    now = found(folder)
+    now = gather_output(folder)
     try:
         await _put(cluster, namespace, name, now, before)
     except ApiError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 PRODUCT: Final = "nvidia.com/gpu.product"
 COUNT: Final = "nvidia.com/gpu.count"
@@ -80,7 +80,7 @@ def sku_of(product: str) -> str:
     return board if on_board and not in_slot else slot
 
 
-def machines_of(nodes: Iterable[Fields]) -> tuple[Machine, ...]:
+def read_node_labels(nodes: Iterable[Fields]) -> tuple[Machine, ...]:
     """What labels of GPU Feature Discovery say; nodes without all three of them are passed over."""
     return tuple(found for node in nodes if (found := _machine(node)) is not None)
 
@@ -97,7 +97,7 @@ def _whole(text: Any) -> int:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def measured(text: str) -> Machine | None:
+def parse_exporter_metrics(text: str) -> Machine | None:
     """What the metrics of one DCGM exporter say; None without a GPU. Linear in the text, whose size the caller bounds."""
     gpus: set[str] = set()
     memory: dict[str, float] = {}
@@ -128,13 +128,13 @@ def _number(text: str) -> float:
     return found if 0 <= found < 1e9 else 0.0
 
 
-def merged(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tuple[Machine, ...]:
+def merge_nodes(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tuple[Machine, ...]:
     """Nodes as their labels say, with the links that exporters measured; what exporters say where no node has labels."""
     links = {one.product: one.interconnect for one in exported}
     return tuple(one._replace(interconnect=links.get(one.product, "")) for one in labelled) or tuple(exported)
 
 
-def filled(asked: Fields, cluster: Cluster) -> Fields:
+def fill_hardware(asked: Fields, cluster: Cluster) -> Fields:
     """What a request says of its GPUs, with what it leaves out as far as the cluster says it."""
     alike = [one for one in cluster.machines if one.sku and one.sku == (asked.get("gpuSku") or one.sku)]
     if not alike:

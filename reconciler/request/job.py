@@ -5,26 +5,48 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.render.merge import merged_env
-from dynamo_webhooks.reconciler.render.objects import child
-from dynamo_webhooks.reconciler.render.settings import Infrastructure
-from dynamo_webhooks.reconciler.request.legacy import legacy_of
-from dynamo_webhooks.reconciler.request.names import (
-    COPIER,
-    JOB_NAME,
-    MANAGED,
-    OPERATOR,
-    PROFILER,
-    SPEC_KEY,
-    account_of,
-    job_of,
-    labels_of,
-    output_of,
-)
-from dynamo_webhooks.reconciler.request.overrides import overlaid
+from ...api.operator.surroundings import Infrastructure
+from ..render.discovery import RBAC_GROUP, account_labels, binding
+from ..render.merge import merge_env
+from ..render.objects import make_child
+from .legacy import legacy_of
+from .names import COPIER, JOB_NAME, MANAGED, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
+from .overrides import overlay_job
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...api.operator.configuration import OperatorConfiguration
+    from ...conversion.lens.protocol import Fields
+
+# what profiling on real graphs needs in the request's namespace
+_ONLINE: Final = (
+    ("nvidia.com", "dynamographdeployments", ("get", "list", "watch", "create", "delete")),
+    ("", "pods", ("get", "list")),
+    ("", "pods/log", ("get",)),
+)
+
+
+def render_rights(request: Fields, account: str) -> list[Fields]:
+    """The request's own account, and a Role for the account that its Job names: to write its result, and to read itself.
+
+    Only the own account gets what an online search needs: an account that an author names has what others have given to it.
+    """
+    metadata = request["metadata"]
+    name, namespace, own = str(metadata["name"]), str(metadata["namespace"]), account_of(str(metadata["name"]))
+    marks = account_labels(own)
+    rules: list[Fields] = [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [output_of(request)], "verbs": ["get", "patch"]},
+        {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeploymentrequests"], "resourceNames": [name], "verbs": ["get"]},
+    ]
+    mine = account == own
+    if mine and (request.get("spec") or {}).get("searchStrategy") == "thorough":
+        rules += [{"apiGroups": [group], "resources": [plural], "verbs": [*verbs]} for group, plural, verbs in _ONLINE]
+    bound = binding("Role", own, account, namespace)
+    return [
+        *([make_child("v1", "ServiceAccount", own, namespace, labels=marks, owner=request)] if mine else []),
+        make_child(f"{RBAC_GROUP}/v1", "Role", own, namespace, labels=marks, owner=request, rules=rules),
+        make_child(f"{RBAC_GROUP}/v1", "RoleBinding", own, namespace, labels=marks, owner=request, **bound),
+    ]
+
 
 OUTPUT: Final = "profiling-output"
 DATA: Final = "/data"
@@ -68,12 +90,11 @@ def _ordered(fields: Fields) -> Fields:
     return dict(sorted(kept.items(), key=lambda one: (_ORDER.get(one[0], len(_ORDER)), one[0])))
 
 
-def job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
+def render_job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
     """The Job, with the overlay of the request's author."""
     metadata = request["metadata"]
     name, namespace = str(metadata["name"]), str(metadata["namespace"])
     labels = {"app": "dynamo-profiler", JOB_NAME: name, MANAGED: OPERATOR}
-    out = child("batch/v1", "Job", job_of(name), namespace, labels=labels, owner=request)
     config = config_text(request, hardware)
     file = len(config.encode()) > ARGUMENT
     pod: Fields = {
@@ -81,22 +102,23 @@ def job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
         "restartPolicy": "Never",
         "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000},
         "imagePullSecrets": [{"name": "nvcr-imagepullsecret"}],
-        "initContainers": [_copier(name, namespace, settings)],
+        "initContainers": [_copier(request, settings)],
         "containers": [_profiler(request, f"{_SPEC_PATH}/{SPEC_KEY}" if file else config, settings)],
         "volumes": [_output(request)],
     }
     _add_volumes(request, pod, file=file)
-    out["spec"] = {"backoffLimit": 0, "activeDeadlineSeconds": max(1, int(settings.deadline)), "template": {"metadata": {}, "spec": pod}}
-    overlaid(out["spec"], ((request.get("spec") or {}).get("overrides") or {}).get("profilingJob"))
-    return out
+    deadline = max(1, int(settings.deadline))
+    spec: Fields = {"backoffLimit": 0, "activeDeadlineSeconds": deadline, "template": {"metadata": {}, "spec": pod}}
+    overlay_job(spec, ((request.get("spec") or {}).get("overrides") or {}).get("profilingJob"))
+    return make_child("batch/v1", "Job", job_of(request), namespace, labels=labels, owner=request, spec=spec)
 
 
-def output(request: Fields, hardware: Fields) -> Fields:
+def render_output(request: Fields, hardware: Fields) -> Fields:
     """The ConfigMap for the result, made before the Job so that the Job's rights can name it; it holds a long spec, too."""
-    name, namespace = str(request["metadata"]["name"]), str(request["metadata"]["namespace"])
-    out = child("v1", "ConfigMap", output_of(name), namespace, labels=labels_of(request), owner=request)
+    namespace = str(request["metadata"]["namespace"])
     config = config_text(request, hardware)
-    return {**out, "data": {SPEC_KEY: config}} if len(config.encode()) > ARGUMENT else out
+    content = {"data": {SPEC_KEY: config}} if len(config.encode()) > ARGUMENT else {}
+    return make_child("v1", "ConfigMap", output_of(request), namespace, labels=labels_of(request), owner=request, **content)
 
 
 def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
@@ -105,10 +127,10 @@ def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
         "DGDR_NAME": metadata["name"],
         "DGDR_NAMESPACE": metadata["namespace"],
         "DGDR_UID": metadata.get("uid") or "",
-        "ETCD_ENDPOINTS": infrastructure.etcd,
-        "MODEL_EXPRESS_URL": infrastructure.model_express,
-        "NATS_SERVER": infrastructure.nats,
-        "PROMETHEUS_ENDPOINT": infrastructure.prometheus,
+        "ETCD_ENDPOINTS": infrastructure.etcd_address,
+        "MODEL_EXPRESS_URL": infrastructure.model_express_url,
+        "NATS_SERVER": infrastructure.nats_address,
+        "PROMETHEUS_ENDPOINT": infrastructure.prometheus_endpoint,
     }
     env: list[Fields] = [{"name": name, "value": value} for name, value in told.items() if value]
     return {
@@ -116,19 +138,19 @@ def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
         "image": str((request.get("spec") or {}).get("image") or ""),
         "command": ["python", "-m", "dynamo.profiler"],
         "args": ["--config", config, "--output-dir", DATA],
-        "env": merged_env(env, [{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": _TOKEN}]),
+        "env": merge_env(env, [{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": _TOKEN}]),
         "workingDir": "/workspace",
         "volumeMounts": [{"name": OUTPUT, "mountPath": DATA}],
     }
 
 
-def _copier(name: str, namespace: str, settings: JobSettings) -> Fields:
+def _copier(request: Fields, settings: JobSettings) -> Fields:
     """A sidecar, so that it outlives the profiler for as long as it takes to write the result, and no longer."""
     return {
         "name": COPIER,
         "image": settings.copier_image,
         "command": [*_COPY],
-        "args": [namespace, output_of(name), DATA],
+        "args": [str(request["metadata"]["namespace"]), output_of(request), DATA],
         "restartPolicy": "Always",
         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
         "securityContext": {
@@ -158,8 +180,13 @@ def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
         found.append(("model-cache", claim, cache.get("pvcMountPath") or _CACHE))
     if file:
         items = [{"key": SPEC_KEY, "path": SPEC_KEY}]
-        found.append(("request-spec", {"configMap": {"name": output_of(str(request["metadata"]["name"])), "items": items}}, _SPEC_PATH))
+        found.append(("request-spec", {"configMap": {"name": output_of(request), "items": items}}, _SPEC_PATH))
     mounts: list[Any] = pod["containers"][0]["volumeMounts"]
     for name, source, path in found:
         pod["volumes"].append({"name": name, **source})
         mounts.append({"name": name, "mountPath": path, "readOnly": True})
+
+
+def settings_of(found: OperatorConfiguration) -> JobSettings:
+    """What the configuration says; the copier's image may be empty."""
+    return JobSettings(found.requests.copier_image, found.requests.deadline, found.infrastructure)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.remainder import read
-from dynamo_webhooks.reconciler.render.merge import texts
+from ...conversion.kinds import KINDS
+from ...conversion.remainder import read_remainder
+from ..render.merge import as_map, string_map
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 _REQUEST: Final = "DynamoGraphDeploymentRequest"
 _KEY: Final = "disagg.yaml"
@@ -37,29 +37,29 @@ class Legacy(NamedTuple):
 
 def legacy_of(request: Fields) -> Legacy:
     """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
-    said = read(KINDS[_REQUEST], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
-    profiling, overrides = _map(said.get("profilingConfig")), _map(said.get("deploymentOverrides"))
-    source = _map(profiling.get("configMapRef"))
+    said = read_remainder(KINDS[_REQUEST], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
+    profiling, overrides = as_map(said.get("profilingConfig")), as_map(said.get("deploymentOverrides"))
+    source = as_map(profiling.get("configMapRef"))
     return Legacy(
         config_map=_text(source.get("name")),
         config_key=_text(source.get("key")) or _KEY,
         output_claim=_text(profiling.get("outputPVC")),
         name=_text(overrides.get("name")),
         namespace=_text(overrides.get("namespace")),
-        labels=texts(_map(overrides.get("labels"))),
-        annotations=texts(_map(overrides.get("annotations"))),
-        hardware=_hardware(_map(_map(profiling.get("config")).get("hardware"))),
+        labels=string_map(as_map(overrides.get("labels"))),
+        annotations=string_map(as_map(overrides.get("annotations"))),
+        hardware=_hardware(as_map(as_map(profiling.get("config")).get("hardware"))),
     )
 
 
-def graph_of(request: Fields) -> str:
+def graph_name(request: Fields) -> str:
     """The name of a request's graph: the one that its author has chosen, or one made of the request's."""
     template = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
-    chosen = _text(_map(_map(template).get("metadata")).get("name"))
+    chosen = _text(as_map(as_map(template).get("metadata")).get("name"))
     return chosen or legacy_of(request).name or f"{request['metadata']['name']}-dgd"
 
 
-def hardware_asked(request: Fields) -> Fields:
+def read_requested_hardware(request: Fields) -> Fields:
     """The GPUs that an object's author describes, in either version."""
     given = (request.get("spec") or {}).get("hardware") or {}
     return {**legacy_of(request).hardware, **{name: value for name, value in given.items() if value is not None}}
@@ -71,10 +71,6 @@ def _hardware(config: Fields) -> Fields:
     numbers = {name: said[name] for name in ("vramMb", "totalGpus", "numGpusPerNode") if type(said.get(name)) in (int, float)}
     sku = said.get("gpuSku")
     return {**({"gpuSku": sku} if isinstance(sku, str) and sku == sku.lower() and sku else {}), **numbers}
-
-
-def _map(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..common.marks import REQUEST_NAME
+
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 ACCOUNT: Final = "dgdr-profiling-job"  # begins the names of a request's account, Role and RoleBinding
-NAME: Final = "dgdr.nvidia.com/name"
 NAMESPACE: Final = "dgdr.nvidia.com/namespace"
 JOB_NAME: Final = "dgdr"  # the request's name on its Job
 MANAGED: Final = "nvidia.com/managed-by"
@@ -28,14 +29,14 @@ PARETO: Final = "webui_data.json"
 SPEC_KEY: Final = "spec.json"  # of the output ConfigMap, where the spec is too long for an argument
 
 
-def job_of(request: str) -> str:
+def job_of(request: Fields) -> str:
     """The profiling Job of a request."""
-    return f"profile-{request}"
+    return f"profile-{request['metadata']['name']}"
 
 
-def output_of(request: str) -> str:
+def output_of(request: Fields) -> str:
     """The ConfigMap that the result of profiling is written to."""
-    return f"dgdr-output-{request}"
+    return f"dgdr-output-{request['metadata']['name']}"
 
 
 def account_of(request: str) -> str:
@@ -45,4 +46,4 @@ def account_of(request: str) -> str:
 
 def labels_of(request: Fields) -> dict[str, str]:
     """The labels of a graph and a ConfigMap that were made for a request, whose name is short enough (validation.py)."""
-    return {NAME: str(request["metadata"]["name"]), NAMESPACE: str(request["metadata"]["namespace"]), MANAGED: OPERATOR}
+    return {REQUEST_NAME: str(request["metadata"]["name"]), NAMESPACE: str(request["metadata"]["namespace"]), MANAGED: OPERATOR}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.reconciler.render.merge import items, merged_env, texts
-from dynamo_webhooks.reconciler.request.names import COPIER, MANAGED, NAME, NAMESPACE
+from ..common.marks import REQUEST_NAME
+from ..render.merge import as_map, merge_env, object_items, string_map
+from .names import COPIER, MANAGED, NAMESPACE
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 _JOB: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "completions", "parallelism", "suspend")
-_OWN: Final = frozenset({"app", "dgdr", NAME, NAMESPACE, MANAGED})
+_OWN: Final = frozenset({"app", "dgdr", REQUEST_NAME, NAMESPACE, MANAGED})
 _POD: Final = (
     "tolerations",
     "nodeSelector",
@@ -51,28 +52,28 @@ _TOKEN: Final = {
 }
 
 
-def overlaid(spec: Fields, asked: Any) -> None:
+def overlay_job(spec: Fields, asked: Any) -> None:
     """Changes the spec of a Job as its author asks. Linear in the overlay, but for lists by name, which are as short as a pod's."""
     if not isinstance(asked, dict):
         return
     asked = copy.deepcopy(asked)
     _take(spec, asked, _JOB)
-    template = _map(asked.get("template"))
-    head, pod = _map(template.get("metadata")), _map(template.get("spec"))
-    labels = {name: value for name, value in texts(_map(head.get("labels"))).items() if name not in _OWN}
-    found = {"labels": labels, "annotations": texts(_map(head.get("annotations")))}
+    template = as_map(asked.get("template"))
+    head, pod = as_map(template.get("metadata")), as_map(template.get("spec"))
+    labels = {name: value for name, value in string_map(as_map(head.get("labels"))).items() if name not in _OWN}
+    found = {"labels": labels, "annotations": string_map(as_map(head.get("annotations")))}
     spec["template"]["metadata"] |= {name: value for name, value in found.items() if value}
     _overlay_pod(spec["template"]["spec"], pod)
 
 
 def _overlay_pod(pod: Fields, asked: Fields) -> None:
     _take(pod, asked, _POD)
-    pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], items(asked.get("imagePullSecrets")))
-    pod["volumes"] = _by_name(pod["volumes"], items(asked.get("volumes")))
-    more = [one for one in items(asked.get("initContainers")) if one.get("name") != COPIER]
+    pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], object_items(asked.get("imagePullSecrets")))
+    pod["volumes"] = _by_name(pod["volumes"], object_items(asked.get("volumes")))
+    more = [one for one in object_items(asked.get("initContainers")) if one.get("name") != COPIER]
     pod["initContainers"] = [*more, *pod["initContainers"]]
-    _take(pod["securityContext"], _map(asked.get("securityContext")), _SECURITY)
-    containers = items(asked.get("containers"))
+    _take(pod["securityContext"], as_map(asked.get("securityContext")), _SECURITY)
+    containers = object_items(asked.get("containers"))
     if containers:
         _overlay_container(pod["containers"][0], containers[0])
     if pod.get("automountServiceAccountToken") is False:
@@ -81,9 +82,9 @@ def _overlay_pod(pod: Fields, asked: Fields) -> None:
 
 def _overlay_container(profiler: Fields, asked: Fields) -> None:
     _take(profiler, asked, ("image", "resources", "securityContext"))
-    profiler["env"] = merged_env(profiler["env"], items(asked.get("env")))
-    profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], items(asked.get("volumeMounts")))
-    if more := items(asked.get("envFrom")):
+    profiler["env"] = merge_env(profiler["env"], object_items(asked.get("env")))
+    profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], object_items(asked.get("volumeMounts")))
+    if more := object_items(asked.get("envFrom")):
         profiler["envFrom"] = more
 
 
@@ -91,7 +92,7 @@ def _grant_alone(pod: Fields) -> None:
     """Gives the token to the copier and to nobody else."""
     pod["volumes"] = [*(one for one in pod["volumes"] if one.get("name") != ACCESS), {"name": ACCESS, "projected": _TOKEN}]
     for one in [*pod["containers"], *pod["initContainers"]]:
-        mounts = [mount for mount in items(one.get("volumeMounts")) if mount.get("name") != ACCESS]
+        mounts = [mount for mount in object_items(one.get("volumeMounts")) if mount.get("name") != ACCESS]
         if one["name"] == COPIER:
             mounts.append({"name": ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True})
         if mounts or "volumeMounts" in one:
@@ -106,7 +107,3 @@ def _by_name(ours: list[Fields], theirs: list[Fields]) -> list[Fields]:
     """One list of both: an entry of theirs replaces ours of its name in place."""
     by_name = {str(one.get("name")): one for one in ours} | {str(one.get("name")): one for one in theirs}
     return [*by_name.values()]
-
-
-def _map(value: Any) -> Fields:
-    return value if isinstance(value, dict) else {}

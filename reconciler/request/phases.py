@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.loop.image_pulls import FAILED as FAILED_PULL
-from dynamo_webhooks.reconciler.loop.image_pulls import PULLED, said_of
-from dynamo_webhooks.reconciler.loop.problems import LONGEST
-from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
-from dynamo_webhooks.reconciler.request.progress import digest
+from ..common.conditions import Condition, Say, condition_of, merge_conditions
+from ..common.image_pulls import FAILED as FAILED_PULL
+from ..common.image_pulls import PULLED, report_pull_failures
+from ..common.problems import LONGEST
+from .progress import digest
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from dynamo_webhooks.kube.protocol import Node
+    from ...kube.protocol import Node
 
 PENDING: Final = "Pending"
 PROFILING: Final = "Profiling"
@@ -40,6 +40,7 @@ _FAILURE: Final = {
     SPEC: "Spec generation failed: ",
     DEPLOYMENT: "Deployment failed: ",
 }
+_FRESH: Final = dict.fromkeys(("profilingPhase", "profilingJobName", "profilingResults", "dgdName", "deploymentInfo"))
 _SUMMARY: Final = {
     PENDING: ("False", PENDING, "DGDR is pending"),
     PROFILING: ("False", PROFILING, "Profiling is in progress"),
@@ -66,9 +67,9 @@ def status_after(request: Node, step: Step, moment: datetime) -> Node:
     kept = [one for one in before.get("conditions") or () if one.get("type") not in gone]
     told = [Condition(kind, word, reason, message[:LONGEST], generation) for kind, word, reason, message in step.told]
     status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
-    status["conditions"] = conditions(kept, told, moment)
-    summary = Condition(SUCCEEDED, *summary_of(step.phase, status), generation)
-    status["conditions"] = conditions(status["conditions"], [summary], moment)
+    status["conditions"] = merge_conditions(kept, told, moment)
+    summary = Condition(SUCCEEDED, *_summarize(step.phase, status), generation)
+    status["conditions"] = merge_conditions(status["conditions"], [summary], moment)
     return {name: value for name, value in status.items() if value is not None}
 
 
@@ -79,12 +80,12 @@ def lighten(request: Node) -> None:
         status["profilingResults"] = digest(status["profilingResults"])
 
 
-def summary_of(phase: str, status: Node) -> tuple[str, str, str]:
+def _summarize(phase: str, status: Node) -> tuple[str, str, str]:
     """Status, reason and message of what all conditions add up to; of several failures the latest counts."""
     if phase in _SUMMARY:
         return _SUMMARY[phase]
     for kind in reversed(_STAGES):
-        one = found(status, kind)
+        one = condition_of(status, kind)
         message = str(one.get("message") or "")
         if one.get("status") == "False" and message:
             prefix = _FAILURE[kind]
@@ -93,90 +94,85 @@ def summary_of(phase: str, status: Node) -> tuple[str, str, str]:
     return "False", FAILED, "DGDR has failed"
 
 
-def begun() -> Step:
+def begin() -> Step:
     """A valid request begins, or begins again."""
     told = (
         (VALIDATION, "True", "ValidationPassed", ""),
         (RUN, "False", "DiscoveringHardware", "Discovering GPU hardware and preparing profiling job"),
     )
-    return Step(PENDING, told, dict(_FRESH), (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
+    return Step(PENDING, told, _FRESH, (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
 
 
-_FRESH: Final = dict.fromkeys(("profilingPhase", "profilingJobName", "profilingResults", "dgdName", "deploymentInfo"))
-
-
-def again() -> Step:
+def begin_again() -> Step:
     """A failed request begins anew."""
-    return Step(PENDING, ((RUN, "False", AGAIN, "Starting again"),), dict(_FRESH), gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
+    return Step(PENDING, ((RUN, "False", AGAIN, "Starting again"),), _FRESH, gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
 
 
-def invalid(text: str) -> Step:
-    """A request that can't be profiled."""
-    return Step(FAILED, ((VALIDATION, "False", "ValidationFailed", text),), {}, (Say("Warning", "ValidationFailed", text),))
+def fail(kind: str, reason: str, text: str, event: str = "") -> Step:
+    """A request that ends at one of its conditions; `event` is the Event's reason, if it is another than the condition's."""
+    return Step(FAILED, ((kind, "False", reason, text),), {}, (Say("Warning", event or reason, text),))
 
 
-def not_started(text: str) -> Step:
+def refuse_deployment(reason: str, text: str) -> Step:
+    """The graph can't be made: it would be refused, or its name is somebody else's."""
+    return fail(DEPLOYMENT, reason, text, "DeploymentCreationFailed")
+
+
+def refuse_job(text: str) -> Step:
     """The Job can't be made, whatever is tried."""
-    return Step(FAILED, ((RUN, "False", "JobCreationFailed", text),), {}, (Say("Warning", "ProfilingJobFailed", text),))
+    return fail(RUN, "JobCreationFailed", text, "ProfilingJobFailed")
 
 
-def hindered(phase: str, kind: str, reason: str, text: str) -> Step:
-    """Something that only a person can mend; it is tried again now and then."""
-    return Step(phase, ((kind, "False", reason, text),), {}, (Say("Warning", reason, text),))
-
-
-def started(job: str) -> Step:
+def start(job: str) -> Step:
     """The profiling Job has been made."""
-    text = "Discovering GPU hardware and preparing profiling job"
+    told = ((RUN, "False", "Initializing", "Discovering GPU hardware and preparing profiling job"),)
     fields = {"profilingPhase": STEPS[0], "profilingJobName": job}
-    return Step(
-        PROFILING, ((RUN, "False", "Initializing", text),), fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),)
-    )
+    return Step(PROFILING, told, fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),))
 
 
-def progressed(status: Node, data: Node, waits: str) -> Step:
+def follow(status: Node, data: Node, waits: str) -> Step:
     """Where the profiler says that it is; `waits` is why its pod doesn't run. A word that nobody knows changes nothing but the message."""
     word, message = str(data.get("phase") or ""), str(data.get("message") or "")[:1000]
-    before, was = str(status.get("profilingPhase") or ""), found(status, RUN)
+    before, was = str(status.get("profilingPhase") or ""), condition_of(status, RUN)
+    reason, text, fields = "ProfilingRunning", "Profiling is in progress", dict[str, Any]()
     if waits:
-        return Step(PROFILING, ((RUN, "False", "ProfilingRunning", f"Profiling is in progress. Pods wait: {waits}"),))
-    if word in STEPS and word != before:
-        reason = "Completed" if word == STEPS[-1] else word
-        return Step(PROFILING, ((RUN, "False", reason, message),), {"profilingPhase": word})
-    if word and word not in STEPS:
+        text = f"{text}. Pods wait: {waits}"
+    elif word in STEPS and word != before:
+        reason, text, fields = "Completed" if word == STEPS[-1] else word, message, {"profilingPhase": word}
+    elif word and word not in STEPS:
+        reason = str(was.get("reason") or reason)
         text = f"the profiler says {word[:60]!r}, which is no known phase{': ' * bool(message)}{message}"
-        return Step(PROFILING, ((RUN, "False", str(was.get("reason") or "ProfilingRunning"), text),))
-    if was.get("reason") in (None, "Initializing") or str(was.get("message")).startswith("Profiling is in progress. Pods wait"):
-        return Step(PROFILING, ((RUN, "False", "ProfilingRunning", "Profiling is in progress"),))
-    return Step(PROFILING)
+    elif was.get("reason") not in (None, "Initializing") and not str(was.get("message")).startswith(f"{text}. Pods wait"):
+        return Step(PROFILING)
+    return Step(PROFILING, ((RUN, "False", reason, text),), fields)
 
 
-def with_pulls(step: Step, status: Node, failures: list[str]) -> Step:
+def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
     """A step with what pods can't pull, or with the end of that."""
-    said = said_of(status, failures)
+    said = report_pull_failures(status, failures)
     if not said.text:
-        return step._replace(gone=(*step.gone, PULLED)) if found(status, PULLED) else step
+        return step._replace(gone=(*step.gone, PULLED)) if condition_of(status, PULLED) else step
     return step._replace(told=(*step.told, (PULLED, "False", FAILED_PULL, said.text)), events=step.events + said.events)
 
 
-def profiling_failed(status: Node, data: Node | None, text: str) -> Step:
+def fail_profiling(status: Node, data: Node | None, text: str) -> Step:
     """The profiler gave up, or its Job did."""
     word = str((data or {}).get("phase") or "")
     step = word if word in STEPS else str(status.get("profilingPhase") or "")
-    told = ((RUN, "False", f"{step or 'Profiling'}Failed", text),)
-    return Step(FAILED, told, {"profilingPhase": step} if step else {}, (Say("Warning", "ProfilingCheckFailed", text),))
+    failed = fail(RUN, f"{step or 'Profiling'}Failed", text, "ProfilingCheckFailed")
+    return failed._replace(fields={"profilingPhase": step} if step else {})
 
 
 _COMPLETED: Final = (RUN, "True", "ProfilingCompleted", "Profiling job completed successfully")
 
 
-def unusable(text: str) -> Step:
+def refuse_result(text: str) -> Step:
     """The profiler has finished, but nothing can be made of what it wrote."""
-    told = (_COMPLETED, (SPEC, "False", "GenerationFailed", text))
-    return Step(FAILED, told, {}, (Say("Warning", "GenerationFailed", text),))
+    failed = fail(SPEC, "GenerationFailed", text)
+    return failed._replace(told=(_COMPLETED, *failed.told))
 
 
-def generated(graph: str, results: Node, *, apply: bool) -> Step:
+def take_result(graph: str, results: Node, *, apply: bool) -> Step:
     """The graph is known; it is created, or left to a person."""
     text = "DynamoGraphDeployment spec generated successfully"
     where = text if apply else "Generated spec is available in annotation nvidia.com/generated-dgd-spec"
@@ -185,47 +181,38 @@ def generated(graph: str, results: Node, *, apply: bool) -> Step:
     return Step(DEPLOYING if apply else READY, told, fields, (Say("Normal", "SpecGenerated", text),))
 
 
-def created(graph: str) -> Step:
+def deploy(graph: str) -> Step:
     """The graph has been made."""
     told = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
-    return Step(
-        DEPLOYING, told, {"dgdName": graph}, (Say("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully"),)
-    )
+    event = Say("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully")
+    return Step(DEPLOYING, told, {"dgdName": graph}, (event,))
 
 
-def deleted(graph: str) -> Step:
+def fail_deleted(graph: str) -> Step:
     """Somebody has deleted the graph."""
     text = "Deployment was deleted by user. Create a new DGDR to redeploy."
     said = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
     fields = {"dgdName": None, "deploymentInfo": None}
-    return Step(FAILED, ((DEPLOYMENT, "False", "DeploymentDeleted", text),), fields, (Say("Warning", "DeploymentDeleted", said),))
+    return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(Say("Warning", "DeploymentDeleted", said),))
 
 
-def not_deployed(reason: str, text: str) -> Step:
-    """The graph can't be made: it would be refused, or its name is somebody else's."""
-    return Step(FAILED, ((DEPLOYMENT, "False", reason, text),), {}, (Say("Warning", "DeploymentCreationFailed", text),))
-
-
-def deployed(request: Node, graph: Node) -> Step:
+def report_graph(request: Node, graph: Node) -> Step:
     """How it stands with the graph."""
-    status, name = request.get("status") or {}, str(graph["metadata"]["name"])
+    name, before = str(graph["metadata"]["name"]), (request.get("status") or {}).get("phase")
     state = str((graph.get("status") or {}).get("state") or "")
-    fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": info_of(graph)}
-    before = status.get("phase")
+    fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": _count_replicas(graph)}
     if state == "successful":
         text = f"DynamoGraphDeployment {name} is ready"
-        events = () if before == DEPLOYED else (Say("Normal", "DeploymentReady", text),)
-        return Step(DEPLOYED, () if before == DEPLOYED else ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, events)
+        news = Step(DEPLOYED, ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, (Say("Normal", "DeploymentReady", text),))
+        return Step(DEPLOYED, fields=fields) if before == DEPLOYED else news
     if before == DEPLOYED:
-        text = f"Deployment degraded to {state}"
-        told = ((DEPLOYMENT, "False", "DeploymentDegraded", text),)
-        return Step(DEPLOYING, told, fields, (Say("Warning", "DeploymentDegraded", text),))
-    text = f"DGD {name} is in {state} state"
-    why = str(found(graph.get("status") or {}, "Ready").get("message") or "")
-    return Step(DEPLOYING, ((DEPLOYMENT, "False", "DeploymentInProgress", f"{text}{': ' * bool(why)}{why}"),), fields)
+        return fail(DEPLOYMENT, "DeploymentDegraded", f"Deployment degraded to {state}")._replace(phase=DEPLOYING, fields=fields)
+    why = str(condition_of(graph.get("status") or {}, "Ready").get("message") or "")
+    text = f"DGD {name} is in {state} state{': ' * bool(why)}{why}"
+    return Step(DEPLOYING, ((DEPLOYMENT, "False", "DeploymentInProgress", text),), fields)
 
 
-def info_of(graph: Node) -> Node | None:
+def _count_replicas(graph: Node) -> Node | None:
     """The replicas of a graph in all, and how many of them are available; None where it says nothing of them."""
     parts = (graph.get("status") or {}).get("components") or {}
     told = [one for one in parts.values() if isinstance(one, dict)]
@@ -235,15 +222,13 @@ def info_of(graph: Node) -> Node | None:
     return {"replicas": sum(one.get("replicas") or 0 for one in told), "availableReplicas": sum(one or 0 for one in ready)}
 
 
-def changed(request: Node, *, differs: bool, unheard: bool) -> Step:
+def report_change(phase: str, *, differs: bool, unheard: bool) -> Step:
     """Whether a spec differs from the one that was begun with; `unheard` if nobody has been warned of it yet."""
-    phase = str((request.get("status") or {}).get("phase"))
     if not differs:
         return Step(phase, gone=(CHANGED,))
     text = (
         f"Cannot modify spec in phase '{phase}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
         "Create a new resource with a different name instead."
     )
-    return Step(
-        phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, (Say("Warning", "SpecChangeRejected", text),) if unheard else ()
-    )
+    news = (Say("Warning", "SpecChangeRejected", text),) if unheard else ()
+    return Step(phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, news)

@@ -6,11 +6,11 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynamo_webhooks.reconciler.loop.marks import RETRY
-from dynamo_webhooks.reconciler.request.names import HARDWARE, PROGRESS
+from ..common.marks import RETRY
+from .names import HARDWARE, PROGRESS
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
 
 class Progress(NamedTuple):
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
         return json.dumps({name: value for name, value in self._asdict().items() if value}, separators=(",", ":"), sort_keys=True)
 
 
-def progress_of(request: Fields) -> Progress:
+def read_progress(request: Fields) -> Progress:
     """The notes on a request; text that isn't ours counts as none."""
     found = _parsed(request, PROGRESS)
     known = {name: found[name] for name in Progress._fields if type(found.get(name)) is type(getattr(Progress(), name))}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.request.documents import UnreadableError, documents
-from dynamo_webhooks.reconciler.request.legacy import graph_of, legacy_of
-from dynamo_webhooks.reconciler.request.names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
+from ..render.merge import as_map, string_map
+from .documents import UnreadableError, read, read_documents
+from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, override_of
+from .legacy import graph_name, legacy_of
+from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
+from .progress import digest_of, read_progress
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
 
-GRAPH: Final = "DynamoGraphDeployment"
-VERSIONS: Final = ("nvidia.com/v1alpha1", "nvidia.com/v1beta1")
+CHOSEN: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
 SHOWN: Final = 200_000  # bytes of JSON of configurations to choose from in a status; the first ones count
 EXTRAS: Final = 20  # ConfigMaps beside a graph
 _NAMED: Final = 5
@@ -31,6 +32,7 @@ class Result(NamedTuple):
     config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
     beside: tuple[Fields, ...] = ()  # the same and everything else beside the graph, as it was written
     ignored: tuple[str, ...] = ()  # kind and name of what isn't applied
+    notes: tuple[str, ...] = ()  # what of the request's override has no effect, or more than it says
 
 
 def failure_of(data: Fields) -> str:
@@ -45,7 +47,7 @@ def is_there(data: Fields | None) -> bool:
     return bool(data) and bool(data and (data.get("profiler_status") or data.get(RESULT)))
 
 
-def stored(request: Fields, data: Fields | None) -> Fields | None:
+def find_result(request: Fields, data: Fields | None) -> Fields | None:
     """Where the result of a request is: in its ConfigMap, or in annotations that the Go operator wrote; None where it is gone."""
     if data and RESULT in data:
         return data
@@ -59,14 +61,14 @@ def result_of(request: Fields, data: Fields | None) -> Result:
 
     Raises: ResultError.
     """
-    where = output_of(str(request["metadata"]["name"]))
+    where = output_of(request)
     if data is None:
         raise ResultError(f"output ConfigMap {where} not found - profiling may not have completed yet")
     text = data.get(RESULT)
     if not isinstance(text, str):
         raise ResultError(f"key {RESULT} not found in ConfigMap {where}")
     try:
-        found = [one for one in documents(text) if isinstance(one, dict)]
+        found = [one for one in read_documents(text) if isinstance(one, dict)]
     except UnreadableError as error:
         raise ResultError(f"{RESULT}: {error}") from None
     graphs = [one for one in found if one.get("kind") == GRAPH]
@@ -80,7 +82,33 @@ def result_of(request: Fields, data: Fields | None) -> Result:
     ignored = [f"{str(one.get('kind'))[:60]} {_name(one)[:60]}" for one in others if not _is_config_map(one)]
     if len(extra) > EXTRAS:
         raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
-    return Result(_graph(request, graphs[0]), tuple(_config_map(request, one) for one in extra), tuple(others), tuple(ignored[:_NAMED]))
+    found_graph, notes = _overridden(request, graphs[0])
+    config_maps = tuple(_config_map(request, one) for one in extra)
+    return Result(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
+
+
+def _overridden(request: Fields, graph: Fields) -> tuple[Fields, tuple[str, ...]]:
+    """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
+    override, begun = override_of(request), read_progress(request).spec
+    if begun not in ("", digest_of(request.get("spec"))) and (kept := _kept(request)) is not None:
+        return kept, ()  # an edit has no effect
+    if override is None:
+        return graph, ()
+    try:
+        done = override_graph(graph, override)
+    except OverrideError as error:
+        raise ResultError(f"spec.overrides.dgd.{error}") from None
+    return done.graph, tuple(f"spec.overrides.dgd.{one}" for one in done.warnings[:_NAMED])
+
+
+def _kept(request: Fields) -> Fields | None:
+    """The merged graph as the request's annotation keeps it, which has no room for a large one."""
+    text = (request["metadata"].get("annotations") or {}).get(SPEC)
+    try:
+        found = read_documents(text) if isinstance(text, str) else []
+    except UnreadableError:
+        return None
+    return next((one for one in found if isinstance(one, dict) and one.get("kind") == GRAPH and one.get("apiVersion") in VERSIONS), None)
 
 
 def bare(graph: Fields) -> Fields:
@@ -89,7 +117,7 @@ def bare(graph: Fields) -> Fields:
     return {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": metadata, "spec": graph.get("spec") or {}}
 
 
-def shown(result: Result, data: Fields) -> Fields:
+def summarise_result(result: Result, data: Fields) -> Fields:
     """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
     graph, choices = bare(result.graph), pareto_of(data)
     small = len(json.dumps(graph)) <= SHOWN
@@ -98,17 +126,15 @@ def shown(result: Result, data: Fields) -> Fields:
 
 def _graph(request: Fields, found: Fields) -> Fields:
     """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
-    metadata, legacy = found.get("metadata"), legacy_of(request)
-    head = metadata if isinstance(metadata, dict) else {}
+    head, legacy = as_map(found.get("metadata")), legacy_of(request)
     labels = {**_said(head.get("labels")), **legacy.labels}
     notes = {**_said(head.get("annotations")), **_said(legacy.annotations)}
-    out: Fields = {"apiVersion": found["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_of(request)}}
+    out: Fields = {"apiVersion": found["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_name(request)}}
     out["metadata"] |= {key: value for key, value in (("labels", labels), ("annotations", notes)) if value}
-    spec = found.get("spec")
-    return {**out, "spec": spec if isinstance(spec, dict) else {}}
+    return {**out, "spec": as_map(found.get("spec"))}
 
 
-def applied(request: Fields, graph: Fields) -> Fields:
+def prepare_graph(request: Fields, graph: Fields) -> Fields:
     """A graph as it is created: in the request's namespace, and known to be its."""
     metadata = graph["metadata"]
     labels = {**(metadata.get("labels") or {}), **labels_of(request)}
@@ -123,7 +149,7 @@ def _config_map(request: Fields, found: Fields) -> Fields:
     head: Fields = {"name": _name(found), "namespace": str(request["metadata"]["namespace"]), "labels": labels}
     if notes := _said(metadata.get("annotations")):
         head["annotations"] = notes
-    content = {name: texts(found[name]) for name in ("data", "binaryData") if isinstance(found.get(name), dict)}
+    content = {name: string_map(found[name]) for name in ("data", "binaryData") if isinstance(found.get(name), dict)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, **content}
 
 
@@ -132,31 +158,30 @@ def _is_config_map(found: Fields) -> bool:
 
 
 def _name(found: Fields) -> str:
-    metadata = found.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = as_map(found.get("metadata")).get("name")
     return name if isinstance(name, str) else ""
 
 
 def _said(value: Any) -> dict[str, str]:
-    said = texts(value if isinstance(value, dict) else {})
+    said = string_map(as_map(value))
     return {name: text for name, text in said.items() if not name.startswith(OURS)}
 
 
 def pareto_of(data: Fields) -> list[Fields]:
     """Configurations to choose from, as far as they can be read and fit into a status."""
     out: list[Fields] = []
-    left = SHOWN
+    left, values = SHOWN, CHOSEN
     for text in _rows(data.get(PARETO)):
         try:
-            [config] = documents("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))) or [None]
-        except (UnreadableError, ValueError):
-            continue
-        if not isinstance(config, dict) or not config:
-            continue
-        left -= len(json.dumps(config))
-        if left < 0:
+            found, used = read("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")), values)
+        except UnreadableError as error:
+            found, used = [], error.values
+        configs = [one for one in found if isinstance(one, dict) and one] if len(found) == 1 else []
+        values -= used
+        left -= sum(len(json.dumps(one)) for one in configs)
+        if values < 0 or left < 0:
             break
-        out.append({"config": config})
+        out += [{"config": one} for one in configs]
     return out
 
 

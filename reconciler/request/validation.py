@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.request.hardware import NEEDED, Cluster, filled, unknown_products
-from dynamo_webhooks.reconciler.request.job import config_text
-from dynamo_webhooks.reconciler.request.legacy import hardware_asked, legacy_of
-from dynamo_webhooks.reconciler.request.names import job_of
+from .graph_override import explain_unfit, override_of
+from .hardware import NEEDED, fill_hardware, unknown_products
+from .job import config_text
+from .legacy import legacy_of, read_requested_hardware
+from .names import job_of
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ...conversion.lens.protocol import Fields
+    from .hardware import Cluster
 
 LONGEST_NAME: Final = 63  # of a Job: its controller writes the name into a label of its pods
 LARGEST: Final = 256 * 1024  # bytes of a spec for the profiler: it shares a ConfigMap with the result
@@ -20,20 +22,13 @@ _NOT_FOUND: Final = (
 )
 
 
-class Around(NamedTuple):
-    """What a request depends on in its cluster."""
-
-    gpus: Cluster
-    claim: bool  # whether the claim of its model cache is there
-
-
 def claim_of(request: Fields) -> str:
     """The claim that holds the model's weights; empty for none."""
     return str(((request.get("spec") or {}).get("modelCache") or {}).get("pvcName") or "")
 
 
-def invalid(request: Fields, around: Around) -> str:
-    """The first reason why a request can't be profiled; empty when it can."""
+def explain_invalid(request: Fields, gpus: Cluster, *, claim: bool) -> str:
+    """The first reason why a request can't be profiled; empty when it can. `claim`: whether the claim of its model cache is there."""
     spec, name = request.get("spec") or {}, str(request["metadata"]["name"])
     namespace = str(request["metadata"]["namespace"])
     if spec.get("searchStrategy") == "thorough" and spec.get("backend") == "auto":
@@ -41,17 +36,19 @@ def invalid(request: Fields, around: Around) -> str:
             'spec.searchStrategy "thorough" is incompatible with spec.backend "auto": '
             "set spec.backend to a specific backend (sglang, trtllm, or vllm)"
         )
-    if len(job_of(name)) > LONGEST_NAME:
-        longest = LONGEST_NAME - len(job_of(""))
+    if (excess := len(job_of(request)) - LONGEST_NAME) > 0:
+        longest = len(name) - excess
         return f"metadata.name: must have at most {longest} characters, got {len(name)}; create the request with a shorter name"
     elsewhere = legacy_of(request).namespace
     if elsewhere not in ("", namespace):
         return f"spec.deploymentOverrides.namespace: must be {namespace}, the request's own, got {elsewhere[:63]}; leave it out"
-    if (claim := claim_of(request)) and not around.claim:
-        return f"model cache PVC {claim} not found in namespace {namespace}"
-    if wrong := _without_gpus(request, around.gpus):
+    if (wanted := claim_of(request)) and not claim:
+        return f"model cache PVC {wanted} not found in namespace {namespace}"
+    if (override := override_of(request)) is not None and (unfit := explain_unfit(override)):
+        return f"spec.overrides.dgd.{unfit}"
+    if wrong := _without_gpus(request, gpus):
         return wrong
-    size = len(config_text(request, hardware_asked(request)).encode())
+    size = len(config_text(request, read_requested_hardware(request)).encode())
     return f"spec: must be at most {LARGEST} bytes of JSON, got {size}; shorten overrides or features" if size > LARGEST else ""
 
 
@@ -65,8 +62,8 @@ def hindrance(request: Fields, hardware: Fields) -> str:
 
 
 def _without_gpus(request: Fields, gpus: Cluster) -> str:
-    asked = hardware_asked(request)
-    known = filled(asked, gpus)
+    asked = read_requested_hardware(request)
+    known = fill_hardware(asked, gpus)
     if all(known.get(name) for name in NEEDED):
         return ""
     if products := unknown_products(asked, gpus):

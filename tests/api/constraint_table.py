@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from dynamo_webhooks.api.line import OLDEST
 from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.models.constraints import Constraint, validations
 from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, DOMAIN_PATTERN, LABEL_KEY_PATTERN, LABEL_PATTERN
@@ -32,7 +33,7 @@ def one_of(*values: str, default: str | None = None) -> Node:
 
 
 def rules(*known: Constraint) -> Node:
-    return validations(*known)
+    return validations(*(each._replace(since=OLDEST, until=None) for each in known if each.is_of(OLDEST)))
 
 
 def needs(*names: str) -> Node:

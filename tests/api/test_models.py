@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from dynamo_webhooks.api.kinds import KINDS, pairs
+from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import ALL, validations
-from dynamo_webhooks.api.models.facets import spoken
+from dynamo_webhooks.api.models.constraints import validations
+from dynamo_webhooks.api.models.facets import to_api_name
+from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.schema import load_schema
 from tools.schemas import model_of
 
@@ -221,7 +222,7 @@ def test_the_tables_are_all_reached() -> None:
 
 def test_members_are_spoken_as_the_api_does() -> None:
     """Attribute names become the API's names."""
-    assert [spoken(name) for name in ("isl", "kv_transfer_policy", "e2e_latency", "num_gpus_per_node")] == [
+    assert [to_api_name(name) for name in ("isl", "kv_transfer_policy", "e2e_latency", "num_gpus_per_node")] == [
         "isl",
         "kvTransferPolicy",
         "e2eLatency",
@@ -245,7 +246,7 @@ def mentioned(annotation: object) -> Iterator[type[BaseModel]]:
         yield from mentioned(inner)
 
 
-@pytest.mark.parametrize(("kind", "version"), pairs())
+@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
 def test_every_member_is_described(kind: str, version: str) -> None:
     """Each type and each field of our own has a description of at least a few words, without a break in it."""
     for model in models(model_of(kind, version)):
@@ -267,7 +268,7 @@ def test_models_refuse_what_the_schema_refuses() -> None:
 
 def test_constraints_have_distinct_texts_and_messages() -> None:
     """Twenty-seven rules are known; twins are found by their text, so no two may share one."""
-    assert len(ALL) == len({item.rule for item in ALL}) == 27
+    assert len(ALL) == len({item.rule for item in ALL}) == 46
     assert all(re.search(r"\bmust\b", item.message) and not item.message.endswith(".") for item in ALL)
     assert validations(ALL[0]) == {"x-kubernetes-validations": [{"rule": ALL[0].rule, "message": ALL[0].message}]}
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.operator.configuration import OWN, leaves
-from dynamo_webhooks.api.operator.judge import judge, prepared
+from dynamo_webhooks.api.operator.configuration import OWN, OperatorConfiguration, leaves
+from dynamo_webhooks.api.operator.section import dump
 from dynamo_webhooks.api.paths import MISSING, lookup
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
@@ -87,7 +87,13 @@ OTHERWISE: Final = {
     "server.webhook.serviceName": ("dynamo-webhooks", "an empty name makes certificates for nobody"),
 }
 # keys of the later line 1.5, absent in 1.2
-LATER: Final = {"orchestrators.volcanoScheduler.enabled", "serviceMesh.enabled", "checkpoint.cleanupImage"}
+LATER: Final = {
+    "orchestrators.volcanoScheduler.enabled",
+    "serviceMesh.enabled",
+    "checkpoint.cleanupImage",
+    "lpx.enabled",
+    "lpx.modelRegistryURL",
+}
 # keys of ours within sections of the reference
 ADDED: Final = {
     "checkpoint.onReady",
@@ -104,8 +110,7 @@ ADDED: Final = {
 
 @pytest.mark.parametrize("key", REFERENCE)
 def test_its_default_is_that_of_the_reference_or_another_for_a_reason(key: str) -> None:
-    with_mesh = {"serviceMesh": {"provider": "istio"}} if key.startswith("serviceMesh.istio.") else {}
-    found = lookup(judge(prepared(with_mesh), complete=False)[0].model_dump(), tuple(key.split(".")))
+    found = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
     assert found is not MISSING
     assert found == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
 

@@ -1,4 +1,4 @@
-"""The schemas of both lines of the operator: what 1.5 adds and changes is what its own definitions say, and nothing else."""
+"""The schemas of the operator's lines: what each adds and changes is what is known of its definitions, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from dynamo_webhooks.api.cel.rules import TWINS
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.crd_manifest import by_service, manifest
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.api.schema import MARKS
+from dynamo_webhooks.api.walk.constraints import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
 Node = dict[str, Any]
-ADDED: Final = Path(__file__).with_name("line-1.5-fields.txt")
+ADDED: Final = [(Line.V1_2, Line.V1_5), (Line.V1_5, Line.V1_6)]
 RULES: Final = "x-kubernetes-validations"
+_FREE: Final = "x-kubernetes-preserve-unknown-fields"
 _STRUCTURE: Final = ("properties", "items", "additionalProperties", "description", RULES)
 
 
@@ -43,18 +44,20 @@ def _facets(node: Node) -> Node:
     return {key: value for key, value in node.items() if key not in _STRUCTURE}
 
 
+@pytest.mark.parametrize(("older", "newer"), ADDED)
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_line_1_5_adds_the_measured_fields_and_takes_none_away(kind: str) -> None:
+def test_a_line_adds_the_known_fields_and_takes_none_away(kind: str, older: Line, newer: Line) -> None:
     wanted: dict[tuple[str, str], Node] = {}
-    for line in ADDED.read_text().splitlines()[1:]:
+    for line in Path(__file__).with_name(f"line-{newer}-fields.txt").read_text().splitlines()[1:]:
         name, version, path, facets = line.split(" ", 3)
         if name == kind:
             wanted[version, path] = json.loads(facets)
     found: dict[tuple[str, str], Node] = {}
-    before, since = _schema(kind, Line.V1_2), _schema(kind, Line.V1_5)
+    before, since = _schema(kind, older), _schema(kind, newer)
     for version, nodes in since.items():
         assert before[version].keys() <= nodes.keys()
-        found |= {(version, path): _facets(node) for path, node in nodes.items() if path not in before[version]}
+        added = {path: node for path, node in nodes.items() if path not in before[version] and "roles[].podTemplate." not in path}
+        found |= {(version, path): _facets(node) for path, node in added.items()}
     assert found == wanted
 
 
@@ -62,8 +65,8 @@ def test_line_1_5_adds_the_measured_fields_and_takes_none_away(kind: str) -> Non
 _CHECKPOINT: Final = {"v1alpha1": "checkpoint", "v1beta1": "experimental.checkpoint"}
 
 
-def _changes(kind: str) -> dict[str, Any]:
-    before, since = _schema(kind, Line.V1_2), _schema(kind, Line.V1_5)
+def _changes(kind: str, older: Line = Line.V1_2, newer: Line = Line.V1_5) -> dict[str, Any]:
+    before, since = _schema(kind, older), _schema(kind, newer)
     found: dict[str, Any] = {}
     for version, nodes in since.items():
         for path, node in nodes.items():
@@ -81,14 +84,14 @@ def _changes(kind: str) -> dict[str, Any]:
 
 
 def _id(entry: Node) -> str:
-    return next(twin.id for twin in TWINS if twin.rule == entry["rule"])
+    return rule_of(entry["rule"]).id
 
 
 def _component(version: str, prefix: str) -> dict[str, Any]:
     block = f"{version} {prefix}.{_CHECKPOINT[version]}"
     gone = {"cel-ckpt-source", "cel-ckpt-job-auto"}
     rows: dict[str, Any] = {
-        f"{version} {prefix}": {"rules": (set(), {"cel-min-available-immutable", "cel-min-available-replicas"})},
+        f"{version} {prefix}": {"rules": (set(), {"cel-min-available-immutable", "cel-min-available-replicas", "cel-type-immutable"})},
         f"{block}.mode": {"default": ("Auto", None)},
         block: {"rules": (gone, set())},
     }
@@ -117,21 +120,60 @@ def test_line_1_5_changes_the_measured_constraints_and_no_other() -> None:
         assert _changes(kind) == {}
 
 
+# of every component of line 1.6, and what a graph's, a single one's and one of v1beta1 has beside it
+_LPX: Final = {"cel-min-available-most", "cel-lpx-replicas", "cel-lpx-adapter"}
+_LPX_GRAPH: Final = {"cel-lpx-only", "cel-lpx-needed"}
+_LPX_BETA: Final = {"cel-lpx-template", "cel-role-templates"}
+
+
+def test_line_1_6_changes_the_known_constraints_and_no_other() -> None:
+    gone = {"cel-min-available-replicas"}
+    types = ["frontend", "worker", "prefill", "decode", "planner", "epp"]
+    kinds = ("DynamoGraphDeployment", "spec.services{}", "spec.components[]"), ("DynamoComponentDeployment", "spec", "spec")
+    for kind, alpha, beta in kinds:
+        own = _LPX | (_LPX_GRAPH if kind == "DynamoGraphDeployment" else {"cel-lpx-alone"})
+        graph: dict[str, Any] = {f"{version} spec": {"rules": (set(), {"cel-lpx-restart"})} for version in ("v1alpha1", "v1beta1")}
+        assert _changes(kind, Line.V1_5, Line.V1_6) == (graph if kind == "DynamoGraphDeployment" else {}) | {
+            f"v1alpha1 {alpha}": {"rules": (gone, own)},
+            f"v1alpha1 {alpha}.roles": {"maxItems": (None, 2)},
+            f"v1beta1 {beta}": {"rules": (gone, own | _LPX_BETA)},
+            f"v1beta1 {beta}.roles": {"maxItems": (None, 2)},
+            f"v1beta1 {beta}.type": {"enum": (types, [*types, "lpx"])},
+        }
+    [(place, changed)] = _changes("DynamoGraphDeploymentRequest", Line.V1_5, Line.V1_6).items()
+    before, since = ({*each[0]["enum"]} for each in changed["allOf"])
+    assert (place, since - before, before - since) == ("v1beta1 spec.hardware.gpuSku", {"gb200", "b300_sxm"}, set())
+    for name in ("DynamoGraphDeploymentScalingAdapter", "DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata"):
+        assert _changes(name, Line.V1_5, Line.V1_6) == {}
+
+
+def test_templates_of_roles_are_those_of_components_but_for_their_longest_parts() -> None:
+    nodes = _schema("DynamoGraphDeployment", Line.V1_6)["v1beta1"]
+    whole, brief = "spec.components[].podTemplate.", "spec.components[].roles[].podTemplate."
+    known = {path.removeprefix(brief) for path in nodes if path.startswith(brief)}
+    left_out = {path.removeprefix(whole) for path in nodes if path.startswith(whole)} - known
+    open_parts = {path.removeprefix(brief) for path, node in nodes.items() if path.startswith(brief) and node.get(_FREE)}
+    assert open_parts
+    assert all(any(path.startswith((f"{part}.", f"{part}{{", f"{part}[")) for part in open_parts) for path in left_out)
+
+
 def test_a_rule_about_the_first_write_sees_optional_old_values() -> None:
     for version in _schema("DynamoGraphDeployment", Line.V1_5).values():
         assert [entry.get("optionalOldSelf") for entry in version["spec"][RULES]] == [True]
 
 
+@pytest.mark.parametrize("line", Line)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_the_definitions_of_line_1_5_store_the_newest_version_and_fit_an_annotation(kind: Any) -> None:
-    crd = manifest(kind.name, by_service(), "test", Line.V1_5)
-    assert (
-        [version["name"] for version in crd["spec"]["versions"] if version["storage"]]
-        == [kind.stored(Line.V1_5)]
-        == [kind.versions[-1].name]
-    )
-    assert len(orjson.dumps(crd)) < LAST_APPLIED_LIMIT
-    assert not any(mark in node for version in _schema(kind.name, Line.V1_5).values() for node in version.values() for mark in MARKS)
+def test_definitions_fit_the_annotation_of_kubectl_apply(kind: Any, line: Line) -> None:
+    assert len(orjson.dumps(manifest(kind.name, by_service(), "test", line))) < LAST_APPLIED_LIMIT
+
+
+@pytest.mark.parametrize("line", [Line.V1_5, Line.V1_6])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
+def test_the_definitions_since_line_1_5_store_the_newest_version(kind: Any, line: Line) -> None:
+    crd = manifest(kind.name, by_service(), "test", line)
+    assert [version["name"] for version in crd["spec"]["versions"] if version["storage"]] == [kind.stored(line)] == [kind.versions[-1].name]
+    assert not any(mark in node for version in _schema(kind.name, line).values() for node in version.values() for mark in MARKS)
     for version in crd["spec"]["versions"]:
         for column in version["additionalPrinterColumns"]:
             assert column["name"] != "Hash"

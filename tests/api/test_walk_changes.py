@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk import admit, default, drop_nulls, prune
 
@@ -39,7 +39,7 @@ NODE: dict[str, Any] = {
 
 
 def paths(changed: tuple[Any, ...]) -> list[str]:
-    return [render(path) for path in changed]
+    return [format_path(path) for path in changed]
 
 
 def changed(spec: Any, **metadata: Any) -> tuple[dict[str, Any], list[str]]:

@@ -27,7 +27,7 @@ def _objects(kind: str, version: str) -> list[dict[str, Any]]:
 def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part is entered, whether it has something to do or not."""
     for name in ("default", "lists", "object_meta"):
-        monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "bears", lambda *_: True)
+        monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "is_relevant", lambda *_: True)
     monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.validate"), "_accepts", lambda *_: False)
     monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.admit"), "is_tidy", lambda *_: False)
 

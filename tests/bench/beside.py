@@ -20,7 +20,7 @@ import orjson
 import uvloop
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import path_of
+from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.asker import Asker
 from tests.bench.requests import graph, review
 from tests.bench.waiting import at
@@ -36,7 +36,7 @@ CONNECTIONS: Final = 4  # of each
 RATE: Final = 50.0  # small reviews a second
 GRAPH: Final = "DynamoGraphDeployment"
 VALIDATE, MUTATE, VALIDATE_BETA, MUTATE_BETA = (
-    path_of(GRAPH, version, purpose) for version in ("v1alpha1", "v1beta1") for purpose in (Purpose.VALIDATE, Purpose.MUTATE)
+    route_path(GRAPH, version, purpose) for version in ("v1alpha1", "v1beta1") for purpose in (Purpose.VALIDATE, Purpose.MUTATE)
 )
 
 
@@ -75,7 +75,7 @@ def shapes() -> list[tuple[str, bytes]]:
 
 
 def beside(table: Table, our: Measured, settings: Settings, folder: Path) -> None:
-    """Measures, with two workers."""
+    """Measures."""
     one = folder / "small.json"
     one.write_bytes(review(graph()))
     quiet = Asker(our, VALIDATE, one, 4, RATE, settings.seconds).times()
@@ -92,7 +92,7 @@ def beside(table: Table, our: Measured, settings: Settings, folder: Path) -> Non
         answered = [int(client.communicate()[0]) for client in hostile]
     if min(answered) < 2:
         raise RuntimeError("there was hardly any harm")
-    what = f"a small review beside {CLIENTS} hostile clients ({sum(answered)} answers to them), two workers; beside it alone"
+    what = f"a small review beside {CLIENTS} hostile clients ({sum(answered)} answers to them); beside it alone"
     said, alone = (f"p50 {at(times, 50) * 1e3:.1f} ms, p99 {at(times, 99) * 1e3:.1f} ms" for times in (found, quiet))
     table.row(HOSTILE, what, f"{said}, longest {found[-1] * 1e3:.0f} ms, none failed", alone, goal="p99 100 ms, longest 1 s, idle machine")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import urllib.request
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -12,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.reflector import Reflector
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, NAMESPACES, of_kind
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource, resource_of_kind
 from tests.bench.footprint import footprint, spent
-from tests.cluster.processes import free_ports
+from tests.cluster.processes import fetched, free_ports
 from tests.reconciler.rendering import component, graph, stored, vllm
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from tests.cluster.reconciling import Reconciled
 
 Calls: TypeAlias = "Counter[tuple[str, str, str]]"  # by verb, resource and subresource
-GRAPHS: Final = of_kind("DynamoGraphDeployment", "v1beta1")
+GRAPHS: Final = resource_of_kind("DynamoGraphDeployment", "v1beta1")
+NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 TOGETHER: Final = 100  # graphs in a namespace
 AT_ONCE: Final = 8  # requests of users, and of who makes Deployments ready
 COMPONENTS: Final = 3
@@ -84,7 +84,7 @@ class Crowd:
         self.port, probes = free_ports(2)
         flags = ("--metrics-listen", f"127.0.0.1:{self.port}", "--probe-listen", f"127.0.0.1:{probes}")
         process = self.site.reconcile(*flags, DYNAMO_WEBHOOKS_METRICS_SECURE="false")
-        while not await asyncio.to_thread(_is_ready, probes):
+        while (await asyncio.to_thread(fetched, f"127.0.0.1:{probes}", "/readyz"))[0] != 200:
             assert process.ended() is None, process.tail()
             await asyncio.sleep(0.1)
         began = time.monotonic()
@@ -197,17 +197,7 @@ class Crowd:
         return "dynamo_webhooks_reconciler_leading 1.0" in text
 
     def _metrics(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
-            text: str = answer.read().decode()
-        return text
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
-            return bool(answer.status == 200)
-    except OSError:  # of which HTTPError is one
-        return False
+        return fetched(f"127.0.0.1:{self.port}", "/metrics")[1]
 
 
 def _trim(obj: Node) -> None:

@@ -46,6 +46,7 @@ async def _run(table: Table, site: Reconciled, models: int, patience: float) -> 
         fleet = await stack.enter_async_context(Fleet(load=0.0))
         await stack.enter_async_context(fleet.watching(crowd))
         await crowd.rest(2.0)
+        await fleet.place(crowd, names, PODS)
         size, cpu, began = footprint(process.pid), spent(process.pid), time.monotonic()
         await fleet.begin(crowd, names, PODS, patience)
         text = f"{time.monotonic() - began:.0f} s, of CPU {spent(process.pid) - cpu:.0f} s"

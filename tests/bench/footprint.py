@@ -52,6 +52,11 @@ def spent(pid: int) -> float:
     return sum(int(field) for field in fields[11:15]) / _TICK
 
 
+def waited_for_processors(pid: int) -> float:
+    """Seconds in which the first thread of a process was ready to run and others had the processors."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e9
+
+
 class Watch:
     """Looks at the footprint again and again; use as a context manager. `most` is the most that was seen, in bytes."""
 

@@ -15,10 +15,8 @@ from tests.bench.table import APART
 from tests.cluster.assets.build import build
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import GRAPHS
-from tests.cluster.rows import Rows, granted
+from tests.cluster.scene import JOBS, MAPS, REQUESTS, Fleet, Scene, granted, graph_found
 from tests.cluster.test_checkpoints import STATUS
-from tests.cluster.test_models import Fleet
-from tests.cluster.test_requests import JOBS, MAPS, REQUESTS, graph_found
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -42,21 +40,19 @@ _RESULT: Final = {"profiler_status": "success", "final_config__yaml": yaml.safe_
 
 def jobs(table: Table, folder: Path) -> None:
     """Measures and adds the rows."""
-    with granted(build(), folder) as plane:
+    with granted(build(), folder, "models", "requests", "checkpoints") as plane:
         asyncio.run(_run(table, plane, folder))
 
 
 async def _run(table: Table, plane: ControlPlane, folder: Path) -> None:
-    fleet = Fleet(folder / "s")
-    await fleet.start()
-    rows = Rows(plane, folder, fleet)
-    async with rows.reconciling():
-        await _checkpoints(table, rows)
-        await _requests(table, rows)
-    await fleet.stop()
+    async with Fleet(folder / "s") as fleet:
+        rows = Scene(plane, folder, fleet)
+        async with rows.reconciling():
+            await _checkpoints(table, rows)
+            await _requests(table, rows)
 
 
-async def _checkpoints(table: Table, rows: Rows) -> None:
+async def _checkpoints(table: Table, rows: Scene) -> None:
     made = {name: await rows.checkpoint(name) for name in (f"c{number}" for number in range(CHECKPOINTS))}
     for name in made:
         await rows.step("Creating", name)
@@ -72,7 +68,7 @@ async def _checkpoints(table: Table, rows: Rows) -> None:
     await _rest(table, rows, f"{CHECKPOINTS} checkpoints that are Ready")
 
 
-async def _requests(table: Table, rows: Rows) -> None:
+async def _requests(table: Table, rows: Scene) -> None:
     names, took = [f"r{number}" for number in range(WANTED)], []
     for name in names:
         await rows.request(name)
@@ -119,7 +115,7 @@ async def _calls(plane: ControlPlane) -> Calls:
     return await asyncio.to_thread(served, plane)
 
 
-async def _rest(table: Table, rows: Rows, what: str) -> None:
+async def _rest(table: Table, rows: Scene, what: str) -> None:
     """Counts the calls of anybody about these kinds, once all is done; but for the status of Jobs, which Kubernetes writes."""
     await asyncio.sleep(REST / 2)
     before = await _calls(rows.plane)

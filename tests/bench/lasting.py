@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import path_of
+from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, ours
 from tests.bench.requests import conversion, graph, review
 
@@ -22,15 +22,13 @@ LOOKS: Final = 10
 
 def memory(table: Table, our: Measured, settings: Settings) -> None:
     """Resident memory after a warm-up, and on the way through many more requests of all three purposes."""
-    bodies = [(path_of("DynamoGraphDeployment", "v1alpha1", purpose), review(graph())) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
+    bodies = [(route_path("DynamoGraphDeployment", "v1alpha1", purpose), review(graph())) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
     bodies.append(("/convert", conversion(1)))
     seen = [our.resident()]
-    for look in range(LOOKS):
-        table.point("memory", "ours", look * settings.long / LOOKS / 1e3, seen[-1])
+    for _ in range(LOOKS):
         for path, body in bodies:
             our.send(path, body, settings.long // LOOKS // len(bodies))
         seen.append(our.resident())
-    table.point("memory", "ours", settings.long / 1e3, seen[-1])
     first, last = seen[1], seen[-1]
     what = f"resident after a tenth of {settings.long:,} requests, and after all; ratio: of the two"
     table.row("Memory", what, f"{first:.1f} MB, {last:.1f} MB", ratio=last / first, goal="80 MB, flat")
@@ -38,7 +36,7 @@ def memory(table: Table, our: Measured, settings: Settings) -> None:
 
 def starts(table: Table, certificates: Path, facts: Path, settings: Settings) -> None:
     """From the start of the process to a first answer, for `serve`."""
-    body, path = review(graph()), path_of("DynamoGraphDeployment", "v1alpha1", Purpose.VALIDATE)
+    body, path = review(graph()), route_path("DynamoGraphDeployment", "v1alpha1", Purpose.VALIDATE)
     walls, used = [], []
     for _ in range(settings.starts):
         begin = time.perf_counter()

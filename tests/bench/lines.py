@@ -8,7 +8,7 @@ import orjson
 import yaml
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import path_of
+from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, apart, ours
 from tests.bench.requests import conversion, graph, objects, review
 from tests.bench.speed import BULK, GRAPH, Pair
@@ -51,9 +51,9 @@ def _requests() -> Iterator[tuple[str, str, bytes, int, float]]:
     known = objects()
     for version in ("v1alpha1", "v1beta1"):
         obj = known[GRAPH, version]
-        yield f"validate {version}", path_of(GRAPH, version, Purpose.VALIDATE), review(obj), 1, 0.0
+        yield f"validate {version}", route_path(GRAPH, version, Purpose.VALIDATE), review(obj), 1, 0.0
         if version == "v1alpha1":
-            yield f"mutate {version}", path_of(GRAPH, version, Purpose.MUTATE), review(graph(defaulted=False)), 1, 0.0
+            yield f"mutate {version}", route_path(GRAPH, version, Purpose.MUTATE), review(graph(defaulted=False)), 1, 0.0
         desired = "v1beta1" if version == "v1alpha1" else "v1alpha1"
         for count in (1, BULK):
             what = f"convert {version}, one of {count}" if count > 1 else f"convert {version}"

@@ -49,8 +49,15 @@ class Measured:
         self._port = self._wait()
         # the access log goes where a container's goes: somewhere that reads it
         self._drain = subprocess.Popen(["cat"], stdin=self._process.stderr, stdout=subprocess.DEVNULL)
-        context = ssl.create_default_context(cafile=str(authority))
-        self._connection = context.wrap_socket(socket.create_connection(("127.0.0.1", self._port)), server_hostname="127.0.0.1")
+        self._opened: ssl.SSLSocket | None = None
+
+    @property
+    def _connection(self) -> ssl.SSLSocket:
+        """Made when it is first needed: a server closes one on which nothing is asked."""
+        if self._opened is None:
+            context = ssl.create_default_context(cafile=str(self._authority))
+            self._opened = context.wrap_socket(socket.create_connection(("127.0.0.1", self._port)), server_hostname="127.0.0.1")
+        return self._opened
 
     def _wait(self) -> int:
         assert self._process.stderr
@@ -67,7 +74,8 @@ class Measured:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Ends the process."""
-        self._connection.close()
+        if self._opened is not None:
+            self._opened.close()
         self._process.terminate()
         self._process.wait(10)
         self._drain.terminate()
@@ -84,17 +92,23 @@ class Measured:
         return answer
 
     def _read(self) -> bytes:
-        data = self._connection.recv(262_144)
+        data = self._received()
         while b"\r\n\r\n" not in data:
-            data += self._connection.recv(262_144)
+            data += self._received()
         head, _, rest = data.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             raise RuntimeError(f"unexpected answer: {head[:100]!r}")
         length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
         body = bytearray(rest)  # grows in place: a long answer comes in thousands of records
         while len(body) < length:
-            body += self._connection.recv(262_144)
+            body += self._received()
         return bytes(body)
+
+    def _received(self) -> bytes:
+        found = self._connection.recv(262_144)
+        if not found:
+            raise RuntimeError("the server closed the connection")
+        return found
 
     @property
     def port(self) -> int:
@@ -130,8 +144,8 @@ class Measured:
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
 
 
-def ours(folder: Path, facts: Path, workers: int = 1) -> list[str]:
-    """The command of our server on free ports; a single worker is the process itself."""
+def ours(folder: Path, facts: Path) -> list[str]:
+    """The command of our server on free ports."""
     free = "127.0.0.1:0"
     command = [
         sys.executable,
@@ -145,7 +159,7 @@ def ours(folder: Path, facts: Path, workers: int = 1) -> list[str]:
         "--facts",
         str(facts),
     ]
-    return [*command, "--workers", str(workers), "--listen", free, "--probe-listen", free, "--metrics-listen", free]
+    return [*command, "--listen", free, "--probe-listen", free, "--metrics-listen", free]
 
 
 def bare(folder: Path) -> list[str]:

@@ -13,11 +13,14 @@ from aiohttp import web
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.kube.reflector import Reflector
-from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, NAMESPACES, SERVICES, of_kind
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, SERVICES, resource_of_kind
+from dynamo_webhooks.kube.resources import PODS as WORKERS
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER, SYSTEM
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
+from tests.bench.crowd import NAMESPACES
 from tests.bench.figures import Figure
 from tests.bench.footprint import footprint, spent
+from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import composed
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from tests.bench.figures import Figures
     from tests.cluster.processes import Process
 
-MODELS: Final = of_kind("DynamoModel", "v1alpha1")
+MODELS: Final = resource_of_kind("DynamoModel", "v1alpha1")
 DEFINITION: Final = crd("DynamoModel", versions=["v1alpha1"])
 WHERE: Final = "models"
 PODS: Final = 5  # of each model beside the graphs
@@ -64,7 +67,7 @@ class Fleet:
         application.router.add_route("*", "/{rest:.*}", self._other)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
-        listening = socket.create_server((_address(), 0), backlog=1024)
+        listening = socket.create_server((own_address(), 0), backlog=1024)
         self._address, self._port = listening.getsockname()
         await web.SockSite(self._runner, listening).start()
         return self
@@ -94,6 +97,21 @@ class Fleet:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
+    async def place(self, crowd: Crowd, names: list[str], pods: int) -> None:
+        """Makes so many pods for each model, at the address of all."""
+        spec = {"nodeName": "n", "containers": [{"name": "main", "image": "worker"}], "automountServiceAccountToken": False}
+        status = {"podIP": self._address, "podIPs": [{"ip": self._address}]}
+        left = [f"{name}-{number}" for name in names for number in range(pods)]
+
+        async def one_after_the_other() -> None:
+            while left:
+                pod = left.pop()
+                made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod, "namespace": WHERE}, "spec": spec}
+                await crowd.client.create(WORKERS, made)
+                await crowd.client.merge_patch(WORKERS, pod, {"status": status}, WHERE, subresource="status")
+
+        await asyncio.gather(*(one_after_the_other() for _ in range(16)))
+
     async def begin(self, crowd: Crowd, names: list[str], pods: int, patience: float = PATIENCE) -> None:
         """Creates models of so many pods each, one after the other, and waits until all are ready."""
         for name in names:
@@ -102,8 +120,10 @@ class Fleet:
         await self._until(lambda: all(self._ready.get(name) == (True, pods) for name in names), patience)
 
     async def _several(self, crowd: Crowd, process: Process, found: Figures) -> None:
+        names = [f"m{number}" for number in range(found.models)]
+        await self.place(crowd, names, PODS)
         size, before, began = footprint(process.pid), await crowd.calls(), time.monotonic()
-        await self.begin(crowd, [f"m{number}" for number in range(found.models)], PODS)
+        await self.begin(crowd, names, PODS)
         seconds = time.monotonic() - began
         await crowd.rest()
         calls, grown = (await crowd.calls() - before) / found.models, (footprint(process.pid) - size) / found.models / 1000
@@ -118,6 +138,7 @@ class Fleet:
 
     async def _one(self, crowd: Crowd, process: Process, found: Figures) -> None:
         """A model of many pods, and then one pod more."""
+        await self.place(crowd, ["many"], MANY + 1)
         await self._ask_for(crowd, "many")
         await crowd.rest(2.0)
         served, size, cpu, began = await crowd.served(), footprint(process.pid), spent(process.pid), time.monotonic()
@@ -215,10 +236,3 @@ class Fleet:
 
 def _service(base: str) -> str:
     return f"dynamo-model-{digest(base)}"
-
-
-def _address() -> str:
-    """An address of this machine that may be a pod's; nothing is sent to find it."""
-    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as asking:
-        asking.connect(("203.0.113.1", 9))
-        return str(asking.getsockname()[0])

@@ -16,7 +16,6 @@ class Settings(NamedTuple):
     seconds: float  # of each measurement of waiting times
     long: int  # requests between the first look at the memory and the last
     starts: int
-    cluster_objects: int
     growth_seconds: float  # of CPU that the costliest route of a shape takes at least at its smallest size
 
 
@@ -28,7 +27,6 @@ WHOLE: Final = Settings(
     seconds=12.0,
     long=int(os.environ.get("BENCH_LONG") or 100_000),
     starts=7,
-    cluster_objects=int(os.environ.get("BENCH_OBJECTS") or 2_000),
     growth_seconds=0.001,
 )
 QUICK: Final = Settings(
@@ -39,6 +37,5 @@ QUICK: Final = Settings(
     seconds=2.0,
     long=2_000,
     starts=2,
-    cluster_objects=200,
     growth_seconds=0.0005,
 )

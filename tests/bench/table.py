@@ -1,4 +1,4 @@
-"""Measurements as rows of tables, printed at once, and written to docs/bench.md and docs/bench.png at the end."""
+"""Measurements as rows of tables, printed at once, and written to docs/bench.md at the end."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import platform
 from pathlib import Path
 from typing import Final, NamedTuple
 
-DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
-PAGE: Final = DOCS / "bench.md"
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
 HEAD: Final = """<!-- written by `make bench` (tests/bench) -->
 
 # Measurements
@@ -16,12 +15,10 @@ HEAD: Final = """<!-- written by `make bench` (tests/bench) -->
 This page compares the CPU time of the server process per request, over one TLS keep-alive connection, with that of a bare aiohttp server,
 which decodes the body with orjson and answers a fixed review. Both run in interleaved blocks, with the client on its own CPU: ratios are
 comparable between machines, microseconds aren't. Goals apply to the ratio where one is given, otherwise to the absolute value.
-
-![ratios, percentiles, cost by size, memory](bench.png)
 """
 
 APART: Final = "Reconciler"  # how sections begin that no whole run measures
-ALONE: Final = (APART, "Migration")  # and all such
+ALONE: Final = (APART, "Migration", "Beside the last release")  # and all such
 
 
 class Row(NamedTuple):
@@ -37,12 +34,11 @@ class Row(NamedTuple):
 
 
 class Table:
-    """All rows and series of one run."""
+    """All rows of one run."""
 
     def __init__(self) -> None:
         """Nothing is measured yet."""
         self.rows: list[Row] = []
-        self.series: dict[str, dict[str, list[tuple[float, float]]]] = {}  # panel -> line -> points
 
     def row(self, section: str, what: str, ours: str, bare: str = "", ratio: float = 0.0, goal: str = "", limit: float = 0.0) -> None:
         """Adds and prints a row; a limit is its goal where nothing else is said."""
@@ -52,18 +48,11 @@ class Table:
         self.rows.append(row)
         print(_line(row), flush=True)
 
-    def point(self, panel: str, line: str, x: float, y: float) -> None:
-        """Adds a point to a line of the plot."""
-        self.series.setdefault(panel, {}).setdefault(line, []).append((x, y))
-
     def write(self) -> None:
-        """Writes the page and its picture."""
-        from tests.bench.plot import draw
-
+        """Writes the page."""
         machine = f"Measured on {os.cpu_count()} CPUs with Python {platform.python_version()}."
         parts = [HEAD, machine, *(self._part(section) for section in dict.fromkeys(row.section for row in self.rows)), *_apart()]
         PAGE.write_text("\n".join(parts) + "\n")
-        draw(self, DOCS / "bench.png")
 
     def write_section(self, section: str) -> None:
         """Writes one section anew, at the end of the page where it isn't there yet."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import path_of
+from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.asker import Asker
 from tests.bench.requests import conversion, graph, review
-from tests.bench.speed import SPECIAL
+from tests.bench.speed import GRAPH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from tests.bench.table import Table
 
 CONNECTIONS: Final = 16
-RATE: Final = 300.0  # requests a second over all connections: what a worker on half a CPU has time for
+RATE: Final = 300.0  # requests a second over all connections: what a server on half a CPU has time for
 STREAM: Final = 500  # objects in a review
-SHOWN: Final = (50, 75, 90, 95, 99, 99.9)
-PATH: Final = path_of(*SPECIAL, Purpose.VALIDATE)
+PATH: Final = route_path(GRAPH, "v1alpha1", Purpose.VALIDATE)
 
 
 def waiting(table: Table, our: Measured, yardstick: Measured, settings: Settings, folder: Path) -> None:
@@ -35,7 +34,6 @@ def waiting(table: Table, our: Measured, yardstick: Measured, settings: Settings
     _row(table, "16 connections, each asking again at once", our, yardstick, one, 0, settings)
     beside, elsewhere = (_beside(server, our, many, one, settings) for server in (our, yardstick))
     what = f"the first, beside a stream of conversions of {STREAM} objects; ratio: of p99 to quiet"
-    _points(table, "ours, beside a stream of conversions", beside)
     table.row("Waiting", what, _said(beside), ratio=at(beside, 99) / quiet, limit=3.0)
     what = "the same where the stream goes to the other server: what the machine and the clients add"
     table.row("Waiting", what, _said(elsewhere), ratio=at(elsewhere, 99) / quiet)
@@ -58,16 +56,8 @@ def _stream(server: Measured, many: Path, seconds: float) -> Iterator[None]:
 
 def _row(table: Table, what: str, our: Measured, yardstick: Measured, body: Path, rate: float, settings: Settings, goal: str = "") -> float:
     mine, theirs = (Asker(server, PATH, body, CONNECTIONS, rate, settings.seconds).times() for server in (our, yardstick))
-    if rate:
-        _points(table, "ours", mine)
-        _points(table, "bare", theirs)
     table.row("Waiting", f"validate: {what}", _said(mine), _said(theirs), at(mine, 99) / at(theirs, 99), goal=goal)
     return at(mine, 99)
-
-
-def _points(table: Table, line: str, times: list[float]) -> None:
-    for share in SHOWN:
-        table.point("times", line, share, at(times, share) * 1e3)
 
 
 def at(times: list[float], share: float) -> float:

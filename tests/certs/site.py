@@ -19,6 +19,7 @@ from dynamo_webhooks.certs.provision import Provisioner
 from dynamo_webhooks.certs.reading import read_authority, read_serving
 from dynamo_webhooks.certs.state import Mode, Phase, Profile, TargetKind
 from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
 from tests.kube.memory import MemoryCluster
@@ -58,7 +59,7 @@ def entry(name: str, config: Node | None = None) -> Node:
 
 
 def definition(kind: str) -> Node:
-    """A CRD without its schemas, which are most of it and nobody's business here."""
+    """A CRD without its schemas."""
     found = crd(kind)
     versions = [{key: value for key, value in each.items() if key != "schema"} for each in found["spec"]["versions"]]
     return {**found, "spec": {**found["spec"], "versions": versions}}
@@ -91,7 +92,8 @@ class Site:
     skew: timedelta = timedelta(0)
     frozen: dict[str, Certificate | None] = field(default_factory=dict)
     asked: int = 0
-    silence: asyncio.Event | None = None  # until it is set, nobody who is asked answers
+    last: Certificate | None = None  # presented
+    silence: asyncio.Event | None = None  # until it is set, no endpoint answers
 
     def __post_init__(self) -> None:
         self.admin = MemoryCluster("admin", storage=self.storage)
@@ -115,16 +117,8 @@ class Site:
 
     def provisioner(self, name: str = "one", cluster: MemoryCluster | None = None, lease: LeaseTimings | None = SLOW) -> Provisioner:
         """One replica."""
-        return Provisioner(
-            cluster or self.cluster,
-            self.about,
-            name,
-            ask=self.ask,
-            lease=lease,
-            clock=self.timing.clock,
-            now=self.now,
-            sleep=self.timing.sleep,
-        )
+        clocks = Clocks(self.timing.clock, self.now, self.timing.sleep)
+        return Provisioner(cluster or self.cluster, self.about, name, ask=self.ask, lease=lease, clocks=clocks)
 
     def start(self, provisioner: Provisioner | None = None) -> asyncio.Task[None]:
         """Runs a replica until `stop`, or until the task is cancelled."""
@@ -165,8 +159,13 @@ class Site:
             await self.silence.wait()
         if address[0] in self.frozen:
             return self.frozen[address[0]]
+        return self.served()
+
+    def served(self) -> Certificate | None:
+        """What servers present: the leaf of the Secret, and the last one while there is none."""
         secret = self.stored(SECRETS, CALLED.serving)
-        return read_serving(secret).leaf if secret else None
+        self.last = read_serving(secret).leaf if secret else self.last
+        return self.last
 
     def stored(self, resource: Resource, name: str, namespace: str = NAMESPACE) -> Node | None:
         """An object as it is, without asking."""

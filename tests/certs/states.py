@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.certs.bundle import compose
+from dynamo_webhooks.certs.bundle import compose_bundle
 from dynamo_webhooks.certs.certificate import Certificate, Key, read_certificate, read_certificates, read_key
 from dynamo_webhooks.certs.state import (
     AuthoritySecret,
@@ -65,7 +65,7 @@ def read(pem: bytes) -> Certificate:
 
 
 def bundle(letters: str) -> bytes:
-    return compose([authority(letter) for letter in letters], (), NOW)
+    return compose_bundle([authority(letter) for letter in letters], (), NOW)
 
 
 def serving_of(made: KeyPair, trusted: bytes, **changes: Any) -> Serving:

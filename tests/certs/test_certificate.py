@@ -53,7 +53,7 @@ def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RS
 
 
 def test_a_leaf_never_outlives_its_authority() -> None:
-    """Clients would refuse it from then on, and nobody would know why."""
+    """Otherwise clients would refuse it without an apparent reason."""
     authority = make_authority(NOW, life=timedelta(days=40))
     assert certificate(issue_leaf(authority, ["a"], NOW).certificate).not_after == NOW + timedelta(days=40)
     assert certificate(issue_leaf(authority, ["a"], NOW, life=timedelta(days=9)).certificate).not_after == NOW + timedelta(days=9)
@@ -97,7 +97,7 @@ def test_what_is_no_key_is_none(pem: bytes) -> None:
 
 
 def test_an_encrypted_key_counts_as_lost() -> None:
-    """Nobody can give us the password."""
+    """There is no way to supply a password."""
     assert read_key(ECDSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))) is None
 
 
@@ -116,7 +116,7 @@ def test_kinds_of_keys() -> None:
     assert kinds == ["ecdsa-p256", "rsa-2048", "ecdsa-secp384r1", "other"]
 
 
-CURVE, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030106")  # prime256v1, and one that nobody supports
+CURVE, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030106")  # prime256v1, and an unsupported one
 VERSION_3, VERSION_4 = bytes.fromhex("a003020102"), bytes.fromhex("a003020103")
 KEY_ID, NAMES = bytes.fromhex("0603551d0e"), bytes.fromhex("0603551d11")  # the types of two extensions
 ODD = {
@@ -147,7 +147,7 @@ def test_a_certificate_that_the_library_does_not_know_is_refused_like_any_other(
     assert context.refresh() is Change.LOADED
 
 
-def test_a_key_on_a_curve_that_nobody_supports_is_refused(tmp_path: Path) -> None:
+def test_a_key_on_an_unsupported_curve_is_refused(tmp_path: Path) -> None:
     good = issue_leaf(make_authority(NOW), ["a.b.svc"], NOW)
     body = base64.b64decode(b"".join(good.key.splitlines()[1:-1])).replace(CURVE, OTHER_CURVE)
     store(tmp_path / KEY, b"-----BEGIN PRIVATE KEY-----\n" + base64.encodebytes(body) + b"-----END PRIVATE KEY-----\n", 0o600)

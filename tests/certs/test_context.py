@@ -139,7 +139,7 @@ def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: Clock, pair
 
 
 def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
-    """Readiness asks for it: nobody can use an expired certificate."""
+    """An expired certificate makes the server unready."""
     put(tmp_path, pairs[0])
     context = ReloadingContext(tmp_path, clock)
     context.refresh()

@@ -10,7 +10,7 @@ import trustme
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificate
-from dynamo_webhooks.certs.delivery import PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
+from dynamo_webhooks.certs.delivery import GONE, PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
 from dynamo_webhooks.certs.files import PairError
 
 NOW: Final = datetime(2026, 5, 17, 12, tzinfo=UTC)
@@ -141,6 +141,22 @@ def test_a_new_issuer_waits_until_it_is_usable_however_long_that_takes() -> None
     server.delivery.restrict(usable(OLD, NEW))
     assert server.serves() is new
     assert (server.trouble, server.warning) == ("", "")
+
+
+def test_a_list_that_is_gone_for_a_moment_opens_nothing() -> None:
+    """The provisioner deletes an immutable list and makes it anew."""
+    old, new = content(), content(NEW)
+    server = Server(usable(OLD))
+    assert server.api(old) is old
+    assert server.api(new) is old
+    server.delivery.restrict(OPEN)
+    assert server.after(GONE) is old
+    server.delivery.restrict(usable(OLD))
+    assert server.after(GONE) is old
+    server.delivery.restrict(OPEN)
+    assert server.after(GONE - 1) is old
+    assert server.after(GONE - 1) is old
+    assert server.after(1) is new
 
 
 def test_another_leaf_of_the_same_issuer_waits_for_nobody() -> None:

@@ -1,4 +1,4 @@
-"""Certificates as files: made once, kept while usable, mended when ours, never touched when somebody else's."""
+"""Certificates as files: generated once, kept while usable, repaired if generated, never modified if foreign."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_our_own_broken_pair_is_made_anew(tmp_path: Path, what: str) -> None:
 
 
 def test_a_foreign_pair_is_served_and_never_touched(tmp_path: Path) -> None:
-    """`--self-signed` over a directory with somebody's pair must not replace it, not even a broken one."""
+    """`--self-signed` must not replace a foreign pair in its directory, not even a broken one."""
     authority = make_authority(NOW)
     leaf = issue_leaf(authority, ["elsewhere"], NOW)
     store(tmp_path / CERTIFICATE, leaf.certificate, 0o644)
     store(tmp_path / KEY, leaf.key, 0o600)
     before = contents(tmp_path)
     assert store_self_signed(tmp_path, NAMES, NOW) == tmp_path / CERTIFICATE
-    with pytest.raises(PairError, match="somebody else"):
+    with pytest.raises(PairError, match="foreign pair"):
         store_self_signed(tmp_path, NAMES, NOW + timedelta(days=400))
     assert contents(tmp_path) == before
 

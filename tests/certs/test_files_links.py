@@ -116,7 +116,7 @@ def test_what_is_no_small_file_is_refused_at_once(
 
 @pytest.mark.parametrize("name", [KEY, CERTIFICATE])
 def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], name: str) -> None:
-    """A link to somebody else's file is an unusable pair like any other."""
+    """A link to a file of another user is an unusable pair."""
     mount(tmp_path, "1", pairs[0])
     other = tmp_path / "other"
     other.write_text(WORDS)

@@ -56,6 +56,17 @@ def test_a_stanza_of_ours_gets_its_bundle_and_keeps_the_rest() -> None:
     ]
 
 
+def test_a_damaged_stanza_of_ours_is_written_anew_and_keeps_its_port() -> None:
+    obj = definition("DynamoGraphDeployment")
+    service = {"name": PROFILE.service, "namespace": PROFILE.namespace, "path": "/", "port": 8443}
+    obj["spec"]["conversion"] = {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]},
+    }
+    [_, written] = _patch(TargetKind.CRD, obj)
+    assert written["value"]["webhook"]["clientConfig"] == {"service": service | {"path": "/convert"}, "caBundle": ENCODED}
+
+
 @pytest.mark.parametrize("stanza", [None, {"strategy": "None"}])
 def test_a_stanza_that_is_not_set_is_written_whole(stanza: Node | None) -> None:
     obj = definition("DynamoGraphDeployment")
@@ -134,7 +145,7 @@ async def test_a_bundle_that_does_not_stay_is_noticed(cluster: MemoryCluster) ->
             cluster.storage.records[VALIDATING.group, VALIDATING.plural, "", NAME].obj["webhooks"][0]["clientConfig"].pop("caBundle", None)
 
     cluster.fail(undo)
-    with pytest.raises(OverwrittenError, match="changed by somebody else"):
+    with pytest.raises(OverwrittenError, match="changed by another client"):
         await injector.write(target, TRUSTED)
 
 

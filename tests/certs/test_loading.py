@@ -1,4 +1,4 @@
-"""Keys on their way into OpenSSL: readable by nobody else, gone afterwards, with and without memory files."""
+"""Keys passed to OpenSSL: readable by no other user, deleted afterwards, with and without memory files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 
 
 class Spy:
-    """Stands for a context, and looks at the file that it is to load."""
+    """A fake context that inspects the file that it loads."""
 
     def __init__(self) -> None:
         self.mode = self.folder = 0
@@ -53,7 +53,7 @@ def test_a_pair_is_loaded(way: str) -> None:
     leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     loading.load(context, leaf.certificate, leaf.key)
-    assert context.cert_store_stats()["x509"] == 0  # a pair of its own, nobody whom it trusts
+    assert context.cert_store_stats()["x509"] == 0  # a pair, and no trusted authority
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
+from dynamo_webhooks.certs.phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Phase
 from tests.certs.states import NOW, leaf, leaf_pair, serving_of, state
 
@@ -43,7 +43,7 @@ ALL = ("ab",)
         (Phase.ISSUE, {"slots": "a>b", "shows": ALL, "phase": Phase.SETTLE, "ago": timedelta(seconds=120)}),
         # the serving Secret is gone, leaves live on in memory
         (Phase.SETTLE, {"slots": "a>b", "shows": ALL, "by": "", "presents": "aa", "phase": Phase.SETTLE, "ago": SHORT}),
-        # nothing is served at all: no wait protects anybody
+        # nothing is served at all: waiting prevents no failure
         (Phase.ISSUE, {"slots": "a>b", "shows": ALL, "by": "", "presents": "", "phase": Phase.TRUST}),
         # current, next | next
         (Phase.ISSUE, {"slots": "a>b", "shows": ALL, "by": "b", "phase": Phase.SETTLE, "ago": SHORT}),
@@ -55,7 +55,7 @@ ALL = ("ab",)
         (Phase.SETTLE, {"slots": "b", "by": "a", "shows": ("ba",), "phase": Phase.SETTLE, "ago": SHORT}),
         (Phase.ISSUE, {"slots": "b", "by": "a", "shows": ("ba",), "phase": Phase.SETTLE, "ago": LONG}),
         (Phase.STABLE, {"slots": "b", "by": "b", "shows": ("ba",), "phase": Phase.SETTLE, "ago": LONG}),
-        # next can't sign, and nobody serves its leaf
+        # next can't sign, and its leaf is not served
         (Phase.PREPARE, {"slots": "a>b", "shows": ALL, "keys": "a", "phase": Phase.SETTLE}),
         # current, previous | current
         (Phase.ROLL, {"slots": "b<a", "shows": ("ba",), "by": "b", "phase": Phase.ROLL}),
@@ -69,7 +69,7 @@ ALL = ("ab",)
         (Phase.ISSUE, {"slots": "b<a", "shows": ("ba",), "by": "a", "phase": Phase.ROLL}),
         (Phase.ISSUE, {"slots": "b<a", "shows": ("ba",), "by": "a", "phase": Phase.DRAIN}),
         (Phase.TRUST, {"slots": "b<a", "shows": ("ba", "a"), "by": "a", "phase": Phase.DRAIN}),
-        # ... or the CA Secret was lost, and current is still unknown to everybody
+        # ... or the CA Secret was lost, and no client knows current yet
         (Phase.TRUST, {"slots": "b<a", "shows": ("a",), "by": "a", "phase": Phase.TRUST}),
         (Phase.SETTLE, {"slots": "b<a", "shows": ("ba",), "by": "a", "phase": Phase.TRUST}),
         (Phase.SETTLE, {"slots": "b<a", "shows": ("ba",), "by": "a", "phase": None}),
@@ -107,20 +107,20 @@ def asked(*endpoints: Endpoint) -> CertificateState:
 
 
 def test_an_old_authority_is_let_go_by_what_endpoints_say() -> None:
-    """Two rounds from everybody; silence of one is no answer, silence of all means that nobody can be asked."""
+    """Two rounds of all endpoints; one silent endpoint counts as no answer, only silent ones as unreachable."""
     good, early, old = Endpoint("1", leaf("b"), 2), Endpoint("2", leaf("b"), 1), Endpoint("3", leaf("a"), 9)
     silent, starting = Endpoint("4"), Endpoint("5", ready=False)
-    assert clean(asked(good))
-    assert clean(asked())
-    assert not clean(asked(good, early))
-    assert not clean(asked(good, old))
-    assert not clean(asked(good, silent))
-    assert not clean(asked(good, starting))
-    assert not clean(asked(starting))
-    assert strayed(asked(good, old, silent)) == ("3",)
-    assert [unprobed(asked(*found)) for found in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
-    assert unprobed(replace(asked(), endpoints=None))
-    assert clean(replace(asked(), endpoints=None))
+    assert has_converged(asked(good))
+    assert has_converged(asked())
+    assert not has_converged(asked(good, early))
+    assert not has_converged(asked(good, old))
+    assert not has_converged(asked(good, silent))
+    assert not has_converged(asked(good, starting))
+    assert not has_converged(asked(starting))
+    assert list_foreign_endpoints(asked(good, old, silent)) == ("3",)
+    assert [is_probing_impossible(asked(*found)) for found in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
+    assert is_probing_impossible(replace(asked(), endpoints=None))
+    assert has_converged(replace(asked(), endpoints=None))
 
 
 def test_a_stored_leaf_without_its_key_counts_as_stored() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
-from dynamo_webhooks.certs.plan import next_step
-from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Stance, Trust
+from dynamo_webhooks.certs.plan import next_step, published_bundle, repair
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Mode, Phase, Stance, Trust
 from dynamo_webhooks.certs.step import (
     CreateAuthority,
     DropPrevious,
@@ -33,12 +33,12 @@ SECOND = timedelta(seconds=1)
 @pytest.mark.parametrize(
     ("step", "facts"),
     [
-        # ROLL ends after both: everybody was asked twice, and the shortest time has passed
+        # ROLL ends after both: each endpoint was probed twice, and the shortest time has passed
         (MarkPhase(Phase.DRAIN), {**ROLLING, "phase": Phase.ROLL, "ago": 180 * SECOND}),
         (Wait, {**ROLLING, "phase": Phase.ROLL, "ago": 179 * SECOND}),
         (Wait, {**ROLLING, "phase": Phase.ROLL, "presents": "ba"}),
         (Wait, {**ROLLING, "phase": Phase.ROLL, "endpoints": (Endpoint("1", leaf("b"), 1),)}),
-        # nobody can be asked: twice as long
+        # no endpoint can be probed: twice as long
         (Wait, {**ROLLING, "phase": Phase.ROLL, "endpoints": None, "ago": 359 * SECOND}),
         (MarkPhase(Phase.DRAIN), {**ROLLING, "phase": Phase.ROLL, "endpoints": None, "ago": 360 * SECOND}),
         # the beginning is unknown: it begins now
@@ -70,7 +70,7 @@ SECOND = timedelta(seconds=1)
         (StoreNext("key-lost"), {**ROLLING, "by": "", "presents": "b", "keys": "", "phase": Phase.DRAIN}),
         (WriteServing("current", bundle("a"), "missing"), {"by": "", "presents": "a"}),
         (WriteServing("current", bundle("a"), "issuer-differs"), {"by": "f", "presents": "a", "shows": ("a",)}),
-        # whoever is served by another issuer's leaf learns of ours before it signs, whatever became of the phase
+        # clients of another issuer's leaf trust the new authority before it signs, in any phase
         (WriteBundle, {"by": "f", "presents": "f", "shows": ("f",)}),
         (WriteBundle, {"by": "f", "presents": "", "shows": ("f",), "phase": None}),
         # the same where the serving Secret is gone as well: servers go on with what they have
@@ -106,8 +106,8 @@ def test_waits_end_with_their_reason() -> None:
     assert next_step(state(), soon) == WriteServing("current", bundle("a"), "ends-soon")
 
 
-def test_a_pair_that_nobody_serves_is_not_permitted_while_a_lost_authority_is_replaced() -> None:
-    """It lies in the serving Secret, and may be anybody's: servers would take it before API servers know its issuer."""
+def test_an_unserved_pair_is_not_permitted_while_a_lost_authority_is_replaced() -> None:
+    """The serving Secret's pair may be foreign: servers would use it before API servers know its issuer."""
     lost = state("b>d<c", by="c", presents="a", shows=("a",), usable="a", keys="d", phase=Phase.TRUST)
     permitted = [step.usable for step in follow(lost, NOW, 12) if isinstance(step, WriteTrust)]
     assert permitted
@@ -115,7 +115,7 @@ def test_a_pair_that_nobody_serves_is_not_permitted_while_a_lost_authority_is_re
 
 
 def test_an_expired_authority_is_replaced_without_waiting() -> None:
-    """Trust first, the leaf right after: nothing valid is served, so nobody gains by waiting."""
+    """Trust first, the leaf right after: nothing valid is served, so waiting prevents no failure."""
     late = NOW + timedelta(days=3700)
     assert next_step(state(), late) == StoreNext("expiry")
     young = make_authority(late, generation=9)
@@ -165,3 +165,31 @@ def test_a_damaged_pair_is_signed_again_and_never_rewritten() -> None:
     assert next_step(torn, NOW) == WriteServing("current", bundle("a"), "key-differs")
     waiting = replace(state("a>b", shows=("a",), phase=Phase.TRUST, keys="b"), serving=torn.serving)
     assert isinstance(next_step(waiting, NOW), WriteBundle)
+
+
+def test_a_bundle_is_published_once_it_is_everywhere_until_another_one_is_on_its_way() -> None:
+    mine, other = state(), state(shows=("a", ""))
+    assert published_bundle(mine, NOW, b"") == bundle("a")
+    assert published_bundle(other, NOW, b"") == b"", "an object was never seen with it"
+    assert published_bundle(other, NOW, bundle("a")) == bundle("a"), "an object lost it"
+    assert published_bundle(other, NOW, bundle("ab")) == b"", "it is another one"
+    assert published_bundle(replace(mine, mode=Mode.EXTERNAL_INJECTION), NOW, bundle("a")) == b""
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({}, False),
+        ({"bundles": (b"",)}, True),
+        ({"bundles": (bundle("a"), bundle("b"))}, True),
+        ({"bundles": (), "stance": Stance.UNSET}, True),
+        ({"bundles": (b"",), "refused": "it is immutable"}, False),
+        ({"bundles": (b"",), "stance": Stance.FOREIGN}, False),
+        ({"bundles": (b"",), "stance": Stance.ANNOTATED}, False),
+        ({"bundles": (), "stance": Stance.ABSENT}, False),
+    ],
+)
+def test_an_object_that_lost_the_published_bundle_gets_it_back(changes: dict[str, Any], *, lost: bool) -> None:
+    target = replace(state().targets[0], **changes)
+    assert repair(target, bundle("a")) == (WriteBundle(target, bundle("a"), "drift") if lost else None)
+    assert repair(target, b"") is None

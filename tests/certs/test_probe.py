@@ -1,4 +1,4 @@
-"""Endpoints are asked over real TLS on loopback, rounds are counted by a clock of the test, and nobody need answer."""
+"""Endpoints are probed over real TLS on loopback; the test's clock counts rounds, and endpoints may stay silent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trustme
 
+from dynamo_webhooks.certs import probe
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.probe import Prober, present
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
@@ -65,10 +66,13 @@ class Pods:
     def __init__(self) -> None:
         self.leaves: dict[str, Certificate | None] = {}
         self.asked: list[str] = []
+        self.silent: set[str] = set()
 
     async def __call__(self, address: tuple[str, int], name: str) -> Certificate | None:
         assert name == NAME
         self.asked.append(address[0])
+        if address[0] in self.silent:
+            await asyncio.Event().wait()
         return self.leaves.get(address[0])
 
 
@@ -137,6 +141,20 @@ async def test_slices_of_other_services_and_ports_are_not_asked(site: Site) -> N
     assert set(await site.look()) == {"10.0.0.1:9443", "10.0.0.2:9443", "10.0.0.8:9445"}
 
 
+async def test_slices_of_silent_addresses_hold_no_look_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other users may write slices too; endpoints that answered before are probed first."""
+    monkeypatch.setattr(probe, "IN_ALL", 0.1)
+    await site.look()
+    site.pods.silent = {f"10.1.{number // 250}.{number % 250}" for number in range(1000)}
+    await site.cluster.create(ENDPOINT_SLICES, piece(*sorted(site.pods.silent), port=9999))
+    site.timing.seconds += 10
+    found = await site.look()
+    assert found["10.0.0.1:9443"].rounds == found["10.0.0.2:9443"].rounds == 2
+    assert len(found) == 1002
+    assert {each.leaf for name, each in found.items() if name.startswith("10.1.")} == {None}
+    assert len(site.pods.asked) == 4 + probe.AT_ONCE
+
+
 async def test_names_and_absent_conditions_are_understood(site: Site) -> None:
     named, plain = piece("host.example", port=1), piece("fd00::1", port=2)
     named["addressType"], plain["addressType"] = "FQDN", "IPv6"
@@ -159,4 +177,4 @@ async def test_whether_anybody_is_behind_another_service(site: Site) -> None:
     await site.cluster.create(ENDPOINT_SLICES, piece("10.0.0.7", service="third", ready=False))
     assert await site.prober.anybody_behind("other")
     assert not await site.prober.anybody_behind("third")
-    assert not await site.prober.anybody_behind("nobody")
+    assert not await site.prober.anybody_behind("absent")

@@ -1,4 +1,4 @@
-"""Where somebody else signs: a swap of authority and leaf in one write is overlapped by us, and where all is theirs we only compare."""
+"""External certificates: a swap of authority and leaf in one write is overlapped; with external trust, differences are reported."""
 
 from __future__ import annotations
 
@@ -59,19 +59,18 @@ def test_an_installation() -> None:
     """What the Secret brings is trusted everywhere, CRDs too, and only then may be used."""
     world = World(mode=Mode.PROVIDED)
     assert isinstance(world.step(), Nothing)
-    world.put_serving(secret_of(FIRST, leaf_of(FIRST)))
+    leaf = leaf_of(FIRST)
+    world.put_serving(secret_of(FIRST, leaf))
     run(world)
     assert shown(world) == {(fingerprint(FIRST),)}
-    assert (
-        all(server.leaf == certificate(read.certificate) for read in [leaf_of(FIRST)] for server in world.servers) or world.servers[0].leaf
-    )
+    assert {server.leaf for server in world.servers} == {certificate(leaf.certificate)}
     assert unready(world.gather(), world.wall) is None
     assert CALLED.authority not in world.objects
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3), 3)))
 def test_a_swap_in_one_write(order: tuple[int, ...]) -> None:
-    """T15: the gate holds the leaf until the trust is published and settled; the old authority goes when nobody serves its leaf."""
+    """T15: the gate holds the leaf until the trust is published and settled; the old authority goes when its leaf is no longer served."""
     world = provided()
     old = world.servers[0].leaf
     world.put_serving(secret_of(SECOND, leaf_of(SECOND)))
@@ -87,7 +86,7 @@ def test_a_swap_in_one_write(order: tuple[int, ...]) -> None:
 
 
 def test_a_slow_server_keeps_its_authority_trusted() -> None:
-    """Both authorities stand in every object for as long as it takes."""
+    """Every object holds both authorities until the rotation ends."""
     world = provided()
     world.put_serving(secret_of(SECOND, leaf_of(SECOND)))
     run(world, 80, readers=(0, 1))
@@ -118,7 +117,7 @@ def test_drift_is_repaired(found: bytes) -> None:
 
 
 def test_without_trust_nothing_can_be_done() -> None:
-    """No `ca.crt`: a separately configured bundle stands in, else people are told."""
+    """Without `ca.crt`, the configured bundle is used; without both, an Event reports it."""
     bare = replace(state(), mode=Mode.PROVIDED, authority=None, serving=serving_of(leaf_pair("a"), b""))
     step = next_step(bare, NOW)
     assert isinstance(step, Nothing)
@@ -142,8 +141,8 @@ def test_a_drift_restarts_the_waiting() -> None:
     assert next_step(waiting, NOW) == MarkPhase(Phase.TRUST)
 
 
-def test_an_old_authority_is_kept_while_nobody_can_be_asked() -> None:
-    """For one drain from the use of the new one; then what was published before ends."""
+def test_an_old_authority_is_kept_while_no_endpoint_can_be_probed() -> None:
+    """The old bundle stays for one drain after the first use of the new one."""
     asked = replace(
         state(by="b", shows=("ba",), usable="ab", endpoints=(Endpoint("1"),)),
         mode=Mode.PROVIDED,
@@ -180,7 +179,7 @@ def external(*bundles: bytes) -> Target:
 
 
 def test_external_injection_only_compares() -> None:
-    """Nothing is written into anybody's object; a gate that an earlier mode left learns of new authorities that are trusted."""
+    """No object is written; the gate of an earlier mode is extended by new authorities that are trusted."""
     theirs = replace(state(usable="b"), mode=Mode.EXTERNAL_INJECTION, authority=None, targets=(external(bundle("ba")),))
     assert next_step(theirs, NOW) == WriteTrust(bundle("a"), frozenset({authority("a").fingerprint, authority("b").fingerprint}))
     for found in (replace(theirs, trust=None), replace(theirs, targets=(external(bundle("b")),)), state(shows=("b",))):

@@ -1,4 +1,4 @@
-"""Random lives of an installation whose certificates somebody else makes: swaps at any time, late readers, crashes, drift."""
+"""Fuzzes an installation with external certificates: swaps at any time, late readers, crashes, drift."""
 
 from __future__ import annotations
 
@@ -95,6 +95,4 @@ class Provided(RuleBasedStateMachine):
 
 
 TestProvided = Provided.TestCase
-TestProvided.settings = settings(
-    max_examples=8, stateful_step_count=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+TestProvided.settings = settings(max_examples=8, stateful_step_count=20, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -1,4 +1,4 @@
-"""Facts from objects, and objects from steps: what is written is read back as it was meant."""
+"""Facts from objects, and objects from steps: written objects are read back unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.content import as_object, content
+from dynamo_webhooks.certs.content import as_object, make_content
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import Hint, Phase, Stance, TargetKind
@@ -58,7 +58,7 @@ def test_an_authority_secret_is_read() -> None:
 
 
 def test_a_key_of_another_certificate_is_lost() -> None:
-    """It could sign nothing that anybody trusts."""
+    """It could sign nothing that a client trusts."""
     data = encoded(current_crt=pair("b").certificate, current_key=pair("a").key, next_crt=b"x", next_key=pair("a").key)
     found = read_authority({"data": data})
     assert (found.current, found.current_key, found.next, found.next_key) == (authority("b"), None, None, None)
@@ -78,17 +78,19 @@ def test_whatever_stands_there_is_a_fact(data: dict[str, Any], notes: dict[str, 
 
 @pytest.mark.parametrize("since", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_a_time_that_is_out_of_range_is_none(since: str) -> None:
-    """An annotation that somebody wrote by hand would stop all certificate work."""
+    """Otherwise a handwritten annotation would stop all certificate work."""
     notes = {names.PHASE: "SETTLE", names.SINCE: since}
     assert read_trust({"metadata": {"annotations": notes}}).hint == Hint(Phase.SETTLE, None)
 
 
+CONVERT = {**SERVICE, "path": "/convert"}
 CRD = TargetKind.CRD
 WEBHOOK = TargetKind.VALIDATING
 
 
 def crd(strategy: str = "Webhook", **config: Any) -> dict[str, Any]:
-    return {"metadata": {}, "spec": {"conversion": {"strategy": strategy, "webhook": {"clientConfig": config}}}}
+    webhook = {"clientConfig": config, "conversionReviewVersions": config.pop("versions", ["v2", "v1"])}
+    return {"metadata": {}, "spec": {"conversion": {"strategy": strategy, "webhook": webhook}}}
 
 
 def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
@@ -101,8 +103,11 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
         (Stance.ABSENT, (), CRD, None),
         (Stance.UNSET, (), CRD, {"metadata": {}, "spec": {}}),
         (Stance.UNSET, (), CRD, crd("None")),
-        (Stance.OURS, (b"",), CRD, crd(service=SERVICE)),
-        (Stance.OURS, (PEM,), CRD, crd(service=SERVICE, caBundle=base64.b64encode(PEM).decode())),
+        (Stance.OURS, (b"",), CRD, crd(service=CONVERT)),
+        (Stance.OURS, (PEM,), CRD, crd(service=CONVERT, caBundle=base64.b64encode(PEM).decode())),
+        (Stance.UNSET, (b"",), CRD, crd(service=SERVICE)),
+        (Stance.UNSET, (b"",), CRD, crd(service={**SERVICE, "path": "/convert/"})),
+        (Stance.UNSET, (b"",), CRD, crd(service=CONVERT, versions=["v1beta1"])),
         (Stance.FOREIGN, (), CRD, crd(service={**SERVICE, "namespace": "other"})),
         (Stance.FOREIGN, (), CRD, crd(url="https://example.org")),
         (Stance.OURS, (b"", PEM), WEBHOOK, hooks({"service": SERVICE}, {"service": SERVICE, "caBundle": base64.b64encode(PEM).decode()})),
@@ -119,7 +124,7 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
     ],
 )
 def test_stances(stance: Stance, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
-    """Whose the way to us is; an entry with a URL or another service is nobody's business."""
+    """Entries that call the installation's Service; an entry with a URL or another Service is foreign."""
     found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace, refused="no")
     assert (found.stance, found.bundles) == (stance, bundles)
 
@@ -144,10 +149,10 @@ def test_a_stanza_is_taken_over_only_when_told() -> None:
     ],
 )
 def test_what_is_written_into_the_ca_secret(step: Step, keys: set[str], phase: str) -> None:
-    """All keys in one update, no key of a previous authority, the lock of what was read, what others noted kept."""
+    """One update has all keys, none of a previous authority, the version that was read, and foreign annotations."""
     serving = serving_of(leaf_pair("a"), bundle("a"), authority_key=key(pair("a").key), holds_authority_key=True)
     before = replace(state("a>b<c", by="a"), serving=serving)
-    write = content(step, before, NOW, CALLED)
+    write = make_content(step, before, NOW, CALLED)
     assert write is not None
     assert (write.name, write.version, set(write.data)) == ("webhook-server-cert-ca", "1", keys)
     old = {"metadata": {"annotations": {"theirs": "1", names.REASON: "x"}, "labels": {"mine": "2"}}, "type": "Opaque", "stringData": {}}
@@ -166,16 +171,16 @@ def test_what_is_written_into_the_ca_secret(step: Step, keys: set[str], phase: s
 
 def test_promotion_keeps_the_new_key_and_forgets_the_old() -> None:
     """One update renames all."""
-    write = content(PromoteNext((authority("a"),)), state("a>b"), NOW, CALLED)
+    write = make_content(PromoteNext((authority("a"),)), state("a>b"), NOW, CALLED)
     assert write is not None
     assert (write.data["current.crt"], write.data["current.key"]) == (pair("b").certificate, pair("b").key)
     assert pair("a").key not in write.data.values()
 
 
 def test_generations_never_repeat() -> None:
-    """Also when the annotation is lost: names of all authorities that anybody still shows are counted."""
+    """Also when the annotation is lost: the names of all known authorities count."""
     for found, generation in ((state("a", shows=("c",)), 4), (replace(state("a", shows=("g",)), authority=None), 8)):
-        write = content(CreateAuthority(), found, NOW, CALLED)
+        write = make_content(CreateAuthority(), found, NOW, CALLED)
         assert write is not None
         assert write.notes[names.GENERATION] == str(generation)
         made = read_authority(as_object(write, None, "n")).current
@@ -185,7 +190,7 @@ def test_generations_never_repeat() -> None:
 
 def test_a_serving_secret_is_written_whole() -> None:
     """The first has the right type and needs no version; a rewrite keeps the leaf and drops the authority's key."""
-    fresh = content(WriteServing("current", bundle("a"), "missing"), state(by="", shows=("a",)), NOW, CALLED)
+    fresh = make_content(WriteServing("current", bundle("a"), "missing"), state(by="", shows=("a",)), NOW, CALLED)
     assert fresh is not None
     obj = as_object(fresh, None, "dynamo-system")
     assert (obj["type"], obj["kind"], obj["metadata"].get("resourceVersion")) == ("kubernetes.io/tls", "Secret", None)
@@ -194,14 +199,14 @@ def test_a_serving_secret_is_written_whole() -> None:
     assert leaf is not None
     assert leaf.names == frozenset(PROFILE.names)
     assert leaf.not_before == NOW - timedelta(hours=1)
-    again = content(RewriteServing(bundle("ab")), state(), NOW, CALLED)
+    again = make_content(RewriteServing(bundle("ab")), state(), NOW, CALLED)
     assert again is not None
     assert again.data == {"tls.crt": leaf_pair("a").certificate, "tls.key": leaf_pair("a").key, "ca.crt": bundle("ab")}
 
 
 def test_steps_that_write_nothing_here() -> None:
     """The rest is no Secret."""
-    assert content(Nothing("why"), state(), NOW, CALLED) is None
+    assert make_content(Nothing("why"), state(), NOW, CALLED) is None
 
 
 def test_impossible_orders_are_refused() -> None:
@@ -212,7 +217,7 @@ def test_impossible_orders_are_refused() -> None:
         (AdoptAuthority(), state()),
     ):
         with pytest.raises(ValueError, match=r"must have a key|holds a pair|with its key"):
-            content(step, found, NOW, CALLED)
+            make_content(step, found, NOW, CALLED)
 
 
 def test_names() -> None:

@@ -1,4 +1,4 @@
-"""What people and monitors are told: the first cause of trouble, standing reports, gauges."""
+"""Events, conditions and gauges: the first cause of a problem, and lasting reports."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.report import READY_REASONS, Gauge, gauges, reports, unready
+from dynamo_webhooks.certs.gather import Gathered
+from dynamo_webhooks.certs.report import Gauge, gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
+from dynamo_webhooks.cli.commands.certs.inspect import as_text, of_cluster
 from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
 
 GOOD = targets(bundle("a"))
@@ -44,9 +46,16 @@ def test_the_first_cause_is_named(name: str) -> None:
     assert unready(state(**facts), NOW) == (name, text)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_done_next_does_not_contradict_the_cause(name: str) -> None:
+    facts, text = CASES[name]
+    shown = of_cluster(Gathered(state(**facts), NOW, None, {}))
+    assert as_text(shown).startswith(f"not ready: {text}\n")
+    assert "as it should be" not in as_text(shown)
+
+
 def test_ready() -> None:
     """Nothing to say, also in the midst of a rotation and with a leaf that will soon be renewed."""
-    assert tuple(CASES) == READY_REASONS
     assert unready(state(), NOW) is None
     assert unready(state("b<a", by="b", shows=("ba",), phase=Phase.ROLL, presents="ab"), NOW) is None
     assert unready(state(), NOW + timedelta(days=300)) is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
-from dynamo_webhooks.kube.resources import CORE_EVENTS, CRDS, SECRETS
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, definition
 from tests.cluster.grants import GRANTS, SERVING
 from tests.kube.memory import MemoryCluster
@@ -43,7 +43,7 @@ SPARE: Final[frozenset[Call]] = frozenset(
 
 
 def granted() -> dict[tuple[str, str], set[str]]:
-    """By resource and name the verbs; a name stands for one object, an empty one for all."""
+    """The verbs by resource and name; the empty name means all objects."""
     return {(each.resource, each.name): set(each.verbs) for each in GRANTS if each.account == "provisioner"}
 
 
@@ -54,7 +54,7 @@ def allowed(resource: str, name: str, verb: str) -> bool:
 
 
 class Watched(MemoryCluster):
-    """An API server that writes down what is asked of it; of lists and watches the name that their field selector holds."""
+    """An API server that records requests; of lists and watches, the name in their field selector."""
 
     def __init__(self, site: Site) -> None:
         super().__init__("dynamo-webhooks-provisioner", storage=site.storage)
@@ -95,6 +95,11 @@ async def life() -> set[Call]:
     await site.until(Phase.STABLE)
     await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
     await site.advance(30)
+    for resource, name in ((SECRETS, CALLED.serving), (SECRETS, CALLED.authority), (CONFIG_MAPS, CALLED.trust)):
+        await site.admin.merge_patch(resource, name, {"immutable": True}, NAMESPACE)
+    await site.admin.merge_patch(SECRETS, CALLED.authority, {"metadata": {"annotations": {names.REQUESTED: "again"}}}, NAMESPACE)
+    await site.until(Phase.DRAIN)
+    await site.until(Phase.STABLE)
     await site.admin.delete(CRDS, "dynamographdeployments.nvidia.com")
     await site.advance(30)
     await site.admin.create(CRDS, definition("DynamoGraphDeployment"))

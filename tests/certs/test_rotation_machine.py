@@ -160,7 +160,7 @@ class Rotation(RuleBasedStateMachine):
     @precondition(lambda self: CALLED.trust in self.world.objects)
     @rule(index=st.integers(0, 3))
     def put_back(self, index: int) -> None:
-        """An old copy of the serving Secret is restored, or somebody else's pair put there."""
+        """Restores an old copy of the serving Secret, or writes a foreign pair to it."""
         copies = [OTHER, *self.snapshots]
         self.world.put_serving(copies[index % len(copies)])
 
@@ -183,11 +183,9 @@ class Rotation(RuleBasedStateMachine):
         self.world.check_trust()
 
     def teardown(self) -> None:
-        """From wherever it stands, it heals."""
+        """Every state recovers."""
         self.world.settle_down()
 
 
 TestRotation = Rotation.TestCase
-TestRotation.settings = settings(
-    max_examples=12, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+TestRotation.settings = settings(max_examples=12, stateful_step_count=25, derandomize=True, suppress_health_check=list(HealthCheck))

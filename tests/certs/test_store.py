@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,37 @@ async def test_anothers_write_in_between_is_a_conflict(how: str) -> None:
             await store.write(_write())
     with pytest.raises(ConflictError):
         await store.write(_write(made["metadata"]["resourceVersion"], {"tls.crt": b"2"}))
+
+
+@pytest.mark.parametrize("hold", [{"immutable": True}, {"type": "kubernetes.io/dockerconfigjson"}])
+@pytest.mark.parametrize("finalizers", [[], ["a.example/b"]])
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_what_cannot_be_replaced_is_made_anew(hold: dict[str, Any], finalizers: list[str], *, deleted: bool) -> None:
+    cluster = MemoryCluster()
+    metadata = {"name": "s", "namespace": "n", "finalizers": finalizers, "annotations": {"theirs": "1"}, "labels": {"a": "b"}}
+    old = await cluster.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "data": {"x": "eA=="}, **hold})
+    if deleted and finalizers:
+        await cluster.delete(SECRETS, "s", "n")
+        old = await cluster.get(SECRETS, "s", "n") or {}
+    made = await Store(cluster, CALLED).write(_write(old["metadata"]["resourceVersion"]))
+    assert made["metadata"]["uid"] != old["metadata"]["uid"]
+    assert (made["type"], set(made["data"]), made.get("immutable")) == ("kubernetes.io/tls", {"tls.crt"}, None)
+    assert (made["metadata"]["annotations"]["theirs"], made["metadata"]["labels"]["a"]) == ("1", "b")
+    assert not made["metadata"].get("finalizers")
+
+
+async def test_only_the_version_that_was_read_is_deleted() -> None:
+    cluster = MemoryCluster()
+    old = await cluster.create(SECRETS, {"metadata": {"name": "s", "namespace": "n"}, "immutable": True})
+
+    def meanwhile(verb: str, *_: object) -> None:
+        if verb == "delete":
+            cluster.storage.records["", "secrets", "n", "s"].obj["metadata"]["resourceVersion"] = "changed"
+
+    cluster.fail(meanwhile)
+    with pytest.raises(ConflictError):
+        await Store(cluster, CALLED).write(_write(old["metadata"]["resourceVersion"]))
+    assert await Store(cluster, CALLED).serving() is not None
 
 
 async def test_names_may_be_configured() -> None:

@@ -1,4 +1,4 @@
-"""Whom objects must trust: ours, and strangers only while somebody presents a leaf of theirs."""
+"""Trusted authorities: own ones, and foreign ones only while an endpoint presents their leaf."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.trust import everywhere, survivors, unsynced, wanted
+from dynamo_webhooks.certs.trust import choose_bundle, is_trusted_everywhere, list_unsynced, survivors
 from tests.certs.states import NOW, authority, bundle, leaf_pair, serving_of, state
 
 VALIDATING = TargetKind.VALIDATING
@@ -44,7 +44,7 @@ def letters(pem: bytes) -> str:
 )
 def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
     """The bundle of a phase, in its order."""
-    assert letters(wanted(state(**facts), phase, NOW)) == expected
+    assert letters(choose_bundle(state(**facts), phase, NOW)) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,21 +54,21 @@ def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
         ("a", {"by": "", "presents": "aa"}),
         ("", {"by": "", "presents": ""}),
         ("ab", {"by": "b", "presents": "ab", "shows": ("ba",)}),
-        # somebody ready doesn't answer: all that was published last is kept
+        # a ready endpoint doesn't answer: the whole last bundle is kept
         ("ab", {"by": "b", "shows": ("ba",), "endpoints": (Endpoint("1"),)}),
         ("ab", {"by": "", "shows": ("ab",), "endpoints": None}),
         ("", {"by": "", "shows": ("ab",), "endpoints": (Endpoint("1", ready=False),)}),
     ],
 )
 def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> None:
-    """Those that issued what is served, from wherever they still stand."""
+    """The issuers of served leaves, from any object that still holds them."""
     lost = replace(state(**facts), authority=None)
     assert sorted(letters(b"".join(one.pem for one in survivors(lost)))) == sorted(expected)
 
 
 def test_order_of_writing() -> None:
     """CRDs first: without trust they break reads."""
-    found = unsynced(state(shows=("b",)), bundle("a"))
+    found = list_unsynced(state(shows=("b",)), bundle("a"))
     assert [one.kind for one in found] == [TargetKind.CRD, TargetKind.MUTATING, TargetKind.VALIDATING]
 
 
@@ -88,13 +88,13 @@ def test_order_of_writing() -> None:
     ],
 )
 def test_what_shows_a_bundle(shown: bool, target: Target) -> None:
-    """Ours byte for byte, cert-manager's by what it trusts, others' not at all."""
-    assert everywhere(replace(state(), targets=(target,)), bundle("ab")) is shown
+    """Own bundles are compared by bytes, cert-manager's by authorities, foreign ones not at all."""
+    assert is_trusted_everywhere(replace(state(), targets=(target,)), bundle("ab")) is shown
 
 
 def test_cert_manager_never_overlaps() -> None:
     """In `provided` its objects need hold only what the Secret brings now, else a swap could never finish."""
     annotated = Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("b"),))
     provided = replace(state(), mode=Mode.PROVIDED, serving=serving_of(leaf_pair("b"), bundle("b")), targets=(annotated,))
-    assert everywhere(provided, bundle("ba"))
-    assert not everywhere(replace(provided, mode=Mode.MANAGED), bundle("ba"))
+    assert is_trusted_everywhere(provided, bundle("ba"))
+    assert not is_trusted_everywhere(replace(provided, mode=Mode.MANAGED), bundle("ba"))

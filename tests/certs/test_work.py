@@ -12,8 +12,8 @@ import pytest
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode, Phase
-from dynamo_webhooks.cli.certs import inspect
-from dynamo_webhooks.cli.certs.work import Hands, RefusedError, hands
+from dynamo_webhooks.cli.commands.certs import inspect
+from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, hands
 from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
 
@@ -25,7 +25,7 @@ GRAPHS = "dynamographdeployments.nvidia.com"
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    """Everything installed and provisioned once; no provisioner runs any more. No endpoint: nobody may be asked for real."""
+    """A provisioned installation without a running provisioner, and without endpoints to probe."""
     found = Site()
     await found.install()
     assert await found.provisioner().once(60) is None
@@ -104,20 +104,20 @@ async def test_without_an_authority_the_way_to_one_is_named() -> None:
     for attempt in (made.issue(dry_run=False), made.rotate(compromised=False, dry_run=False)):
         with pytest.raises(RefusedError, match="provision --once"):
             await attempt
-    with pytest.raises(RefusedError, match="nobody knows whom to trust"):
+    with pytest.raises(RefusedError, match="no authority to trust was found"):
         await made.inject(dry_run=False)
 
 
 async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
     made = hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="not made by the provisioner"):
         await made.issue(dry_run=False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="not made by the provisioner"):
         await made.rotate(compromised=False, dry_run=False)
 
 
 async def test_inspect_shows_everything_and_no_key(site: Site) -> None:
-    facts = inspect.of_cluster(await _hands(site).gather())
+    facts = inspect.of_cluster(await _hands(site).gatherer.gather())
     assert facts["ready"] is True
     assert facts["phase"] == "STABLE"
     assert facts["certificate"]["fingerprint"] == site.leaf().fingerprint
@@ -133,7 +133,7 @@ async def test_inspect_shows_everything_and_no_key(site: Site) -> None:
 
 async def test_inspect_says_what_is_wrong_first(site: Site) -> None:
     await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
-    facts = inspect.of_cluster(await _hands(site).gather())
+    facts = inspect.of_cluster(await _hands(site).gatherer.gather())
     assert facts["ready"] is False
     assert inspect.as_text(facts).startswith("not ready: the serving Secret is missing")
     assert facts["next"] == "WriteServing"

@@ -15,15 +15,15 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
-from dynamo_webhooks.certs.content import as_object, content
+from dynamo_webhooks.certs.content import as_object, make_content
 from dynamo_webhooks.certs.phase import derive
 from dynamo_webhooks.certs.plan import next_step
-from dynamo_webhooks.certs.policy import outage
+from dynamo_webhooks.certs.policy import is_outage
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Phase, Profile, TargetKind
 from dynamo_webhooks.certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
 from dynamo_webhooks.certs.timings import ROUND_APART, Timings
-from dynamo_webhooks.certs.trust import issuers, seen
+from dynamo_webhooks.certs.trust import issuers, list_authorities
 
 START = datetime(2026, 5, 17, 12, tzinfo=UTC)
 PROFILE = Profile("dynamo-webhooks", "dynamo-system")
@@ -44,7 +44,7 @@ STRANGER_CERTIFICATE = next(iter(read_certificates(STRANGER.certificate)))
 
 @dataclass
 class Server:
-    """A pod: what it serves, and since when it has waited for something it may serve."""
+    """A pod with its served pair, and the start of its wait for a usable one."""
 
     leaf: Certificate | None = None
     silent: bool = False  # answers no probe, serves all the same
@@ -63,11 +63,11 @@ class World:
     objects: dict[str, Node] = field(default_factory=dict)  # Secrets and the ConfigMap by name
     targets: dict[str, Node] = field(default_factory=dict)
     servers: list[Server] = field(default_factory=lambda: [Server(), Server(), Server()])
-    views: list[dict[str, Node]] = field(default_factory=lambda: [{}, {}])  # per API server, what it sees of each target
+    views: list[dict[str, Node]] = field(default_factory=lambda: [{}, {}])  # per API server, each target as it sees it
     changed: dict[str, float] = field(default_factory=dict)  # when a target last changed
-    foreign: set[str] = field(default_factory=set)  # versions that somebody else wrote
-    excused: set[str] = field(default_factory=set)  # leaves whose issuer nobody could know any more
-    rescues: set[str] = field(default_factory=set)  # offered while nobody served anything: there the outage ends with the last reader
+    foreign: set[str] = field(default_factory=set)  # versions that another client wrote
+    excused: set[str] = field(default_factory=set)  # leaves whose issuer is unknown to all
+    rescues: set[str] = field(default_factory=set)  # offered while nothing was served: there the outage ends with the last reader
     history: list[tuple[float, Node | None]] = field(default_factory=list)  # the serving Secret
     rounds: dict[int, tuple[str, int, float]] = field(default_factory=dict)  # the provisioner's memory of probes
     steps: list[Step] = field(default_factory=list)
@@ -81,11 +81,13 @@ class World:
     # what others do
 
     def apply(self, name: str) -> None:
-        """Somebody applies the manifest, which never has a bundle."""
+        """Applies the manifest, which never has a bundle."""
         kind = next(kind for kind, known in TARGETS if known == name)
-        config = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace}}
+        config = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace, "path": "/convert"}}
         if kind is TargetKind.CRD:
-            node: Node = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": config}}}}
+            node: Node = {
+                "spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}}}
+            }
         else:
             node = {"webhooks": [{"name": "a", "clientConfig": config}, {"name": "b", "clientConfig": copy.deepcopy(config)}]}
         self._store_target(name, node, foreign=True)
@@ -117,7 +119,7 @@ class World:
             self._bump(self.objects[CALLED.authority])
 
     def spoil(self, key: str, value: str | None) -> None:
-        """Somebody replaces or removes one key of the CA Secret."""
+        """Replaces or removes one key of the CA Secret."""
         secret = self.objects.get(CALLED.authority)
         if secret and key in secret["data"]:
             if value is None:
@@ -165,7 +167,7 @@ class World:
         if usable is None or issuer.fingerprint in usable or same:
             server.leaf, server.waiting_since = offered, None
             if usable is None and node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(offered)):
-                self.excused.add(offered.fingerprint)  # no gate and somebody else's pair: nobody could have known it
+                self.excused.add(offered.fingerprint)  # no gate and a foreign pair: its issuer can't be known
         elif not holds:
             server.waiting_since = self.mono if server.waiting_since is None else server.waiting_since
             if self.mono - server.waiting_since >= 300:
@@ -226,14 +228,14 @@ class World:
             self._inject(state, step)
             return
         if isinstance(step, CreateAuthority):
-            known = seen(state)
+            known = list_authorities(state)
             self.excused |= {one.leaf.fingerprint for one in self.servers if one.leaf and not issuers(known, (one.leaf,))}
         if isinstance(step, WriteServing):
             self.check_signing(state)
-        write = content(step, state, self.wall, CALLED)
+        write = make_content(step, state, self.wall, CALLED)
         assert write is not None, step
         old = self.objects.get(write.name)
-        assert write.version == (old["metadata"]["resourceVersion"] if old else ""), "the lock must be that of what was read"
+        assert write.version == (old["metadata"]["resourceVersion"] if old else ""), "the write must have the version that was read"
         node = as_object(write, old, CALLED.namespace)
         self._bump(node)
         self.objects[write.name] = node
@@ -241,7 +243,7 @@ class World:
             self.check_serving(node)
             self._remember()
         rescued = read_serving(self.objects.get(CALLED.serving, {})).leaf
-        # one that was rescued itself, and isn't trusted yet, serves nobody
+        # a rescued leaf that isn't trusted yet serves no client
         poor = self.excused | self.rescues
         good = [one for one in self.servers if one.leaf and one.leaf.valid_at(self.wall) and one.leaf.fingerprint not in poor]
         if rescued and not good:
@@ -256,8 +258,8 @@ class World:
         node = copy.deepcopy(self.targets[name])
         assert node["metadata"]["resourceVersion"] == step.target.version
         if step.target.kind is TargetKind.CRD:
-            config: Node = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace}}
-            node["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": config}}
+            config: Node = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace, "path": "/convert"}}
+            node["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}}
         for config in _configs(node):
             config["caBundle"] = base64.b64encode(step.bundle).decode()
         self._store_target(name, node, foreign=False)
@@ -294,14 +296,14 @@ class World:
             name
             for view in self.views
             for name, node in view.items()
-            if node["metadata"]["resourceVersion"] not in self.foreign  # there somebody else broke it: nobody is quicker than a write
+            if node["metadata"]["resourceVersion"] not in self.foreign  # another client broke it
             if not all(verifies(leaf.der, base64.b64decode(config.get("caBundle", ""))) for config in _configs(node))
         ]
 
     def check_signing(self, state: CertificateState) -> None:
-        """A new issuer is used only when each API server has seen it, unless nobody is served anyway; never by a wrong clock."""
+        """A new issuer is used only when each API server has seen it, unless no client is served anyway; never by a wrong clock."""
         assert abs(state.skew) <= timedelta(hours=1)
-        if derive(state, self.wall) is not Phase.ISSUE or outage(state, self.wall) or state.authority is None:
+        if derive(state, self.wall) is not Phase.ISSUE or is_outage(state, self.wall) or state.authority is None:
             return
         issuer = state.authority.next or state.authority.current
         assert issuer is not None
@@ -318,7 +320,7 @@ class World:
         assert b"".join(one.pem for one in inside) == bundle
         assert len(inside) <= 4
         for endpoint in state.endpoints or ():
-            if endpoint.leaf and issuers(seen(state), (endpoint.leaf,)):
+            if endpoint.leaf and issuers(list_authorities(state), (endpoint.leaf,)):
                 assert issuers(inside, (endpoint.leaf,)), "I6: the issuer of a served leaf is missing"
 
     def check_serving(self, node: Node) -> None:
@@ -353,7 +355,7 @@ class World:
         self.history.append((self.mono, copy.deepcopy(self.objects.get(CALLED.serving))))
 
     def settle_down(self, passes: int = 400) -> None:
-        """Everything foreign ends, everybody reads in time, and the provisioner goes on until it is content."""
+        """Ends all foreign writes and late reads, and runs the provisioner until nothing is left to do."""
         self.skew = timedelta(0)
         for _, name in TARGETS:
             if name not in self.targets:
@@ -398,7 +400,7 @@ def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> boo
 
 
 def secret_of(authority: KeyPair, leaf: KeyPair, *, with_key: bool = False) -> Node:
-    """A serving Secret as somebody else writes it."""
+    """A serving Secret as an external issuer writes it."""
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
     if with_key:
         data["ca.key"] = authority.key

@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from dynamo_webhooks.kube.resources import of_kind
+from dynamo_webhooks.kube.resources import resource_of_kind
 from tests.kube.memory import MemoryCluster
 
 SERVED: Final = {"nvidia.com": frozenset({"v1alpha1", "v1beta1"}), "grove.io": frozenset({"v1alpha1"})}
@@ -20,7 +20,7 @@ def cluster(*texts: str, served: dict[str, frozenset[str]] = SERVED) -> MemoryCl
     async def fill() -> None:
         for text in texts:
             obj = yaml.safe_load(text)
-            await made.create(of_kind(obj["kind"], obj["apiVersion"].partition("/")[2]), obj, obj["metadata"]["namespace"])
+            await made.create(resource_of_kind(obj["kind"], obj["apiVersion"].partition("/")[2]), obj, obj["metadata"]["namespace"])
 
     asyncio.run(fill())
     return made

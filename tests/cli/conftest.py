@@ -12,6 +12,7 @@ import pytest
 from dynamo_webhooks.cli.main import main
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.cli.commands.lsp.answers import Asked
     from dynamo_webhooks.kube.protocol import Cluster
 
 
@@ -50,7 +51,8 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     """Writes files into a fresh folder, which becomes the current one; returns the folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)  # it changes what reports call files
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):  # they change what reports call files
+        monkeypatch.delenv(name, raising=False)
 
     def write(**contents: str | bytes) -> Path:
         for name, content in contents.items():
@@ -60,6 +62,38 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
         return tmp_path
 
     return write
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder of programs, empty."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def write_program(folder: Path, name: str, script: str) -> None:
+    """Writes a script of the shell as a program."""
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    """Starts no language server; lists how each that was asked for would judge texts."""
+    asked: list[Asked] = []
+
+    class Started:
+        def start_io(self) -> None:
+            """It would read standard input."""
+
+    def made(how: Asked) -> Started:
+        asked.append(how)
+        return Started()
+
+    monkeypatch.setattr("dynamo_webhooks.cli.commands.lsp.server.server", made)
+    return asked
 
 
 @pytest.fixture

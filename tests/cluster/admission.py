@@ -112,12 +112,12 @@ class Admission:
 
 
 @contextlib.contextmanager
-def serving(home: Path, facts: Mapping[str, Any] = FACTS, *, profile: str = "current") -> Iterator[Admission]:
+def serving(home: Path, facts: Mapping[str, Any] = FACTS) -> Iterator[Admission]:
     """Runs `dynamo-webhooks serve` on a free port until the end of the block; `home` receives facts, certificates and log."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "facts.yaml").write_text(yaml.safe_dump(dict(facts)))
     flags: dict[str, str | Path] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
-    flags |= {"--cert-dir": home / "certs", "--facts": home / "facts.yaml", "--workers": "1", "--profile": profile}
+    flags |= {"--cert-dir": home / "certs", "--facts": home / "facts.yaml"}
     command = [COMMAND, "serve", "--self-signed", "--no-cluster", *(part for flag in flags.items() for part in flag)]
     with running(Process("dynamo-webhooks", command, home / "dynamo-webhooks.log")) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "dynamo-webhooks being ready", process)

@@ -5,13 +5,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import re
-import ssl
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -19,12 +15,12 @@ import yaml
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import BY_NAME, KINDS
-from dynamo_webhooks.api.models.constraints import ALL
-from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.api.models.type_constraints import ALL
+from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, POLICIES, SCHEMA
 from tests.cluster.admission import Admission, wait_until_all_are_asked
 from tests.cluster.conversion import KINDS as CONVERTED
 from tests.cluster.conversion import Converter
-from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
+from tests.cluster.harness import ADMIN, ControlPlane, Reply, control_plane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,10 +43,10 @@ class Write(NamedTuple):
     version: str = ""  # of the stored object, as an update has to name it
 
     @property
-    def body(self) -> str:
+    def body(self) -> Node:
         """What is sent."""
-        metadata = {**self.object["metadata"], "resourceVersion": self.version} if self.version else self.object["metadata"]
-        return json.dumps({**self.object, "metadata": metadata})
+        version = {"resourceVersion": self.version} if self.version else {}
+        return {**self.object, "metadata": {**self.object["metadata"], **version}}
 
     @property
     def path(self) -> str:
@@ -104,38 +100,31 @@ class Judges:
 
     def stored(self, writes: Sequence[Write]) -> list[Write]:
         """Creates the old objects, and keeps the writes whose old object a server can hold, with its version in them."""
-        return [write._replace(version=found) for write, found in zip(writes, self._shared(writes, self._store), strict=True) if found]
+        return [write._replace(version=found) for write, found in zip(writes, _shared(writes, self._store), strict=True) if found]
 
     def answers(self, writes: Sequence[Write], *, strict: bool) -> list[Said]:
-        """Asks for each write as a dry run, over a few connections that stay open."""
-        return self._shared(writes, partial(self._ask, f"?dryRun=All&fieldValidation={'Strict' if strict else 'Warn'}"))
+        """Asks for each write as a dry run, a few at once."""
+        query = f"?dryRun=All&fieldValidation={'Strict' if strict else 'Warn'}"
+        return _shared(writes, lambda write: _said(self._sent("POST" if write.old is None else "PUT", write.path + query, write)))
 
-    def _shared(self, writes: Sequence[Write], ask: Callable[[HTTPSConnection, Write], Any]) -> list[Any]:
-        found: list[Any] = [None] * len(writes)
-
-        def share(start: int) -> None:
-            context = ssl.create_default_context(cafile=str(self.plane.ca))
-            with contextlib.closing(HTTPSConnection("127.0.0.1", self.plane.port, context=context, timeout=120)) as connection:
-                found[start::CONNECTIONS] = [ask(connection, write) for write in writes[start::CONNECTIONS]]
-
-        with ThreadPoolExecutor(CONNECTIONS) as threads:
-            list(threads.map(share, range(CONNECTIONS)))
-        return found
-
-    def _ask(self, query: str, connection: HTTPSConnection, write: Write) -> Said:
-        answer, body = _sent(connection, "POST" if write.old is None else "PUT", write.path + query, write.body, write.user)
-        return _said(answer, body)
-
-    def _store(self, connection: HTTPSConnection, write: Write) -> str:
+    def _store(self, write: Write) -> str:
         """The version of the old object once it is stored with its status; empty where no server takes it."""
         assert write.old is not None
-        old = Write("", write.old)
-        answer, body = _sent(connection, "POST", f"{old.path}?fieldValidation=Ignore", old.body, ADMIN)
-        if answer.status == 201 and write.old.get("status"):
-            status = json.dumps({**body, "status": write.old["status"]})
-            path = f"{old.path}/{body['metadata']['name']}/status?fieldValidation=Ignore"
-            answer, body = _sent(connection, "PUT", path, status, ADMIN)
-        return body["metadata"]["resourceVersion"] if answer.status < 400 else ""
+        old = Write("", write.old, user=ADMIN)
+        reply = self._sent("POST", f"{old.path}?fieldValidation=Ignore", old)
+        if reply.status == 201 and write.old.get("status"):
+            path = f"{old.path}/{reply.body['metadata']['name']}/status?fieldValidation=Ignore"
+            reply = self._sent("PUT", path, old._replace(object={**reply.body, "status": write.old["status"]}))
+        return reply.body["metadata"]["resourceVersion"] if reply.status < 400 else ""
+
+    def _sent(self, method: str, path: str, write: Write) -> Reply:
+        """Sends as a user who may do everything."""
+        return self.plane.request(method, path, write.body, acting=write.user)
+
+
+def _shared(writes: Sequence[Write], ask: Callable[[Write], Any]) -> list[Any]:
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        return list(threads.map(ask, writes))
 
 
 @contextlib.contextmanager
@@ -154,36 +143,24 @@ def _client(entry: Node, server: Admission) -> Node:
     return {"url": server.url + entry["clientConfig"]["service"]["path"], "caBundle": base64.b64encode(server.ca).decode()}
 
 
-def _sent(connection: HTTPSConnection, method: str, path: str, body: str, user: str) -> tuple[HTTPResponse, Node]:
-    """Sends as a user who may do everything."""
-    token, group = TOKENS[ADMIN]
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Impersonate-User": user, "Impersonate-Group": group}
-    connection.request(method, path, body, headers)
-    answer = connection.getresponse()
-    return answer, json.loads(answer.read())
-
-
-def _said(answer: HTTPResponse, body: Node) -> Said:
-    # headers are bytes of UTF-8, which the client reads as Latin 1
-    headers = [text.encode("latin-1").decode() for text in answer.headers.get_all("Warning", [])]
-    warnings = tuple(json.loads(text.split(" ", 2)[2]) for text in headers)
-    if answer.status < 400:
-        return Said(answer.status, "", "", "", (), warnings)
-    causes = tuple((cause.get("field", ""), cause.get("message", "")) for cause in (body.get("details") or {}).get("causes", []))
-    stage = _stage(answer.status, body["message"], causes)
-    return Said(answer.status, stage, body.get("reason", ""), body["message"], causes, warnings)
+def _said(reply: Reply) -> Said:
+    if reply.status < 400:
+        return Said(reply.status, "", "", "", (), reply.warnings)
+    message, details = reply.body["message"], reply.body.get("details") or {}
+    causes = tuple((cause.get("field", ""), cause.get("message", "")) for cause in details.get("causes", []))
+    return Said(reply.status, _stage(reply.status, message, causes), reply.body.get("reason", ""), message, causes, reply.warnings)
 
 
 def _stage(status: int, message: str, causes: tuple[tuple[str, str], ...]) -> str:
     """Which stage of a server refuses: webhooks name themselves, and rules of a schema speak in sentences that we know."""
     if _WEBHOOK.match(message):
-        return record.DECODE if status == 400 else record.POLICIES
+        return DECODE if status == 400 else POLICIES
     if "conversion webhook for" in message:
-        return record.CONVERSION
+        return CONVERSION
     if status == 400:
-        return record.DECODE
+        return DECODE
     ruled = causes and all(any(rule in said for rule in _RULES) for _, said in causes)
-    return record.CEL if ruled else record.SCHEMA
+    return CEL if ruled else SCHEMA
 
 
 def dotted(field: str) -> str:

@@ -64,15 +64,6 @@ CASES: Final[dict[str, Case]] = {
         pod="a",
     ),
     "DynamoWebhooksFault": Case(5, {**_PANICS, f"controller_runtime_webhook_panics_total{{{POD}}}": "0 0 1x10"}, _PANICS),
-    "DynamoWebhooksWorkersReplaced": _gauge(
-        "workers_replaced_total",
-        "0x10 1x10 2x30",
-        "1x15 2x40",  # a single one: what `increase` says of it is a little more than 1
-        35,
-        description="Workers of a ended unexpectedly and were replaced; the log has their exit codes. -9 may mean memory.",
-        namespace="n",
-        pod="a",
-    ),
     "DynamoWebhooksAdmissionSlow": Case(
         20,
         _spread(_LATENCY, f'{POD}, webhook="/validate"', _BOUNDS, "2.5"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from dynamo_webhooks.api.line import INSTALLED
 from tests.cluster.objects import path_of
 from tests.laws.managers.apply import ConflictError, Managers, Owned, Who
 from tests.laws.managers.fields import read
@@ -23,7 +24,7 @@ class Held:
 
     def __init__(self, plane: ControlPlane, kind: str) -> None:
         """Creates the namespace; the object is created by its first apply."""
-        self.kind = kind
+        self.kind, self.line = kind, INSTALLED
         self._plane = plane
         self._namespace = plane.namespace()
         self._last: Node = {}

@@ -73,7 +73,7 @@ def assets() -> Path:
 
 @pytest.fixture(scope="session")
 def admission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admission]:
-    """Our server with the profile `current`."""
+    """Our server."""
     with serving(tmp_path_factory.mktemp("serve")) as server:
         yield server
 

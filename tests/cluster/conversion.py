@@ -19,7 +19,7 @@ import yaml
 
 from dynamo_webhooks.api.crd import build as crd
 from tests.cluster.admission import COMMAND, FACTS, Admission
-from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
+from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane, is_ready
 from tests.cluster.processes import Process, free_ports, wait_until
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Converter:
         seen = self._log.read_text().count("ready https://") if self._log.exists() else 0
         flags: dict[str, str | Path] = {f"--{name}": "127.0.0.1:0" for name in ("probe-listen", "metrics-listen")}
         flags |= {"--listen": f"127.0.0.1:{self.port}", "--cert-dir": self._home / "certs", "--facts": self._home / "facts.yaml"}
-        command = [COMMAND, "serve", "--self-signed", "--no-cluster", "--workers", "1", *(part for flag in flags.items() for part in flag)]
+        command = [COMMAND, "serve", "--self-signed", "--no-cluster", *(part for flag in flags.items() for part in flag)]
         self.process = Process("dynamo-webhooks", command, self._log)
         wait_until(lambda: self.process.text().count("ready https://") > seen, "dynamo-webhooks being ready", self.process)
 
@@ -101,13 +101,7 @@ def restart(plane: ControlPlane) -> None:
     """Ends the API server and starts it on the same etcd, with empty caches."""
     plane.server.stop()
     plane.server = Process(plane.server.name, plane.server.command(), plane.server.log)
-
-    def ready() -> bool:
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            return plane.request("GET", "/readyz").status == 200
-        return False
-
-    wait_until(ready, "kube-apiserver being ready again", plane.server)
+    wait_until(lambda: is_ready(plane), "kube-apiserver being ready again", plane.server)
 
 
 def listed(plane: ControlPlane, path: str) -> Node | None:
@@ -119,23 +113,10 @@ def listed(plane: ControlPlane, path: str) -> Node | None:
 
 
 def create_many(plane: ControlPlane, path: str, objects: Sequence[Node]) -> None:
-    """Creates objects over a few connections that stay open, which is what makes thousands of them quick."""
-    shares = [objects[start::CONNECTIONS] for start in range(CONNECTIONS)]
+    """Creates objects, several at once."""
     with ThreadPoolExecutor(CONNECTIONS) as threads:
-        for _ in threads.map(partial(_create, plane, path), shares):
-            pass
-
-
-def _create(plane: ControlPlane, path: str, objects: Sequence[Node]) -> None:
-    context = ssl.create_default_context(cafile=str(plane.ca))
-    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=context, timeout=120)
-    headers = {"Authorization": f"Bearer {TOKENS[ADMIN][0]}", "Content-Type": "application/json"}
-    with contextlib.closing(connection):
-        for obj in objects:
-            connection.request("POST", path, json.dumps(obj), headers)
-            answer = connection.getresponse()
-            content = answer.read()
-            assert answer.status == 201, content[:500]
+        for reply in threads.map(partial(plane.request, "POST", path), objects):
+            assert reply.status == 201, str(reply.body)[:500]
 
 
 def events(plane: ControlPlane, path: str, version: str) -> Iterator[Node]:

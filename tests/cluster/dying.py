@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from dynamo_webhooks.kube.errors import ConflictError, UnavailableError
-
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster
     from dynamo_webhooks.kube.resources import Resource
@@ -39,26 +37,5 @@ class Dying:
                 await call(resource, *arguments, **more)
                 self.dead.set()
             return await asyncio.Event().wait()
-
-        return write if name in WRITES else call
-
-
-class Failing:
-    """Fails each write of an object once: with a conflict, or as an API server that is not available."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.failed: set[tuple[str, ...]] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._cluster, name)
-
-        async def write(resource: Resource, *arguments: Any, **more: Any) -> Any:
-            what = arguments[0] if isinstance(arguments[0], str) else arguments[0]["metadata"]["name"]
-            key = name, resource.plural, what, str(more.get("subresource"))
-            if resource.plural not in SPARED and key not in self.failed:
-                self.failed.add(key)
-                raise UnavailableError(500, "", "etcd") if len(self.failed) % 2 else ConflictError(409, "Conflict", "it has been changed")
-            return await call(resource, *arguments, **more)
 
         return write if name in WRITES else call

@@ -1,7 +1,7 @@
 """Two replicas behind the Service of an installation, a kubelet that asks them whether they are ready, and the ways in which things break.
 
-What is modelled: a replica is a `serve` process of two workers with the server's account, on a port of its own at this machine's address,
-with an EndpointSlice of its own. The kubelet asks `/readyz` of each replica again and again and writes what it heard to that slice, as the
+What is modelled: a replica is a `serve` process with the server's account, on a port of its own at this machine's address, with an
+EndpointSlice of its own. The kubelet asks `/readyz` of each replica again and again and writes what it heard to that slice, as the
 kubelet and the EndpointSlice controller do together, only sooner. The API server itself picks among the ready endpoints, as kube-proxy
 would. So a crash has a moment in which the endpoint of a dead process is still called, which no server can help: there requests may fail,
 by connection alone. A replica that is taken away on purpose gets SIGTERM, and its endpoint goes at the same time, as with a deleted pod.
@@ -14,7 +14,6 @@ import http.client
 import os
 import re
 import signal
-import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -24,10 +23,9 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from tests.bench.footprint import footprint
-from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.endpoints import publish
-from tests.cluster.processes import RUNNING, Process, free_ports, running, wait_until
+from tests.cluster.processes import RUNNING, Process, fetched, free_ports, wait_until
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
 
 if TYPE_CHECKING:
@@ -60,26 +58,12 @@ class Replica:
     def ready(self, seconds: float = 10) -> bool:
         """What a kubelet hears that waits so long."""
         address = self.said("probes").rpartition("/")[2]
-        if not address or self.process.ended() is not None:
-            return False
-        host, _, port = address.rpartition(":")
-        with (
-            contextlib.suppress(OSError, http.client.HTTPException),
-            contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=seconds)) as connection,
-        ):
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        return False
+        return bool(address) and self.process.ended() is None and fetched(address, "/readyz", seconds)[0] == 200
 
-    def children(self) -> dict[int, bool]:
-        """Its processes, and whether each is a worker: the other one watches the cluster."""
+    def children(self) -> list[int]:
+        """Its processes: one that forks for long requests, then one that watches the cluster."""
         pid = self.process.pid
-        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        return {child: b"dynamo_webhooks.webhooks.cluster" not in Path(f"/proc/{child}/cmdline").read_bytes() for child in found}
-
-    def workers(self) -> list[int]:
-        """Its serving processes."""
-        return [child for child, serves in self.children().items() if serves]
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def memory(self) -> int:
         """What all its processes use together now, in bytes: see `footprint`."""
@@ -110,8 +94,7 @@ class Site:
 
     def launch(self, name: str) -> None:
         """Starts a replica that has no endpoint yet."""
-        with contextlib.closing(_bound(self.installed.address)) as sock:
-            port = int(sock.getsockname()[1])
+        [port] = free_ports(1, self.installed.address)
         home, address = self.installed.home, self.installed.address
         flags: dict[str, str | Path] = {
             "--config": home / "replicas.yaml",
@@ -160,26 +143,12 @@ class Site:
             self.heard[replica.name] = ready
 
 
-def alive(pid: int) -> bool:
-    """Whether a process still runs; one that has ended may wait for somebody to take note."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def _bound(host: str) -> socket.socket:
-    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    found.bind((host, 0))
-    return found
-
-
 @contextlib.contextmanager
 def faulty_site(assets: Path, home: Path) -> Iterator[Site]:
     """An installation with two ready replicas, trusted by all objects; the API server may be another process at the end."""
     with installed(assets, home) as found:
         written = yaml.safe_load((home / "config.yaml").read_text())
-        written["serving"] |= {"workers": 2, "drainLag": f"{LAG}s"}
+        written["serving"] |= {"drainLag": f"{LAG}s"}
         written["namespace"] = {"scope": {"grace": "2s"}}
         (home / "replicas.yaml").write_text(yaml.safe_dump(written))
         site = Site(found)
@@ -198,16 +167,6 @@ def faulty_site(assets: Path, home: Path) -> Iterator[Site]:
             kubelet.join(PATIENCE)
             found.stop()
             found.plane.server.stop()
-
-
-@contextlib.contextmanager
-def controllers(site: Site, assets: Path) -> Iterator[Process]:
-    """Runs kube-controller-manager: namespaces that are deleted end, and what has lost its owner goes."""
-    plane = site.installed.plane
-    [port] = free_ports(1)
-    command = programs.controllers(assets, plane.home, port)
-    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log")) as process:
-        yield process
 
 
 @contextlib.contextmanager

@@ -7,12 +7,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.api.models.facets import (
     COMPONENT_PATTERN,
     DOMAIN_PATTERN,
     LABEL_KEY_PATTERN,
     LABEL_PATTERN,
     QUANTITY_PATTERN,
+    VERSION_PATTERN,
 )
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
@@ -26,6 +28,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     LABEL_PATTERN: ("main", "side-car", "a", "x" * 63),
     COMPONENT_PATTERN: ("Front", "front", "worker-2", "a", "A"),
     LABEL_KEY_PATTERN: ("topology.kubernetes.io/zone", "rack", "a.b/C_d", ".".join(["p" * 60] * 5) + "/zone"),
+    VERSION_PATTERN: ("1.5.0", "0.9.12", "2.10.9999"),
     QUANTITY_PATTERN: ("1Gi", "500m", 3, "0", "-1", "1e3", ".5", "16Gi"),
     "": ("a", "word", "two words", "", "vllm", "16Gi", "Ünïcode", "x-1", "true", "7"),
 }
@@ -72,7 +75,7 @@ class Dice:
         """The same seed gives the same objects on every machine and Python."""
         self.random = Random(seed)  # noqa: S311 - test data
 
-    def object(self, kind: str, version: str, number: int) -> Object:
+    def object(self, kind: str, version: str, number: int, line: Line = OLDEST) -> Object:
         """One object without a status; now and then it has labels or annotations, or no spec."""
         metadata: Object = {"name": f"t{number}"}
         for name in ("labels", "annotations"):
@@ -80,7 +83,7 @@ class Dice:
                 metadata[name] = {"example.com/a": "b"}
         obj = {"apiVersion": api_version(version), "kind": kind, "metadata": metadata}
         if self.random.random() > 0.02:
-            obj["spec"] = self.value(load_schema(kind, version)["properties"]["spec"])
+            obj["spec"] = self.value(load_schema(kind, version, line)["properties"]["spec"])
         return obj
 
     def value(self, node: Node, depth: int = 0) -> Any:

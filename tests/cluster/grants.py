@@ -38,7 +38,7 @@ def _server() -> list[Grant]:
 
 
 def _provisioner() -> list[Grant]:
-    write = (*READ, "update", "patch")
+    write = (*READ, "update", "patch", "delete")
     lock = ("get", "update", "patch")
     admission, crds = "admissionregistration.k8s.io", "customresourcedefinitions"
     inject = (*READ, "patch")
@@ -52,7 +52,7 @@ def _provisioner() -> list[Grant]:
         Grant("provisioner", HOME, "", "secrets", SERVING, write, "certificates for the server"),
         Grant("provisioner", HOME, "", "secrets", f"{SERVING}-ca", write, "the authority"),
         Grant("provisioner", HOME, "", "secrets", "", ("create",), "both, at the first start"),
-        Grant("provisioner", HOME, "", "configmaps", f"{SERVING}-trust", lock, "which issuers may be served"),
+        Grant("provisioner", HOME, "", "configmaps", f"{SERVING}-trust", (*lock, "delete"), "which issuers may be served"),
         Grant("provisioner", HOME, "", "configmaps", "", ("create",), "the same, at the first start"),
         Grant("provisioner", HOME, "coordination.k8s.io", "leases", f"{SERVING}-provisioner", lock, "one writer"),
         Grant("provisioner", HOME, "coordination.k8s.io", "leases", "", ("create",), "the same, at the first start"),
@@ -133,7 +133,9 @@ def _orchestrators() -> list[Grant]:
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds),
         Grant("reconciler", EVERYWHERE, "apps", "statefulsets", "", ("list", "watch"), "workers of LeaderWorkerSets"),
         Grant("reconciler", EVERYWHERE, "grove.io", "clustertopologybindings", "", ("get",), "topologies that graphs name"),
+        Grant("reconciler", EVERYWHERE, "scheduler.grove.io", "podgangs", "", ("list", "watch"), "how well pods on Grove are placed"),
         Grant("reconciler", EVERYWHERE, "scheduling.run.ai", "queues", "", ("get",), "the queue of pods that the KAI scheduler places"),
+        Grant("reconciler", EVERYWHERE, "resource.k8s.io", "deviceclasses", "", ("get",), "which claims of pods are claims of GPUs"),
         *(Grant("reconciler", EVERYWHERE, "grove.io", resource, "", READ, "what runs of a graph on Grove") for resource in made),
         *(Grant("reconciler", EVERYWHERE, "grove.io", f"{resource}/scale", "", ("patch",), "replicas on Grove") for resource in made),
     ]
@@ -151,8 +153,20 @@ def _checkpoints() -> list[Grant]:
         ("batch", "jobs", (*READ, "create", "patch", "delete")),
         ("coordination.k8s.io", "leases", ("get",)),
         ("apps", "daemonsets", ("list",)),
+        ("nvidia.com", "podsnapshots", ("get",)),
+        ("", "pods", ("delete",)),
     )
-    return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs in rules]
+    return [
+        Grant("server", EVERYWHERE, "nvidia.com", "dynamocheckpoints", "", ("list", "watch"), "what new pods are restored from"),
+        *(Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs in rules),
+    ]
+
+
+def _topology_labels() -> list[Grant]:
+    return [
+        Grant("reconciler", EVERYWHERE, "", "pods", "", ("patch",), "the label of their place"),
+        Grant("reconciler", EVERYWHERE, "", "nodes", "", ("get",), "where they are"),
+    ]
 
 
 def _mpi_keys() -> list[Grant]:
@@ -174,6 +188,10 @@ def _requests() -> list[Grant]:
         ("", "nodes", ("list",), "which GPUs there are"),
     )
     return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs, purpose in rules]
+
+
+def _pod_replacement() -> list[Grant]:
+    return [Grant("reconciler", EVERYWHERE, "", "pods", "", ("delete",), "pods on Grove that have ended, which Grove then makes anew")]
 
 
 def _migrate() -> list[Grant]:
@@ -201,8 +219,10 @@ MIGRATE: Final = tuple(_migrate())  # of the Job alone, which is no part of an i
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
 CHECKPOINTS: Final = tuple(_checkpoints())  # beside those, where DynamoCheckpoints are reconciled
+TOPOLOGY_LABELS: Final = tuple(_topology_labels())  # beside those, where pods learn the place of their node, which is of no namespace
 MPI_KEYS: Final = tuple(_mpi_keys())  # beside those, where TensorRT-LLM spans several nodes
 MODELS: Final = tuple(_models())  # beside those, where DynamoModels are reconciled
+POD_REPLACEMENT: Final = tuple(_pod_replacement())  # beside those, where pods on Grove that have ended are replaced
 REQUESTS: Final = tuple(_requests())  # beside those, where DynamoGraphDeploymentRequests are; nodes are of no namespace
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any
@@ -279,7 +299,6 @@ DENIED: Final[tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...]] = (
     ("server", "default", "coordination.k8s.io", "leases", "", READ),
     ("server", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", (*READ, "patch")),
     ("provisioner", HOME, "", "secrets", "", (*READ, "update", "patch", "delete")),
-    ("provisioner", HOME, "", "secrets", SERVING, ("delete",)),
     ("provisioner", "default", "", "secrets", f"{SERVING}-ca", ("get", "create")),
     ("provisioner", HOME, "", "configmaps", "dynamo-webhooks-config", ("get", "patch")),
     ("provisioner", HOME, "apps", "deployments", "dynamo-webhooks-server", ("list", "watch", "update", "patch", "delete")),

@@ -1,37 +1,53 @@
 """Stands in for Grove, whose operator can't be built here: its definitions, and the reactions of it that the reconciler depends on.
 
-No reaction was measured. Each is played as it is described; who describes it stands behind.
+It fakes the neighbour, never the API server. No reaction was measured; each is a function, played as it is described:
 
-- A PodCliqueSet has a PodClique `SET-0-CLIQUE` for each clique outside of groups, and a PodCliqueScalingGroup `SET-0-GROUP` for each group:
-  the Go operator 1.2 scales and judges objects of these names.
-- A group has a PodClique `SET-0-GROUP-REPLICA-CLIQUE` for each replica and clique: the addresses of leaders that the Go operator renders.
-- The set controls its cliques and groups, a group its cliques: the Go operator finds the graph from owner to owner.
-- A PodClique has labels and annotations of its clique: the Go operator watches PodCliques by the label of their graph.
-- Replicas of a template count when an object is made, afterwards its scale subresource alone: Grove's PodClique component, as read for
-  the specification of the reconciler.
-- Cliques in another order are refused: the same reading; the Go operator keeps the order of the live set.
-- A set is available when each clique has `minAvailable` pods: Grove's API documentation.
-- What is known of the topology stands in a condition of the set: the Go operator copies it into the graph.
+- `make_below`: a PodCliqueSet has a PodClique `SET-0-CLIQUE` for each clique outside of groups, and a PodCliqueScalingGroup `SET-0-GROUP`
+  for each group: the Go operator 1.2 scales and judges objects of these names. The set controls them.
+- `make_members`: a group has a PodClique `SET-0-GROUP-REPLICA-CLIQUE` for each replica and clique, and controls it: the addresses of
+  leaders that the Go operator renders, which finds the graph from owner to owner. Those of surplus replicas go.
+- `make_object`: replicas of a template count when an object is made, afterwards its scale subresource alone: Grove's PodClique component,
+  as read for the specification of the reconciler. Labels, annotations and pods of a template reach a PodClique at once.
+- `make_pods`: a PodClique has a pod for each index below its replicas. A pod that ended counts as there: it is neither deleted nor
+  replaced. One that is gone is made anew, and so is a group of pods when all of them are gone.
+- `open_gates`: a pod is made with a scheduling gate, which is opened when all pods of its set have been made.
+- `roll`: pods of an older template are deleted one at a time, the next when all others are ready, one clique after the other.
+- `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says; a
+  replica of a group is available when each clique has `minAvailable` ready pods. Until a clique's own roll, its older pods count as
+  updated.
+- `count_set` raises `observedGeneration` of the set only at the end of a roll. What is known of the topology stands in a condition of it.
+- `definitions` refuses cliques in another order, and groups of no replicas, in the words of Grove's webhook.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from tests.cluster.objects import foreign
 from tests.cluster.playing import MERGE, Player
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cluster.harness import ControlPlane
+    from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliquesets"
 CLIQUES: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliques"
 GROUPS: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliquescalinggroups"
+PODS: Final = "/api/v1/namespaces/{}/pods"
 GROUP_LABEL: Final = "grove.io/podcliquescalinggroup"
+REPLICA_LABEL: Final = "grove.io/podcliquescalinggroup-replica-index"
+INDEX_LABEL: Final = "grove.io/podclique-pod-index"
+SET_LABEL: Final = "app.kubernetes.io/part-of"
+HASH_LABEL: Final = "grove.io/pod-template-hash"
+GATE: Final = "grove.io/podgang-pending-creation"
+_CLIQUE_LABEL: Final = "grove.io/podclique"
 _FREE: Final[Node] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _NUMBER: Final[Node] = {"type": "integer", "format": "int32"}
+_POSITIVE: Final[Node] = {**_NUMBER, "x-kubernetes-validations": [{"rule": "self > 0", "message": "must be greater than 0"}]}
 _CLIQUE: Final[Node] = {**_FREE, "required": ["name"], "properties": {"name": {"type": "string", "maxLength": 45}}}
 _CLIQUE_LIST: Final[Node] = {
     "type": "array",
@@ -41,11 +57,12 @@ _CLIQUE_LIST: Final[Node] = {
         {"rule": "self.map(one, one.name) == oldSelf.map(one, one.name)", "message": "cliques must stay in their order"}
     ],
 }
+_GROUP_LIST: Final[Node] = {"type": "array", "maxItems": 50, "items": {**_FREE, "properties": {"replicas": _POSITIVE}}}
 
 
 def definitions() -> list[Node]:
     """The three definitions, with as much schema as the reactions need."""
-    template = {**_FREE, "properties": {"cliques": _CLIQUE_LIST}}
+    template = {**_FREE, "properties": {"cliques": _CLIQUE_LIST, "podCliqueScalingGroups": _GROUP_LIST}}
     return [
         _definition("podcliquesets", "PodCliqueSet", {"template": template}),
         _definition("podcliques", "PodClique", {}),
@@ -55,118 +72,229 @@ def definitions() -> list[Node]:
 
 def _definition(plural: str, kind: str, spec: Node) -> Node:
     properties = {"spec": {**_FREE, "properties": {"replicas": _NUMBER, **spec}}, "status": {**_FREE, "properties": {"replicas": _NUMBER}}}
-    version = {
-        "name": "v1alpha1",
-        "served": True,
-        "storage": True,
+    found = foreign("grove.io", kind, plural, version="v1alpha1")
+    found["spec"]["versions"][0] |= {
         "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
         "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
     }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{plural}.grove.io",
-            "annotations": {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"},
-        },
-        "spec": {
-            "group": "grove.io",
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
-            "versions": [version],
-        },
-    }
+    return found
 
 
 class Grove(Player):
-    """Plays the operator until the end of the block. All pods are ready but those that a test holds back."""
+    """Plays the operator until the end of the block. Somebody else makes pods ready."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        """Holds nothing yet."""
+        """Knows no topology yet."""
         super().__init__(plane, "/apis/grove.io/v1alpha1/podcliquesets")
-        self.ready: dict[str, int] = {}  # name of a PodClique or group -> how many of its replicas may become ready
         self.placed: dict[str, Node] = {}  # name of a set -> its condition of the topology
-        self.late: set[str] = set()  # names of PodCliques and groups that are not made yet
 
     def see_to(self, found: Node) -> None:
-        """Makes what is below a set, and reports."""
+        """Makes what is below a set, rolls it, and reports."""
+        if "deletionTimestamp" in found["metadata"]:
+            return
         namespace, template = found["metadata"]["namespace"], found["spec"]["template"]
-        groups = template.get("podCliqueScalingGroups") or []
-        grouped = {name for group in groups for name in group["cliqueNames"]}
-        cliques = {one["name"]: one for one in template["cliques"]}
-        enough = True
-        for made in _below(found, groups, [one for name, one in cliques.items() if name not in grouped]):
-            live = self._made(made, namespace)
-            if live is None:
-                enough = False
-                continue
-            for member in _members(live, cliques) if made["kind"] == "PodCliqueScalingGroup" else ():
-                self._made(member, namespace)
-            enough = self._report(live) and enough
-        status: Node = {"observedGeneration": found["metadata"]["generation"], "replicas": 1, "updatedReplicas": 1}
-        status |= {"availableReplicas": 1 if enough else 0}
+        templates = {one["name"]: one for one in template["cliques"]}
+        pods = self._listed(f"{PODS.format(namespace)}?labelSelector={SET_LABEL}%3D{found['metadata']['name']}")
+        cliques: list[Node] = []
+        groups: list[tuple[Node, list[Node]]] = []
+        for wanted in make_below(found):
+            live = self.make_object(wanted)
+            if live["kind"] == "PodClique":
+                cliques.append(live)
+            else:
+                members = [self.make_object(one) for one in make_members(live, templates)]
+                self.drop_surplus_members(live, members)
+                groups.append((live, members))
+                cliques += members
+        lacking = [clique for clique in cliques if not self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])]
+        if not lacking:
+            self.open_gates(pods)
+            self.roll(cliques, pods)
+        counted = [(clique, self.count_clique(clique, _pods_of(clique, pods))) for clique in cliques]
+        enough = all(status["readyReplicas"] >= clique["spec"].get("minAvailable", 1) for clique, status in counted)
+        for group, members in groups:
+            self.count_group(group, [one for one in counted if one[0] in members])
+        older = [one for one, status in counted if status["currentPodTemplateHash"] != one["metadata"]["labels"][HASH_LABEL]]
+        self.count_set(found, enough=enough, rolling=bool(lacking or older))
+
+    def make_object(self, wanted: Node) -> Node:
+        """Makes an object that is not there, or gives a live one its template, but for the replicas."""
+        path = _path(wanted)
+        reply = self.plane.request("GET", f"{path}/{wanted['metadata']['name']}")
+        if reply.status != 200:
+            return _answer(self.plane.request("POST", path, wanted))
+        live = reply.body
+        marks = {key: value for key, value in wanted["metadata"].items() if key in ("labels", "annotations")}
+        others = {key: value for key, value in live["metadata"].items() if key not in ("labels", "annotations")}
+        now = {**live, "metadata": {**others, **marks}, "spec": {**wanted["spec"], "replicas": live["spec"]["replicas"]}}
+        if now == live:
+            return live
+        reply = self.plane.request("PUT", f"{path}/{live['metadata']['name']}", now)
+        return reply.body if reply.status == 200 else live
+
+    def drop_surplus_members(self, group: Node, members: list[Node]) -> None:
+        """Deletes the PodCliques of replicas that a group no longer has."""
+        wanted = {one["metadata"]["name"] for one in members}
+        selected = f"{CLIQUES.format(group['metadata']['namespace'])}?labelSelector={GROUP_LABEL}%3D{group['metadata']['name']}"
+        for one in self._listed(selected):
+            if one["metadata"]["name"] not in wanted:
+                self.plane.request("DELETE", f"{_path(one)}/{one['metadata']['name']}")
+
+    def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> bool:
+        """Makes the pods that a clique lacks, and deletes surplus ones; whether all had been there. What ended is there."""
+        by_index = {int(one["metadata"]["labels"][INDEX_LABEL]): one for one in pods}
+        for index, pod in by_index.items():
+            if index >= clique["spec"]["replicas"]:
+                self._delete(pod)
+        lacking = [index for index in range(clique["spec"]["replicas"]) if index not in by_index]
+        for index in lacking:
+            self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
+        return not lacking
+
+    def open_gates(self, pods: list[Node]) -> None:
+        """Lets pods be scheduled."""
+        for pod in pods:
+            if pod["spec"].get("schedulingGates"):
+                path = f"{PODS.format(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
+                self.plane.request("PATCH", path, {"spec": {"schedulingGates": None}}, kind=MERGE)
+
+    def roll(self, cliques: list[Node], pods: list[Node]) -> None:
+        """Deletes one pod of an older template, if all others of its clique are ready; one that is not ready goes first."""
+        for clique in cliques:
+            mine = _pods_of(clique, pods)
+            older = sorted((one for one in mine if not _is_current(one, clique)), key=_is_ready)
+            if older and all(map(_is_ready, (one for one in mine if one is not older[0]))):
+                self._delete(older[0])
+            if older:
+                return
+
+    def count_clique(self, clique: Node, pods: list[Node]) -> Node:
+        """Reports a clique; it has its template's hash when all pods have it."""
+        now, before = clique["metadata"]["labels"][HASH_LABEL], clique.get("status", {}).get("currentPodTemplateHash")
+        done = all(_is_current(one, clique) for one in pods) and len(pods) >= clique["spec"]["replicas"]
+        current = now if done or before is None else before
+        rolls = any(_is_current(one, clique) for one in pods)
+        updated = [one for one in pods if one["metadata"]["labels"][HASH_LABEL] == (now if rolls else current)]
+        status = {"observedGeneration": clique["metadata"]["generation"], "currentPodTemplateHash": current, "replicas": len(pods)}
+        status |= {"updatedReplicas": len(updated), "readyReplicas": sum(map(_is_ready, pods))}
+        self._write_status(clique, status)
+        return status
+
+    def count_group(self, group: Node, members: list[tuple[Node, Node]]) -> None:
+        """Reports a group by its replicas."""
+        replicas: dict[str, list[tuple[Node, Node]]] = {}
+        for clique, status in members:
+            replicas.setdefault(clique["metadata"]["labels"][REPLICA_LABEL], []).append((clique, status))
+        available = [
+            all(status["readyReplicas"] >= one["spec"].get("minAvailable", 1) for one, status in each) for each in replicas.values()
+        ]
+        updated = [all(status["updatedReplicas"] >= one["spec"]["replicas"] for one, status in each) for each in replicas.values()]
+        status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas)}
+        self._write_status(group, {**status, "updatedReplicas": sum(updated), "availableReplicas": sum(available)})
+
+    def count_set(self, found: Node, *, enough: bool, rolling: bool) -> None:
+        """Reports a set; a generation has been observed when its roll is over."""
+        before = found.get("status", {})
+        status: Node = {"replicas": 1, "updatedReplicas": 0 if rolling else 1, "availableReplicas": 1 if enough else 0}
+        if not rolling:
+            status["observedGeneration"] = found["metadata"]["generation"]
+        elif "observedGeneration" in before:
+            status["observedGeneration"] = before["observedGeneration"]
         if found["metadata"]["name"] in self.placed:
             status["conditions"] = [{"type": "TopologyLevelsUnavailable", **self.placed[found["metadata"]["name"]]}]
-        self._write_status(SETS.format(namespace), found, status)
+        self._write_status(found, status)
 
-    def _made(self, wanted: Node, namespace: str) -> Node | None:
-        """The object, which is made when it is not there, and keeps its replicas when it is."""
-        name = wanted["metadata"]["name"]
-        path = _path(wanted, namespace)
-        reply = self.plane.request("GET", f"{path}/{name}")
-        if reply.status == 200:
-            spec = {key: value for key, value in wanted["spec"].items() if key != "replicas"}
-            if any(reply.body["spec"].get(key) != value for key, value in spec.items()):
-                reply = self.plane.request("PATCH", f"{path}/{name}", {"spec": spec}, kind=MERGE)
-            return reply.body
-        if name in self.late:
-            return None
-        made = self.plane.request("POST", path, wanted)
-        return made.body if made.status == 201 else None
+    def _listed(self, path: str) -> list[Node]:
+        """Objects that are not being deleted; those of one kind don't name it."""
+        found = _answer(self.plane.request("GET", path))
+        kind = str(found["kind"]).removesuffix("List")
+        return [{**one, "kind": kind} for one in found["items"] if "deletionTimestamp" not in one["metadata"]]
 
-    def _report(self, live: Node) -> bool:
-        """Writes the status of an object; whether it has as many replicas as its set needs."""
-        name, replicas = live["metadata"]["name"], live["spec"]["replicas"]
-        ready = min(replicas, self.ready.get(name, replicas))
-        serving = "availableReplicas" if live["kind"] == "PodCliqueScalingGroup" else "readyReplicas"
-        status = {"observedGeneration": live["metadata"]["generation"], "replicas": replicas, "updatedReplicas": replicas, serving: ready}
-        self._write_status(_path(live, live["metadata"]["namespace"]), live, status)
-        return bool(ready >= live["spec"].get("minAvailable", 1))
+    def _delete(self, pod: Node) -> None:
+        metadata = pod["metadata"]
+        self.plane.request(
+            "DELETE", f"{PODS.format(metadata['namespace'])}/{metadata['name']}", {"preconditions": {"uid": metadata["uid"]}}
+        )
 
-    def _write_status(self, path: str, live: Node, status: Node) -> None:
+    def _write_status(self, live: Node, status: Node) -> None:
         if live.get("status") != status:
-            self.plane.request("PATCH", f"{path}/{live['metadata']['name']}/status", {"status": status}, kind=MERGE)
+            # what the new one lacks goes
+            gone = dict.fromkeys(live.get("status") or {})
+            self.plane.request("PATCH", f"{_path(live)}/{live['metadata']['name']}/status", {"status": {**gone, **status}}, kind=MERGE)
 
 
-def _below(found: Node, groups: list[Node], alone: list[Node]) -> Iterator[Node]:
+def make_below(found: Node) -> Iterator[Node]:
     """What a set controls."""
-    prefix = f"{found['metadata']['name']}-0"
+    template, prefix = found["spec"]["template"], f"{found['metadata']['name']}-0"
+    groups = template.get("podCliqueScalingGroups") or []
+    grouped = {name for group in groups for name in group["cliqueNames"]}
     for group in groups:
         spec = {key: group[key] for key in ("replicas", "minAvailable", "cliqueNames")}
-        yield _child(found, "PodCliqueScalingGroup", f"{prefix}-{group['name']}", {}, spec)
-    for clique in alone:
-        yield _child(found, "PodClique", f"{prefix}-{clique['name']}", clique, clique["spec"])
+        yield _child(found, "PodCliqueScalingGroup", f"{prefix}-{group['name']}", spec)
+    for clique in template["cliques"]:
+        if clique["name"] not in grouped:
+            yield _clique(found, f"{prefix}-{clique['name']}", clique)
 
 
-def _members(group: Node, cliques: dict[str, Node]) -> Iterator[Node]:
+def make_members(group: Node, templates: dict[str, Node]) -> Iterator[Node]:
+    """What a group controls."""
     for replica in range(group["spec"]["replicas"]):
         for name in group["spec"]["cliqueNames"]:
-            clique = cliques[name]
-            labels = {**clique["labels"], GROUP_LABEL: group["metadata"]["name"]}
-            yield _child(group, "PodClique", f"{group['metadata']['name']}-{replica}-{name}", {**clique, "labels": labels}, clique["spec"])
+            marks = {GROUP_LABEL: group["metadata"]["name"], REPLICA_LABEL: str(replica)}
+            yield _clique(group, f"{group['metadata']['name']}-{replica}-{name}", templates[name], marks)
 
 
-def _child(owner: Node, kind: str, name: str, clique: Node, spec: Node) -> Node:
-    reference = {
-        "apiVersion": "grove.io/v1alpha1",
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-    }
-    metadata = {"name": name, "ownerReferences": [{**reference, "controller": True, "blockOwnerDeletion": True}]}
-    marks = {key: clique[key] for key in ("labels", "annotations") if key in clique}
-    return {"apiVersion": "grove.io/v1alpha1", "kind": kind, "metadata": {**metadata, **marks}, "spec": spec}
+def make_pod(clique: Node, index: int, set_name: str) -> Node:
+    """A pod of a clique, with Grove's labels and variables, and a gate."""
+    metadata, spec = clique["metadata"], json.loads(json.dumps(clique["spec"]["podSpec"]))
+    labels = {**metadata["labels"], SET_LABEL: set_name, _CLIQUE_LABEL: metadata["name"], INDEX_LABEL: str(index)}
+    values = {"GROVE_PCLQ_NAME": metadata["name"], "GROVE_PCLQ_POD_INDEX": str(index), "GROVE_HEADLESS_SERVICE": f"{set_name}-0"}
+    if GROUP_LABEL in labels:
+        values |= {"GROVE_PCSG_NAME": labels[GROUP_LABEL], "GROVE_PCSG_INDEX": labels[REPLICA_LABEL]}
+    for container in (*spec.get("initContainers", ()), *spec["containers"]):
+        container["env"] = [*({"name": name, "value": value} for name, value in values.items()), *container.get("env", ())]
+    made = _child(clique, "Pod", "", {**spec, "hostname": f"{metadata['name']}-{index}", "schedulingGates": [{"name": GATE}]}, "v1")
+    marks = {"generateName": f"{metadata['name']}-", "labels": labels, "annotations": metadata.get("annotations", {})}
+    return {**made, "metadata": {"ownerReferences": made["metadata"]["ownerReferences"], **marks}}
 
 
-def _path(obj: Node, namespace: str) -> str:
-    return (CLIQUES if obj["kind"] == "PodClique" else GROUPS).format(namespace)
+def _clique(owner: Node, name: str, template: Node, labels: Node | None = None) -> Node:
+    made = _child(owner, "PodClique", name, template["spec"])
+    said = {key: template.get(key) or {} for key in ("labels", "annotations")}
+    digest = hashlib.sha256(json.dumps([said, template["spec"]["podSpec"]], sort_keys=True).encode()).hexdigest()[:10]
+    made["metadata"]["labels"] = {**said["labels"], **(labels or {}), HASH_LABEL: digest}
+    if said["annotations"]:
+        made["metadata"]["annotations"] = said["annotations"]
+    return made
+
+
+def _child(owner: Node, kind: str, name: str, spec: Node, version: str = "grove.io/v1alpha1") -> Node:
+    metadata = owner["metadata"]
+    reference = {"apiVersion": "grove.io/v1alpha1", "kind": owner["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+    owners = [{**reference, "controller": True, "blockOwnerDeletion": True}]
+    made = {"name": name, "namespace": metadata["namespace"], "ownerReferences": owners}
+    return {"apiVersion": version, "kind": kind, "metadata": made, "spec": spec}
+
+
+def _answer(reply: Reply) -> Node:
+    """What was asked for; otherwise the next look tries again."""
+    if reply.status not in (200, 201):
+        raise ValueError(reply.body)
+    return reply.body
+
+
+def _pods_of(clique: Node, pods: list[Node]) -> list[Node]:
+    return [one for one in pods if one["metadata"]["ownerReferences"][0]["uid"] == clique["metadata"]["uid"]]
+
+
+def _is_current(pod: Node, clique: Node) -> bool:
+    return bool(pod["metadata"]["labels"][HASH_LABEL] == clique["metadata"]["labels"][HASH_LABEL])
+
+
+def _is_ready(pod: Node) -> bool:
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in pod.get("status", {}).get("conditions", ()))
+
+
+def _path(obj: Node) -> str:
+    paths = {"PodCliqueSet": SETS, "PodClique": CLIQUES, "PodCliqueScalingGroup": GROUPS}
+    return paths[obj["kind"]].format(obj["metadata"]["namespace"])

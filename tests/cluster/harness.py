@@ -19,7 +19,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tests.cluster import programs
-from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -109,6 +109,14 @@ class ControlPlane:
         """A kubeconfig with one context a user."""
         return self.home / "kubeconfig"
 
+    def kubeconfig_of(self, account: str, namespace: str, file: Path) -> Path:
+        """Writes a kubeconfig that holds nothing but a token of a service account."""
+        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
+        reply = self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", wanted)
+        assert reply.status == 201, reply.body
+        _write_kubeconfig(self, file, {account: reply.body["status"]["token"]})
+        return file
+
     def kubectl(self, *arguments: str, input: str | Node | None = None, user: str = ADMIN) -> Outcome:  # noqa: A002 - as subprocess has it
         """Runs kubectl; a dict as input is written as JSON."""
         text = json.dumps(input) if isinstance(input, dict) else input
@@ -127,7 +135,7 @@ class ControlPlane:
         self,
         method: str,
         path: str,
-        body: Node | list[Node] | None = None,
+        body: Node | list[Node] | str | None = None,
         *,
         kind: str = "application/json",
         user: str = ADMIN,
@@ -145,13 +153,15 @@ class ControlPlane:
             time.sleep(0.5)
         return reply
 
-    def _request(self, method: str, path: str, body: Node | list[Node] | None, kind: str, user: str, other: Node) -> Reply:
+    def _request(self, method: str, path: str, body: Node | list[Node] | str | None, kind: str, user: str, other: Node) -> Reply:
         headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json", **other}
         with self._connection() as connection:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            connection.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body), headers)
             answer = connection.getresponse()
             content = answer.read()
-        warnings = tuple(text.split(" ", 2)[2].strip('"') for text in answer.headers.get_all("Warning", []))
+        # headers are bytes of UTF-8, which the client reads as Latin 1
+        headers_read = [text.encode("latin-1").decode() for text in answer.headers.get_all("Warning", [])]
+        warnings = tuple(json.loads(text.split(" ", 2)[2]) for text in headers_read)
         decoded = json.loads(content) if answer.headers.get_content_type() == "application/json" else {"text": content.decode()}
         return Reply(answer.status, decoded, warnings)
 
@@ -232,14 +242,14 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
     client, peer, port, controller_port = free_ports(4)
     with contextlib.ExitStack() as stack:
         etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log", _FRUGAL)))
-        wait_until(lambda: _healthy(client), "etcd being healthy", etcd)
+        wait_until(lambda: fetched(f"127.0.0.1:{client}", "/health", 5)[0] == 200, "etcd being healthy", etcd)
         server = Process("kube-apiserver", programs.api_server(assets, home, client, port, *more), home / "kube-apiserver.log", _FRUGAL)
         stack.enter_context(running(server))
         plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server, 0.0)))
-        wait_until(lambda: _ready(plane), "kube-apiserver being ready", etcd, server)
+        wait_until(lambda: is_ready(plane), "kube-apiserver being ready", etcd, server)
         plane.minor = int(plane.request("GET", "/version").body["minor"].rstrip("+"))
         plane.started_in = time.monotonic() - began
-        _write_kubeconfig(plane)
+        _write_kubeconfig(plane, plane.kubeconfig, {name: token for name, (token, _) in TOKENS.items()})
         plane.apply(*_ROLE)
         if controllers:
             command = programs.controllers(assets, home, controller_port)
@@ -254,19 +264,12 @@ def beside(plane: ControlPlane) -> Iterator[ControlPlane]:
     command = [f"--secure-port={port}" if part.startswith("--secure-port=") else part for part in plane.server.command()]
     server = Process("kube-apiserver-2", command, plane.home / "kube-apiserver-2.log", _FRUGAL)
     with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, 0.0, plane.minor)) as other:
-        wait_until(lambda: _ready(other), "the second kube-apiserver being ready", server)
+        wait_until(lambda: is_ready(other), "the second kube-apiserver being ready", server)
         yield other
 
 
-def _healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
-        connection.request("GET", "/health")
-        return connection.getresponse().status == 200
-    return False
-
-
-def _ready(plane: ControlPlane) -> bool:
+def is_ready(plane: ControlPlane) -> bool:
+    """Whether its API server says so."""
     if not plane.ca.exists():
         return False
     with contextlib.suppress(OSError, http.client.HTTPException):
@@ -274,15 +277,16 @@ def _ready(plane: ControlPlane) -> bool:
     return False
 
 
-def _write_kubeconfig(plane: ControlPlane) -> None:
+def _write_kubeconfig(plane: ControlPlane, file: Path, tokens: Mapping[str, str]) -> None:
+    """One context a user, of whom the first is the current one."""
     cluster = {"server": f"https://127.0.0.1:{plane.port}", "certificate-authority": str(plane.ca)}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": ADMIN,
+        "current-context": next(iter(tokens)),
         "clusters": [{"name": "plane", "cluster": cluster}],
-        "users": [{"name": name, "user": {"token": token}} for name, (token, _) in TOKENS.items()],
-        "contexts": [{"name": name, "context": {"cluster": "plane", "user": name}} for name in TOKENS],
+        "users": [{"name": name, "user": {"token": token}} for name, token in tokens.items()],
+        "contexts": [{"name": name, "context": {"cluster": "plane", "user": name}} for name in tokens],
     }
-    plane.kubeconfig.write_text(json.dumps(config))
-    plane.kubeconfig.chmod(0o600)
+    file.write_text(json.dumps(config))
+    file.chmod(0o600)

@@ -5,9 +5,6 @@ Pods are made by the real controllers. EndpointSlices are made here, since their
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,7 +13,7 @@ import yaml
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.endpoints import publish
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import Process
+from tests.cluster.processes import Process, fetched
 from tests.cluster.provisioning import SERVICE, own_address
 
 if TYPE_CHECKING:
@@ -67,38 +64,21 @@ class Kubelet(Player):
         [mounted] = [each["configMap"]["name"] for each in pod["spec"]["volumes"] if "configMap" in each]
         written = self.plane.request("GET", f"/api/v1/namespaces/{self.namespace}/configmaps/{mounted}").body["data"]["config.yaml"]
         config, facts = self.home / f"{name}.yaml", self.home / "facts.yaml"
-        config.write_text(yaml.safe_dump({**yaml.safe_load(written), "serving": {"workers": 1, "drainLag": "0s"}}))
+        config.write_text(yaml.safe_dump({**yaml.safe_load(written), "serving": {"drainLag": "0s"}}))
         facts.write_text(yaml.safe_dump(FACTS))
-        flags = ["--config", config, "--kubeconfig", self._kubeconfig(pod["spec"]["serviceAccountName"])]
+        account = pod["spec"]["serviceAccountName"]
+        kubeconfig = self.plane.kubeconfig_of(account, self.namespace, self.home / f"{account}.kubeconfig")
+        flags = ["--config", config, "--kubeconfig", kubeconfig]
         flags += ["--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
         if component == "server":
             flags += ["--listen", f"{self.address}:{_port(pod)}", "--facts", facts]
-        environment = {"POD_NAMESPACE": self.namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": pod["spec"]["serviceAccountName"]}
+        environment = {"POD_NAMESPACE": self.namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": account}
         words = [str(COMMAND), PROGRAMS[component], *map(str, flags)]
         return Process(name, words, self.home / f"{name}.log", environment)
 
-    def _kubeconfig(self, account: str) -> Path:
-        path = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token"
-        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
-        reply = self.plane.request("POST", path, wanted)
-        assert reply.status == 201, reply.body
-        config = json.loads(self.plane.kubeconfig.read_text())
-        config["users"] = [{"name": account, "user": {"token": reply.body["status"]["token"]}}]
-        config["contexts"] = [{"name": account, "context": {"cluster": config["clusters"][0]["name"], "user": account}}]
-        file = self.home / f"{account}.kubeconfig"
-        file.write_text(json.dumps({**config, "current-context": account}))
-        file.chmod(0o600)
-        return file
-
     def _probe(self, process: Process) -> bool:
         found = re.findall(r"^probes http://(\S+)", process.text(), re.MULTILINE)
-        if not found:
-            return False
-        connection = http.client.HTTPConnection(found[-1], timeout=10)
-        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        return False
+        return bool(found) and fetched(found[-1], "/readyz", 10)[0] == 200
 
 
 def _port(pod: Node) -> int:

@@ -14,6 +14,7 @@ import aiohttp
 
 from tests.cluster.harness import ADMIN, TOKENS
 from tests.cluster.objects import graph
+from tests.cluster.playing import MERGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,6 @@ OBJECTS: Final = 10  # that are read and updated
 # An API server that has just seen a CRD change asks for a list once more a moment later (429 with Retry-After), and every client of
 # Kubernetes does so by itself. Asking again is no failure; being refused again and again is one.
 TRIES: Final = 10
-MERGE: Final = "application/merge-patch+json"
 
 
 class Failure(NamedTuple):
@@ -46,7 +46,6 @@ class Load:
         self.failures: list[Failure] = []
         self.done = 0
         self.longest = 0.0  # seconds that one request took, since somebody set this back
-        self.reads_only = False  # while v1beta1 can't be written without loss, because somebody switched conversion off
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         for index in range(OBJECTS):
@@ -105,8 +104,7 @@ class Load:
             name = f"g-{count % OBJECTS}"
             note = {"metadata": {"annotations": {"test/count": str(count)}}}
             beta = [("GET", self._path("v1beta1", name), None)]
-            if not self.reads_only:
-                yield [("PATCH", self._path("v1beta1", name), note)]
+            yield [("PATCH", self._path("v1beta1", name), note)]
             yield beta
             yield [("PATCH", self._path("v1alpha1", name), note)]
             yield beta

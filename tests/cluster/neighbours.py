@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import http.client
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import trustme
@@ -21,8 +19,9 @@ from tests.cluster.admission import FACTS, Admission, register, serving
 from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.examples import CHANNELS
+from tests.cluster.grove import Grove, definitions
 from tests.cluster.harness import ControlPlane, control_plane
-from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
 from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
 from tests.cluster.rendering import composed
 
@@ -41,16 +40,23 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 
 
 @contextlib.contextmanager
-def neighbourhood(assets: Path, home: Path, *, nodes: int = 4) -> Iterator[Reconciled]:
-    """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
+def neighbourhood(assets: Path, home: Path, *, nodes: int = 4, grove: bool = False) -> Iterator[Reconciled]:
+    """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's.
+
+    With `grove`, Grove is played, whose pods the reconciler may replace.
+    """
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
-        admission = stack.enter_context(serving(home / "serve", SERVED))
+        admission = stack.enter_context(serving(home / "serve", {**SERVED, "grove": grove}))
         plane = stack.enter_context(control_plane(assets, home))
         plane.install(*(crd(kind, conversion=stanza(admission)) for kind in conversion.KINDS))
         plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")))
         register(plane, admission, "dynamo")
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators"))
+        rights = ("../orchestrators", "../topology-labels", *(("../pod-replacement",) if grove else ()))
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", *rights))
+        if grove:
+            plane.apply(*definitions())
+            stack.enter_context(Grove(plane))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
         stack.enter_context(controllers(plane))
         for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
@@ -104,7 +110,9 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
     wait_until(lambda: plane.request("GET", SETS.format("default")).status == 200, "LeaderWorkerSets being served", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
-        wait_until(partial(_answers, health, "/readyz"), "the controller of LeaderWorkerSets being ready", process)
+        wait_until(
+            lambda: fetched(f"127.0.0.1:{health}", "/readyz", 5)[0] == 200, "the controller of LeaderWorkerSets being ready", process
+        )
         url, bundle = f"https://127.0.0.1:{webhook}", authority.cert_pem.bytes()
         plane.apply(*_registered(yaml.safe_load_all((built / "config/webhook/manifests.yaml").read_text()), url, bundle))
         yield process
@@ -164,14 +172,6 @@ def _devices(node: str, driver: str) -> Node:
         "devices": [{"name": f"device-{number}"} for number in range(GPUS)],
     }
     return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{node}-{driver}"}, "spec": spec}
-
-
-def _answers(port: int, path: str) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
-        connection.request("GET", path)
-        return connection.getresponse().status == 200
-    return False
 
 
 def left_over(site: Reconciled, namespace: str) -> list[str]:

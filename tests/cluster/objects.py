@@ -44,3 +44,19 @@ def path_of(obj: Node, *, named: bool = False) -> str:
     plural = next(kind.plural for kind in BY_ALIAS.values() if kind.name == obj["kind"])
     collection = f"/apis/{obj['apiVersion']}/namespaces/{obj['metadata']['namespace']}/{plural}"
     return f"{collection}/{obj['metadata']['name']}" if named else collection
+
+
+def foreign(group: str, kind: str, plural: str, *, scope: str = "Namespaced", version: str = "v1") -> Node:
+    """A definition for a kind of another project, which accepts everything."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"}},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }

@@ -68,8 +68,9 @@ _MARKERS: Final[dict[tuple[str, str], Node]] = {
 }
 # Defaults that Go writes as a reference to a constant, which schema generators for custom resources leave out.
 _NO_DEFAULT: Final = {(CORE + "AzureDiskVolumeSource", "cachingMode"), (CORE + "AzureDiskVolumeSource", "kind")}
-# What later API servers have beside it, which line 1.5 of the operator embeds (Kubernetes 1.36). Lines below it lack what is marked.
-_SINCE: Final[Node] = {"x-since": "1.5"}
+# What later API servers have beside it, which the operator embeds since this line (Kubernetes 1.36). Lines below it lack what is marked.
+_NEWER: Final = "1.3"
+_SINCE: Final[Node] = {"x-since": _NEWER}
 _LATER: Final[dict[tuple[str, str], Node]] = {
     (CORE + "PodSpec", "schedulingGroup"): {"type": "object", "properties": {"podGroupName": {"type": "string"}}, **_SINCE},
     (CORE + "PodCertificateProjection", "userAnnotations"): {**_STRINGS, **_SINCE},
@@ -92,16 +93,16 @@ def definitions(documents: list[Node]) -> Node:
             waiting += _references(found[name])
     for (name, member), node in _LATER.items():
         found[name]["properties"][member] = node
-    found[_CONDITION_PATTERN] |= {"required": ["type"], "x-below-1.5": {"required": ["status", "type"]}}
+    found[_CONDITION_PATTERN] |= {"required": ["type"], "x-below": {_NEWER: {"required": ["status", "type"]}}}
     return _by_line(found)
 
 
 def _by_line(found: Node) -> Node:
-    """Marks the types that reach one which differs below line 1.5."""
+    """Marks the types that reach one which differs below that line."""
     marked = {name for name, _ in _LATER} | {_CONDITION_PATTERN}
     while more := {name for name, node in found.items() if marked.intersection(_references(node))} - marked:
         marked |= more
-    return {name: {**node, "x-by-line": True} if name in marked else node for name, node in found.items()}
+    return {name: {**node, "x-by-line": _NEWER} if name in marked else node for name, node in found.items()}
 
 
 def rendered(documents: list[Node]) -> bytes:

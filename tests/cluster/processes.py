@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import http.client
 import os
 import secrets
 import signal
@@ -118,8 +119,18 @@ def wait_until(question: Callable[[], Answer | None], what: str, *processes: Pro
         time.sleep(_PAUSE)
 
 
-def free_ports(count: int) -> list[int]:
-    """Picks ports of 127.0.0.1 that nobody listens on now, each different.
+def fetched(address: str, path: str, seconds: float = 60) -> tuple[int, str]:
+    """Status and text of a path at `host:port`; 0 where nobody answers."""
+    connection = http.client.HTTPConnection(address, timeout=seconds)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    return 0, ""
+
+
+def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
+    """Picks ports of an address that nobody listens on now, each different.
 
     They lie below those that outgoing connections get: one of these might take a port that a program is about to listen on again.
     """
@@ -128,6 +139,6 @@ def free_ports(count: int) -> list[int]:
         while len(found) < count:
             port = secrets.choice(_PORTS)
             with contextlib.suppress(OSError):
-                held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                held.enter_context(socket.socket()).bind((address, port))
                 found.append(port)
     return found

@@ -26,7 +26,7 @@ from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.endpoints import publish
 from tests.cluster.harness import ControlPlane, control_plane
-from tests.cluster.processes import Process, wait_until
+from tests.cluster.processes import Process, free_ports, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ NAMESPACE: Final = "dynamo-system"
 SERVICE: Final = "dynamo-webhooks"
 SERVING: Final = "webhook-server-cert"
 AUTHORITY: Final = f"{SERVING}-ca"
-TRUST: Final = f"{SERVING}-trust"
 SECRETS: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 CONFIGURATIONS: Final = {
     "mutating": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/dynamo-webhooks-mutating",
@@ -88,7 +87,7 @@ class Installed:
 
     def serve(self, name: str) -> None:
         """Starts a server and puts it behind the Service, as ready as a kubelet would find it once it is."""
-        [port] = _ports(self.address, 1)
+        [port] = free_ports(1, self.address)
         flags = {"--listen": f"{self.address}:{port}", "--facts": str(self.home / "facts.yaml")}
         self.servers[name] = self._process(name, [str(COMMAND), "serve"], flags, "server")
         self._put_behind_the_service(name, port)
@@ -125,23 +124,7 @@ class Installed:
     def kubeconfig(self, account: str) -> Path:
         """A kubeconfig that holds nothing but a token of the service account."""
         file = self.home / f"{account}.kubeconfig"
-        if not file.exists():
-            path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/dynamo-webhooks-{account}/token"
-            wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
-            reply = self.plane.request("POST", path, wanted)
-            assert reply.status == 201, reply.body
-            server = {"server": f"https://127.0.0.1:{self.plane.port}", "certificate-authority": str(self.plane.ca)}
-            config = {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": account,
-                "clusters": [{"name": "plane", "cluster": server}],
-                "users": [{"name": account, "user": {"token": reply.body["status"]["token"]}}],
-                "contexts": [{"name": account, "context": {"cluster": "plane", "user": account}}],
-            }
-            file.write_text(json.dumps(config))
-            file.chmod(0o600)
-        return file
+        return file if file.exists() else self.plane.kubeconfig_of(f"dynamo-webhooks-{account}", NAMESPACE, file)
 
     def _put_behind_the_service(self, name: str, port: int) -> None:
         assert publish(self.plane, SERVICE, NAMESPACE, f"{SERVICE}-{name}", (self.address, port))
@@ -280,7 +263,7 @@ def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterato
         [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
         plane.apply(config)
         written = yaml.safe_load(config["data"]["config.yaml"])
-        written["serving"] |= {"workers": 1, "drainLag": "0s"}
+        written["serving"] |= {"drainLag": "0s"}
         (home / "config.yaml").write_text(yaml.safe_dump(written))
         (home / "facts.yaml").write_text(yaml.safe_dump(FACTS))
         found = Installed(plane, home, objects)
@@ -297,11 +280,3 @@ def authorities(bundle: bytes) -> int:
 
 def _decoded(config: Node) -> bytes:
     return base64.b64decode(config.get("caBundle") or "")
-
-
-def _ports(host: str, count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)) for _ in range(count)]
-        for each in sockets:
-            each.bind((host, 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.projection import reconciler as projected
-from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
-from dynamo_webhooks.reconciler.loop.marks import MANAGER
-from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
+from dynamo_webhooks.reconciler.common.marks import MANAGER
+from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import ControlPlane, control_plane
@@ -53,7 +51,7 @@ PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within
 
 
 class Pods(Player):
-    """Stands in for kubelets: makes every pod ready whose name no held text is part of."""
+    """Stands in for kubelets: makes every pod ready that may be scheduled, has not ended, and whose name no held text is part of."""
 
     def __init__(self, plane: ControlPlane) -> None:
         """Holds nothing yet."""
@@ -67,8 +65,17 @@ class Pods(Player):
             return
         if any(text in metadata["name"] for text in [*self.held]):
             return
+        if pod["spec"].get("schedulingGates") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+            return
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
         self.plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
+
+    def end(self, namespace: str, name: str, phase: str = "Failed", reason: str = "Error", **more: Any) -> None:
+        """Ends a pod as its kubelet reports it, which never runs it again."""
+        unready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        status = {"phase": phase, "reason": reason, "conditions": [unready], **more}
+        reply = self.plane.request("PATCH", f"{PODS.format(namespace)}/{name}/status", {"status": status}, kind=MERGE)
+        assert reply.status == 200, reply.body
 
 
 @dataclass
@@ -117,6 +124,16 @@ class Reconciled:
     def state(self, namespace: str, name: str = "g") -> str:
         """The state of a graph."""
         return str(self.get(GRAPHS, namespace, name).get("status", {}).get("state", ""))
+
+    def told(self, namespace: str, name: str, *events: tuple[str, str, str]) -> None:
+        """Waits for Events about an object, each a type, a reason and a start of the message: they are written after the status."""
+
+        def there() -> bool:
+            items = self.plane.request("GET", EVENTS.format(namespace)).body["items"]
+            found = [(one["type"], one["reason"], one["message"]) for one in items if one["involvedObject"]["name"] == name]
+            return all(any(one[:2] == event[:2] and one[2].startswith(event[2]) for one in found) for event in events)
+
+        self.until(there, f"the Events {events} about {name}")
 
     def until(self, question: Callable[[], bool], what: str) -> None:
         """Waits for something; the reconcilers must run meanwhile."""
@@ -185,7 +202,7 @@ def install_accounts(plane: ControlPlane, home: Path, objects: list[Node], *name
     plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
     [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
     (home / "config.yaml").write_text(config["data"]["config.yaml"])
-    _write_kubeconfig(plane, home / "reconciler.kubeconfig")
+    plane.kubeconfig_of(ACCOUNT, NAMESPACE, home / "reconciler.kubeconfig")
 
 
 @contextlib.contextmanager
@@ -197,34 +214,17 @@ def controllers(plane: ControlPlane) -> Iterator[Process]:
         yield process
 
 
-def _write_kubeconfig(plane: ControlPlane, file: Path) -> None:
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
-    wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
-    reply = plane.request("POST", path, wanted)
-    assert reply.status == 201, reply.body
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "reconciler",
-        "clusters": [{"name": "plane", "cluster": {"server": f"https://127.0.0.1:{plane.port}", "certificate-authority": str(plane.ca)}}],
-        "users": [{"name": "reconciler", "user": {"token": reply.body["status"]["token"]}}],
-        "contexts": [{"name": "reconciler", "context": {"cluster": "plane", "user": "reconciler"}}],
-    }
-    file.write_text(json.dumps(config))
-    file.chmod(0o600)
-
-
 @contextlib.asynccontextmanager
 async def reconciling(
     home: Path, caller: Callable[[Patience], Caller], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
 ) -> AsyncIterator[Reconciler]:
-    """A reconciler in this process, with nothing but its account's rights; `changed` are settings other than those of the configuration.
+    """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration.
 
     Its calls go through what `through` makes of the API server.
     """
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
-    settings = replace(projected(configuration), **changed)
+    settings = replace(configuration, **changed)
     found = Reconciler(through(cluster), settings, f"tests-{id(cluster)}", caller=caller)
     task = asyncio.ensure_future(found.run())
     try:

@@ -73,7 +73,7 @@ def helm(*arguments: str, kubeconfig: Path | None = None, home: Path | None = No
     """Runs helm; its own files land below `home`."""
     environment = {"HOME": str(home or kubeconfig.parent if kubeconfig else "/nonexistent")}
     command = [str(build_helm()), *arguments, *(["--kubeconfig", str(kubeconfig)] if kubeconfig else [])]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 def settings(values: tuple[str, ...]) -> list[str]:

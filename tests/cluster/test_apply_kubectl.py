@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.conversion.objects import target
 from tests.cluster.objects import path_of
 from tests.laws.managers.law import sorted_lists
@@ -63,7 +63,7 @@ def test_a_converted_file_is_no_difference(plane: ControlPlane, first: str, seco
     """Neither before its first apply nor after it, though a label and a status were written in the old version."""
     namespace = plane.namespace()
     manifest = _manifest(namespace, first)
-    output = as_served(manifest, target(f"{GROUP}/{second}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{second}")).object
     assert plane.kubectl("apply", *WAYS["server-side"], "-f", "-", input=manifest).code == 0
     for applied in (False, True):
         resource = f"dynamographdeployments.{first}.nvidia.com"

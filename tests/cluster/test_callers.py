@@ -90,7 +90,7 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
     address, [port, metrics] = own_address(), free_ports(2)
     webhook = {"clientCA": str(home / "client-ca.crt"), "clientNames": [NAME], "certDir": str(certificates)}
     (home / "config.yaml").write_text(json.dumps(_configuration(webhook)))
-    words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--workers", "2", "--drain-lag", "0", "--config", home / "config.yaml"]
+    words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--drain-lag", "0", "--config", home / "config.yaml"]
     words += ["--listen", f"{address}:{port}", "--probe-listen", "127.0.0.1:0", "--metrics-listen", f"127.0.0.1:{metrics}"]
     flag = f"--admission-control-config-file={folder / 'admission.yaml'}"
     (folder / "admission.yaml").write_text(BLOCKS["admission.yaml"].replace(FOLDER, str(folder)))

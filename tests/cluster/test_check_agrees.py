@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.cli.validation.levels import CEL, DECODE, ERROR, POLICIES, SCHEMA
+from dynamo_webhooks.policies.checks import UNFILLED
 from tests.cluster.admission import FACTS, serving
 from tests.cluster.agreeing import Judges, Said, Write, dotted, judging_plane
 from tests.cluster.assets.build import KUBERNETES, USUAL
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
-# One server is cluster-wide, has all, and gives today's verdicts. The other one is for one namespace, has neither Grove nor GPU discovery,
-# and gives those of the Go operator.
+# One server is cluster-wide and has all. The other one is for one namespace, and has neither Grove nor GPU discovery.
 NARROW: Final = {**FACTS, "operatorScope": "namespace", "grove": False, "gpuDiscovery": False}
-PROFILES: Final = {"wide": "current", "narrow": "1.2"}
-STAGES: Final = frozenset({"", record.DECODE, record.SCHEMA, record.CEL, record.POLICIES})
+STAGES: Final = frozenset({"", DECODE, SCHEMA, CEL, POLICIES})
 # Sentences of Go's own that ours say in other words, and values that we don't quote, or not at their full length: here stage, status and
 # fields are compared alone.
 OTHER_WORDS: Final = (
@@ -55,8 +54,8 @@ def judges(assets: Path, tmp_path_factory: pytest.TempPathFactory, homes: dict[s
     """The plane with both servers."""
     with (
         judging_plane(assets, tmp_path_factory.mktemp("judging")) as found,
-        serving(homes["wide"], FACTS, profile=PROFILES["wide"]) as wide,
-        serving(homes["narrow"], NARROW, profile=PROFILES["narrow"]) as narrow,
+        serving(homes["wide"], FACTS) as wide,
+        serving(homes["narrow"], NARROW) as narrow,
     ):
         found.register("wide", wide)
         found.register("narrow", narrow)
@@ -97,7 +96,7 @@ def _by_file(report: Node) -> dict[int, tuple[Node, list[Node]]]:
 
     refusing: dict[int, list[Node]] = defaultdict(list)
     for finding in report["findings"]:
-        if finding["level"] == record.ERROR:
+        if finding["level"] == ERROR or finding["rule"] == UNFILLED.name:
             # one mistake is one finding; a server names it once more in its own stage
             refusing[number(finding)] += [finding, *finding.get("also", ())]
     return {number(answer): (answer, refusing[number(answer)]) for answer in report["answers"]}
@@ -111,15 +110,15 @@ def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]
     if sorted(answer["warnings"]) != sorted(said.warnings):
         yield f"warnings {answer['warnings']}, not {said.warnings}"
     if not said.stage:
-        if findings:
-            yield f"findings {findings}"
+        if refusing := [finding for finding in findings if finding["level"] == ERROR]:
+            yield f"findings {refusing}"
         return
-    stages = {record.SCHEMA, record.CEL} if said.stage in (record.SCHEMA, record.CEL) else {said.stage}
+    stages = {SCHEMA, CEL} if said.stage in (SCHEMA, CEL) else {said.stage}
     ours = {dotted(finding["path"]) for finding in findings if finding["stage"] in stages}
     fields = {dotted(field) for field, _ in said.causes} - {UNPLACED}
-    # all placeholders of a file are one finding, at the first of them
-    partly = ours <= fields and any(finding["rule"] == record.UNFILLED.name for finding in findings)
-    if not ours or (fields and ours != fields and not partly):
+    # rules that read a placeholder wait
+    waiting = any(finding["rule"] == UNFILLED.name for finding in findings)
+    if not waiting and (not ours or (fields and ours != fields)):
         yield f"fields {sorted(ours)}, not {sorted(fields)}"
     if KUBERNETES == USUAL and not any(words in said.message for words in OTHER_WORDS) and not _same_words(said, answer["message"]):
         yield f"message {answer['message']!r}"
@@ -129,9 +128,9 @@ def _same_words(said: Said, message: str) -> bool:
     """Whether two messages are the same; a server lists several errors of the schema, and unknown fields of some parts, in any order."""
     if message == said.message or len(message) != len(said.message):
         return message == said.message
-    if said.stage == record.DECODE:
+    if said.stage == DECODE:
         return sorted(message.split(", ")) == sorted(said.message.split(", "))
-    return said.stage in (record.SCHEMA, record.CEL) and all(f"{field}: {text}" in message for field, text in said.causes)
+    return said.stage in (SCHEMA, CEL) and all(f"{field}: {text}" in message for field, text in said.causes)
 
 
 def _compare(writes: Sequence[Write], said: Sequence[Said], told: dict[int, tuple[Node, list[Node]]]) -> Counter[str]:
@@ -156,14 +155,14 @@ class Source(NamedTuple):
 
 
 CREATES: Final = {
-    "examples": Source(examples, "wide", False, 500, STAGES - {record.DECODE}),
+    "examples": Source(examples, "wide", False, 500, STAGES - {DECODE}),
     "recorded": Source(partial(recorded, 4), "narrow", False, 350, STAGES),
     "schema": Source(partial(schema_cases, 3), "wide", True, 800, STAGES),
     "generated": Source(partial(generated, 35), "wide", True, 700, STAGES),
 }
 UPDATES: Final = {
-    "examples": Source(examples, "narrow", False, 100, frozenset({"", record.SCHEMA, record.POLICIES})),
-    "recorded": Source(partial(recorded, 5), "wide", True, 150, frozenset({"", record.SCHEMA, record.CEL, record.POLICIES})),
+    "examples": Source(examples, "narrow", False, 100, frozenset({"", SCHEMA, POLICIES})),
+    "recorded": Source(partial(recorded, 5), "wide", True, 150, frozenset({"", SCHEMA, CEL, POLICIES})),
 }
 
 
@@ -185,8 +184,8 @@ def test_updates_are_judged_alike(judges: Judges, homes: dict[str, Path], tmp_pa
 
 
 def _agree(judges: Judges, source: Source, writes: Sequence[Write], folder: Path, homes: dict[str, Path]) -> None:
-    words = ["--facts", str(homes[source.judge] / "facts.yaml"), "--profile", PROFILES[source.judge]]
-    told = _offline(writes, folder, *words, *(["--strict"] if source.strict else []))
+    words = ["--facts", str(homes[source.judge] / "facts.yaml")]
+    told = _offline(writes, folder, *words, f"--validate={'strict' if source.strict else 'warn'}")
     counted = _compare(writes, judges.answers(writes, strict=source.strict), told)
     assert len(writes) >= source.least
     assert source.stages <= set(counted), counted

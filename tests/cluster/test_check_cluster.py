@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.cli.check.applied import applied
 from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.cli.objects.apply import simulate_apply
 from tests.cluster.harness import ADMIN, USER, ControlPlane
 from tests.cluster.objects import Node, graph, make
 
@@ -94,16 +94,11 @@ def test_what_an_apply_makes_of_a_stored_object_is_foreseen(
     assert (code, told["what"]) == (1, "changed")
     # nothing was written by either
     assert stored() == before
-    foreseen = applied(second, before, before, second["kind"])
+    foreseen = simulate_apply(second, before, before, second["kind"])
     beta.kubectl("apply", "-f", "-", *flags, input=second)
     after = stored()
     assert foreseen["spec"] == after["spec"]
     assert foreseen["metadata"]["labels"] == after["metadata"]["labels"] == {"ours": "2", "theirs": "1"}
-
-
-def test_an_empty_namespace_holds_nothing(alpha: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
-    code, report, talk = check(alpha, capsys, "-n", "nobody-is-here")
-    assert (code, report["findings"], "no Dynamo object (group nvidia.com) found" in talk) == (3, [], True)
 
 
 def test_a_token_that_nobody_knows_is_code_6(alpha: ControlPlane, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

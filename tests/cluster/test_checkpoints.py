@@ -9,10 +9,11 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed
+from tests.cluster.scene import CHECKPOINTS, JOBS
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Node = dict[str, Any]
-CHECKPOINTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"
-JOBS: Final = "/apis/batch/v1/namespaces/{}/jobs"
 CLAIMS: Final = "/api/v1/namespaces/{}/persistentvolumeclaims"
 STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
 TARGET: Final = "nvidia.com/snapshot-is-restore-target"
@@ -139,26 +138,6 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
         assert site.plane.request("DELETE", f"{path.format(namespace)}/{one}").status == 200
     site.until(lambda: not any(site.names(path, namespace) for path in (JOBS, DEPLOYMENTS, PODS, COMPONENTS)), "nothing being left")
     assert site.names(CLAIMS, namespace) == {"snaps"}
-
-
-def test_pods_wait_for_their_checkpoint_which_goes_with_the_graph(granted: Reconciled) -> None:
-    site, namespace, job = granted, granted.plane.namespace(), _job("waits")
-    name = f"checkpoint-{identity_hash(_identity('waits'))}"
-    site.plane.apply(_warm(namespace, "waits", startupPolicy="WaitForCheckpoint", deletionPolicy="Delete"))
-    site.until(lambda: job in site.names(JOBS, namespace), "the Job being made")
-    site.until(lambda: _reason(site.get(GRAPHS, namespace, "g").get("status", {}), "Restore") == "CheckpointNotReady", "the graph waiting")
-    [worker] = [one for one in site.names(DEPLOYMENTS, namespace) if "worker" in one]
-    assert site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 0
-    assert site.state(namespace) == "pending"
-    _mark(site, namespace, job, "completed")
-    _end(site, namespace, job, "Succeeded")
-    site.until(lambda: site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 2, "the pods being asked for")
-    assert _template(site, namespace, worker)["metadata"]["labels"].get(TARGET) == "true"
-    site.ready(namespace)
-    [owner] = site.get(CHECKPOINTS, namespace, name)["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner["name"], owner["controller"]) == ("DynamoGraphDeployment", "g", False)
-    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
-    site.until(lambda: not site.names(CHECKPOINTS, namespace), "the checkpoint being collected")
 
 
 def _template(site: Reconciled, namespace: str, name: str) -> Node:

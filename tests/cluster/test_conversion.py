@@ -1,8 +1,7 @@
-"""Both versions on a real API server, converted by our server: reads and writes, apply in two versions, scale, restarts and outages."""
+"""Both versions on a real API server, converted by our server: reads, writes, watches, scale, restarts and outages."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from functools import partial
@@ -13,6 +12,7 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.conversion import Converter, converting_plane, create_many, events, listed, restart, without_server_fields
 from tests.cluster.objects import make, path_of
+from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
-MERGE: Final = "application/merge-patch+json"
-APPLY: Final = "application/apply-patch+yaml"
 MANY: Final = int(os.environ.get("CLUSTER_OBJECTS", "2000"))  # 10000 is what is promised; a fifth of it keeps an ordinary run short
 
 GRAPH: Final[Node] = {
@@ -131,20 +129,6 @@ def test_an_object_is_read_listed_patched_and_deleted_in_both_versions(plane: Co
     assert plane.request("DELETE", path_of(there, named=True)).status == 200
 
 
-def test_an_edit_in_the_other_version_wins(plane: ControlPlane) -> None:
-    obj = make("DGD", ALPHA, plane.namespace(), GRAPH)
-    _stored(plane, obj)
-    there = _read(plane, obj, BETA)
-    components = {one["name"]: one for one in there["spec"]["components"]}
-    components["work"]["replicas"] = 7
-    components["work"]["podTemplate"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "4"
-    _ok(plane.request("PUT", path_of(there, named=True), there))
-    home = _read(plane, obj, ALPHA)["spec"]
-    assert home["services"]["work"]["replicas"] == 7
-    assert home["services"]["work"]["resources"]["limits"] == {"gpu": "4", "memory": "64Gi"}
-    assert home["pvcs"] == GRAPH["pvcs"]
-
-
 def test_a_watch_in_the_other_version_sees_every_change(plane: ControlPlane) -> None:
     namespace = plane.namespace()
     obj = make("DGD", ALPHA, namespace, GRAPH)
@@ -161,65 +145,6 @@ def test_a_watch_in_the_other_version_sees_every_change(plane: ControlPlane) -> 
     assert seen == [("ADDED", [1, 2]), ("MODIFIED", [1, 5]), ("DELETED", [1, 5])]
 
 
-@pytest.mark.parametrize(("alias", "version"), list(SPECS))
-@pytest.mark.parametrize("how", [["--server-side=false"], ["--server-side"]])
-def test_applying_twice_changes_nothing(plane: ControlPlane, alias: str, version: str, how: list[str]) -> None:
-    """The second may store a default of the stored version, which appears when it is read; from then on nothing is written at all."""
-    obj = make(alias, version, plane.namespace(), SPECS[alias, version])
-    seen = []
-    for _ in range(3):
-        done = plane.kubectl("apply", *how, "-f", "-", input=obj)
-        assert done.code == 0, done.stderr
-        seen.append(_read(plane, obj, version)["metadata"])
-        _read(plane, obj, _other(version))
-    assert [one["generation"] for one in seen] == [1, 1, 1]
-    assert seen[1]["resourceVersion"] == seen[2]["resourceVersion"]
-    assert seen[0]["resourceVersion"] == seen[1]["resourceVersion"] or (alias, version) == ("DGDR", ALPHA)
-
-
-def _apply(plane: ControlPlane, manager: str, obj: Node, *, force: bool = False) -> Reply:
-    path = f"{path_of(obj, named=True)}?fieldManager={manager}&force={json.dumps(force)}"
-    return plane.request("PATCH", path, obj, kind=APPLY)
-
-
-def test_two_managers_apply_in_two_versions(plane: ControlPlane) -> None:
-    """Each owns what it wrote, in its own version; a conflict is a conflict; what one gives up goes, and nothing else."""
-    namespace = plane.namespace()
-    left = make("DGD", ALPHA, namespace, {"services": {"w": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}}}})
-    right = make("DGD", BETA, namespace, {"components": [{"name": "w", "replicas": 4}], "priorityClassName": "high"})
-    _ok(_apply(plane, "left", left), 201)
-    _ok(_apply(plane, "right", right))
-    home = _read(plane, left, ALPHA)["spec"]
-    assert home["services"]["w"] == {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "replicas": 4}
-    assert home["priorityClassName"] == "high"
-
-    greedy = make("DGD", ALPHA, namespace, {"services": {"w": {**left["spec"]["services"]["w"], "replicas": 9}}})
-    conflict = _apply(plane, "left", greedy)
-    assert conflict.status == 409, conflict.body
-    assert "right" in conflict.body["message"]
-    version = _read(plane, left, ALPHA)["metadata"]["resourceVersion"]
-    _ok(_apply(plane, "left", left))
-    _ok(_apply(plane, "right", right))
-    assert _read(plane, left, ALPHA)["metadata"]["resourceVersion"] == version
-
-    _ok(_apply(plane, "right", make("DGD", BETA, namespace, {"components": [{"name": "w", "replicas": 4}]})))
-    home = _read(plane, left, ALPHA)["spec"]
-    assert home == {"services": {"w": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "replicas": 4}}}
-
-
-def test_what_a_manager_of_a_request_gives_up_goes(plane: ControlPlane) -> None:
-    """The API server converts what is left of the request without that manager's fields, and without a model that both had."""
-    namespace = plane.namespace()
-    left = make("DGDR", ALPHA, namespace, {**SPECS["DGDR", ALPHA], "autoApply": True, "useMocker": True})
-    _ok(_apply(plane, "left", left), 201)
-    _ok(_apply(plane, "right", make("DGDR", BETA, namespace, {"model": "m", "searchStrategy": "thorough"})))
-    _ok(_apply(plane, "left", make("DGDR", ALPHA, namespace, {"backend": "vllm", "profilingConfig": {"profilerImage": "i"}})))
-    spec = _read(plane, left, ALPHA)["spec"]
-    assert (spec["model"], spec["profilingConfig"].get("config")) == ("m", None)
-    assert not spec.get("useMocker")
-    assert _read(plane, left, BETA)["spec"]["searchStrategy"] == "thorough"
-
-
 def test_an_adapter_scales_in_both_versions(plane: ControlPlane) -> None:
     for version, name in ((ALPHA, "serviceName"), (BETA, "componentName")):
         obj = make("DGDSA", version, plane.namespace(), {"replicas": 2, "dgdRef": {"name": "g", name: "w"}})
@@ -229,16 +154,6 @@ def test_an_adapter_scales_in_both_versions(plane: ControlPlane) -> None:
             assert _ok(plane.request("GET", path))["spec"]["replicas"] == replicas - 1
             _ok(plane.request("PATCH", path, {"spec": {"replicas": replicas}}, kind=MERGE))
             assert _read(plane, obj, _other(asked))["spec"]["replicas"] == replicas
-
-
-def test_a_damaged_annotation_is_no_obstacle(plane: ControlPlane) -> None:
-    """The object is readable and writable in both versions, and the text is kept for whoever wants to mend it."""
-    obj = make("DGD", ALPHA, plane.namespace(), GRAPH, annotations={"nvidia.com/dgd-spec": "{broken", "nvidia.com/dgd-status": "[]"})
-    _stored(plane, obj)
-    there = _read(plane, obj, BETA)
-    assert "{broken" in there["metadata"]["annotations"].values()
-    _ok(plane.request("PUT", path_of(there, named=True), there))
-    assert _read(plane, obj, ALPHA)["metadata"]["annotations"] == obj["metadata"]["annotations"]
 
 
 def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane: ControlPlane, converter: Converter) -> None:

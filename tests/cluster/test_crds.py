@@ -12,7 +12,7 @@ import pytest
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, KINDS
 from dynamo_webhooks.certs.authority import make_authority
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import control_plane
 from tests.cluster.objects import make, path_of
@@ -91,7 +91,7 @@ def test_each_is_established_with_its_names_and_a_structural_schema(story: Story
 def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
     """Nothing is dropped on the way but what says the same left out, and every annotation together fits."""
     for kind in KINDS:
-        [wanted] = [document.data for document in load((FOLDER / f"{kind.plural}.yaml").read_text())]
+        [wanted] = [document.data for document in load_documents((FOLDER / f"{kind.plural}.yaml").read_text())]
         found = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body
         assert found["spec"]["versions"] == wanted["spec"]["versions"]
         webhook = {key: value for key, value in found["spec"]["conversion"].items() if key != "strategy"}

@@ -35,29 +35,6 @@ CONFIGURATION: Final[dict[str, Any]] = {
     "mpi": {"sshSecretName": "key", "sshSecretNamespace": "dynamo-system"},
     "serving": {"drainLag": "0s"},
 }
-TOPOLOGIES: Final[dict[str, Any]] = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "clustertopologies.grove.io"},
-    "spec": {
-        "group": "grove.io",
-        "scope": "Cluster",
-        "names": {
-            "plural": "clustertopologies",
-            "singular": "clustertopology",
-            "kind": "ClusterTopology",
-            "listKind": "ClusterTopologyList",
-        },
-        "versions": [
-            {
-                "name": "v1alpha1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +76,12 @@ class Operator:
 
 
 @contextlib.contextmanager
-def operator(plane: ControlPlane, home: Path, workers: int = 1, **blocks: Any) -> Iterator[Operator]:
+def operator(plane: ControlPlane, home: Path, **blocks: Any) -> Iterator[Operator]:
     """Runs a server that watches the control plane."""
     home.mkdir()
     (home / "config.yaml").write_text(json.dumps(CONFIGURATION | blocks))
     flags: dict[str, Any] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
-    flags |= {"--cert-dir": home / "certs", "--config": home / "config.yaml", "--kubeconfig": plane.kubeconfig, "--workers": workers}
+    flags |= {"--cert-dir": home / "certs", "--config": home / "config.yaml", "--kubeconfig": plane.kubeconfig}
     command: list[str | Path] = [COMMAND, "serve", "--self-signed", *(str(part) for flag in flags.items() for part in flag)]
     with running(Process(home.name, command, home / "log")) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "the server being ready", process)
@@ -115,8 +92,8 @@ def operator(plane: ControlPlane, home: Path, workers: int = 1, **blocks: Any) -
 
 @pytest.fixture(scope="module")
 def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
-    """A cluster-wide server of two workers, asked for all namespaces with our label."""
-    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", 2, namespace={"scope": {"grace": "2s"}}) as found:
+    """A cluster-wide server, asked for all namespaces with our label."""
+    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": {"grace": "2s"}}) as found:
         configurations = found.admission.configurations("hybrid", {LABEL: "on"})
         alpha.apply(*configurations)
         yield found
@@ -138,7 +115,7 @@ def watched(plane: ControlPlane, wide: Operator) -> str:
 
 
 def eventually(wide: Operator, question: Callable[[], bool], what: str) -> None:
-    """Waits, because the two workers learn of a change one after the other."""
+    """Waits until the server has learned of a change."""
     wait_until(question, what, wide.admission.process, patience=PATIENCE)
 
 
@@ -193,62 +170,6 @@ def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(
         assert lease_of(alpha, namespace) is None
     eventually(wide, lambda: refused(alpha, namespace), "the namespace being governed again")
     eventually(wide, lambda: defaulted(alpha, namespace), "its defaults being filled again")
-
-
-def test_a_restricted_operator_that_dies_loses_its_namespace_and_a_second_one_is_not_ready(
-    alpha: ControlPlane, wide: Operator, namespace: str, tmp_path: Path
-) -> None:
-    foreign: dict[str, Any] = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": LEASE, "namespace": namespace},
-        "spec": {"holderIdentity": "namespace-restricted-operator-0.9", "leaseDurationSeconds": 3},
-    }
-    alpha.apply(foreign)  # as the Go operator creates one: never renewed yet
-    wait_until(lambda: not refused(alpha, namespace), "the namespace being left alone", wide.admission.process, patience=PATIENCE)
-    wait_until(lambda: refused(alpha, namespace), "the claim running out", wide.admission.process, patience=PATIENCE)
-    assert lease_of(alpha, namespace) is not None
-    with operator(alpha, tmp_path / "second", **restricted(namespace)) as narrow:
-        wait_until(
-            lambda: (lease_of(alpha, namespace) or foreign)["spec"]["holderIdentity"] != foreign["spec"]["holderIdentity"],
-            "the dead claim being taken over",
-            narrow.admission.process,
-            patience=PATIENCE,
-        )
-        eventually(wide, lambda: not refused(alpha, namespace), "the namespace being left alone again")
-        narrow.admission.process._child.send_signal(signal.SIGKILL)
-        wait_until(lambda: refused(alpha, namespace), "the claim running out", wide.admission.process, patience=PATIENCE)
-    assert lease_of(alpha, namespace) is not None, "nobody was there to delete it"
-    assert alpha.kubectl("delete", "lease", LEASE, "-n", namespace).code == 0
-
-
-def test_grove_and_its_topologies_are_noticed_when_they_come_and_go(alpha: ControlPlane, wide: Operator, namespace: str) -> None:
-    obj = graph(namespace, spec={"topologyConstraint": {"topologyProfile": "t", "packDomain": "rack"}})
-
-    def told(word: str) -> bool:
-        reply = alpha.request("POST", f"{path_of(obj)}?dryRun=All", obj)
-        return reply.status == 201 if not word else word in json.dumps(reply.body)
-
-    def becomes(word: str) -> None:
-        wait_until(lambda: told(word), f"the answer being {word or 'yes'}", wide.admission.process, patience=PATIENCE)
-
-    assert told("")  # off Grove's pathway nobody looks
-    alpha.apply(TOPOLOGIES)
-    becomes("ClusterTopology")
-    topology = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": {"name": "t"}}
-    wait_until(lambda: alpha.request("GET", "/apis/grove.io/v1alpha1/clustertopologies").status == 200, "the kind being served")
-    alpha.apply({**topology, "spec": {"levels": [{"domain": "zone", "key": "z"}]}})
-    becomes("zone")  # the domains that there are, in the sentence about the one that isn't
-    alpha.apply({**topology, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack", "key": "r"}]}})
-    becomes("")
-    alpha.kubectl("delete", "crd", "clustertopologies.grove.io")
-    missing = {**obj, "spec": {**obj["spec"], "topologyConstraint": {"topologyProfile": "none", "packDomain": "rack"}}}
-    wait_until(
-        lambda: alpha.request("POST", f"{path_of(missing)}?dryRun=All", missing).status == 201,
-        "Grove being gone",
-        wide.admission.process,
-        patience=PATIENCE,
-    )
 
 
 def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: ControlPlane, wide: Operator, namespace: str) -> None:

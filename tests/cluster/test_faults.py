@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.cluster.conversion import restart
-from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, alive, controllers, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.load import Load
-from tests.cluster.objects import checkpoint, graph, make, path_of, request
+from tests.cluster.objects import checkpoint, foreign, graph, make, path_of, request
 from tests.cluster.processes import wait_until
-from tests.cluster.test_facts import LEASE, TOPOLOGIES, refused
+from tests.cluster.reconciling import controllers
+from tests.cluster.test_facts import LEASE, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness import ControlPlane
 
+TOPOLOGIES = foreign("grove.io", "ClusterTopology", "clustertopologies", scope="Cluster", version="v1alpha1")
 PAUSE = 20.0  # seconds without etcd
-ASKED = 8  # times in a row; each of the four workers has been asked then, unless chance is very unkind
+ASKED = 8  # times in a row; both replicas have been asked then, unless chance is very unkind
 
 
 class Running(NamedTuple):
@@ -97,21 +99,6 @@ def test_a_replica_that_crashes_costs_only_requests_that_still_reach_it(site: Si
     assert load.failures == []
 
 
-def test_a_main_process_that_crashes_costs_no_request(site: Site, load: Load) -> None:
-    """Its workers serve on until the cluster has heard of it, end, and leave nothing behind."""
-    name = next(iter(site.replicas))
-    replica = site.replicas[name]
-    orphans = list(replica.children())
-    os.kill(replica.process.pid, signal.SIGKILL)
-    site.wait_until_heard(name, ready=False)
-    wait_until(lambda: not any(alive(pid) for pid in orphans), "the end of its workers", patience=PATIENCE)
-    replica.process.stop()
-    load.wait_for(IN_A_ROW)
-    site.start(name)
-    load.wait_for(IN_A_ROW)
-    assert load.failures == []
-
-
 def test_a_rolling_restart_of_both_replicas_costs_no_request(site: Site, load: Load) -> None:
     for old in list(site.replicas):
         site.start(f"{old}-next")
@@ -120,17 +107,17 @@ def test_a_rolling_restart_of_both_replicas_costs_no_request(site: Site, load: L
     assert load.failures == []
 
 
-def test_a_worker_that_crashes_is_replaced_and_its_port_stays_open(site: Site, load: Load) -> None:
-    replica = next(iter(site.replicas.values()))
-    before = replica.workers()
-    os.kill(before[0], signal.SIGKILL)
-    wait_until(lambda: len(now := replica.workers()) == len(before) and before[0] not in now, "a new worker", patience=PATIENCE)
-    failed = recovered(load)
-    print(f"{len(failed)} requests failed")
-    assert unexplained(failed) == []
-    assert not [each for each in failed if "connection refused" in each.said]
-    wait_until(replica.ready, "the replica being ready", replica.process, patience=PATIENCE)
-    assert before[1] in replica.workers()
+def test_a_server_that_can_answer_no_long_request_drains_and_costs_no_request(site: Site, load: Load) -> None:
+    """It ends by itself, and its container starts again."""
+    name = next(iter(site.replicas))
+    replica = site.replicas[name]
+    os.kill(replica.children()[0], signal.SIGKILL)
+    site.wait_until_heard(name, ready=False)
+    wait_until(lambda: replica.process.ended() is not None, "the end of the server", patience=PATIENCE)
+    load.wait_for(IN_A_ROW)
+    site.start(name)
+    load.wait_for(IN_A_ROW)
+    assert load.failures == []
 
 
 def test_an_api_server_that_comes_back_finds_both_replicas(running: Running, site: Site, load: Load, plane: ControlPlane) -> None:
@@ -156,7 +143,7 @@ def test_replicas_are_ready_while_etcd_pauses_and_all_is_well_afterwards(site: S
 
 
 def _claimed_for_a_while(plane: ControlPlane, namespace: str) -> None:
-    """Another operator claims the namespace, is honoured by every worker, and dies."""
+    """Another operator claims the namespace, is honoured by every server, and dies."""
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE, "namespace": namespace}}
     wait_until(lambda: refused(plane, namespace), "the namespace being governed", patience=PATIENCE)
     plane.apply({**lease, "spec": {"holderIdentity": "namespace-restricted-operator-0.9", "leaseDurationSeconds": 4}})
@@ -187,7 +174,7 @@ def test_grove_coming_and_going_costs_no_request(running: Running, load: Load, p
     assert load.failures == []
 
 
-def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: Load, plane: ControlPlane, assets: Path) -> None:
+def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: Load, plane: ControlPlane) -> None:
     namespace = plane.namespace()
     owner = _stored(plane, graph(namespace, name="owner"))
     beta = make("DGD", "v1beta1", namespace, {"components": [{"name": "w", "type": "worker"}]})
@@ -198,7 +185,7 @@ def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: L
     site.replicas[name].kill()
     site.wait_until_heard(name, ready=False)
     assert unexplained(recovered(load)) == []
-    with controllers(site, assets) as manager:
+    with controllers(plane) as manager:
         reference = {key: owner[key] for key in ("apiVersion", "kind")} | {"name": "owner", "uid": owner["metadata"]["uid"]}
         child = make(
             "DCD", "v1beta1", namespace, {"name": "c", "type": "worker"}, ownerReferences=[reference | {"blockOwnerDeletion": True}]

@@ -1,54 +1,21 @@
-"""The harness keeps its own promises: users and rights, controllers, processes that die with the tests, programs found or built."""
+"""The harness keeps its own promises: processes die with the tests, and programs are built of one release or not at all."""
 
 from __future__ import annotations
 
 import inspect
 import os
 import re
-import socket
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from dynamo_webhooks.cli.check import outputs
+from dynamo_webhooks.cli.commands.check import outputs
 from tests.cluster.assets import build as assets_build
 from tests.cluster.assets import modules
-from tests.cluster.objects import graph
-from tests.cluster.processes import Process, StartError, running, wait_until
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
-
-
-def test_the_ordinary_user_writes_our_kinds_and_nothing_else(alpha: ControlPlane) -> None:
-    namespace = alpha.namespace()
-    made = alpha.kubectl("create", "-f", "-", input=graph(namespace), user="author")
-    refused = alpha.kubectl("create", "configmap", "c", "-n", namespace, user="author")
-    assert made.code == 0, made.stderr
-    assert (refused.code, "is forbidden" in refused.stderr) == (1, True), refused.stderr
-
-
-def test_a_connection_is_kept_until_the_other_side_ends_it(alpha: ControlPlane) -> None:
-    assert alpha.request("GET", "/version").status == 200
-    kept = alpha._idle[-1]
-    assert alpha.request("GET", "/version").status == 200
-    assert alpha._idle[-1] is kept
-    kept.sock.shutdown(socket.SHUT_RDWR)
-    assert alpha.request("GET", "/version").status == 200
-    assert kept not in alpha._idle
-
-
-def test_a_process_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "import sys; print('no such flag'); sys.exit(3)"]
-    with (
-        running(Process("short", command, tmp_path / "log")) as process,
-        pytest.raises(StartError, match=r"(?s)short ended with 3.*no such flag"),
-    ):
-        wait_until(lambda: None, "it being ready", process)
+from tests.cluster.processes import wait_until
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child when its parent is killed")
@@ -78,24 +45,6 @@ def _runs(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def test_ready_made_programs_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    with pytest.raises(assets_build.AssetsMissingError, match="without etcd, kube-apiserver, kubectl"):
-        assets_build.build()
-    for program in assets_build.NEEDED:
-        (tmp_path / program).touch()
-    assert assets_build.build() == tmp_path
-
-
-def test_without_go_nothing_can_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert assets_build.find() is None
-    with pytest.raises(assets_build.AssetsMissingError, match="no go on the PATH"):
-        assets_build.build()
 
 
 def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.objects import foreign
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, composed, key, kustomized, of_kind
 
@@ -39,27 +40,11 @@ def _discoverable(plane: ControlPlane, path: str, kind: str) -> bool:
     return kind in {found["kind"] for found in plane.request("GET", path).body.get("resources", [])}
 
 
-def _foreign(group: str, kind: str, plural: str) -> Node:
-    """A definition for a kind of somebody else's, which accepts everything."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
-
-
 @pytest.fixture(scope="module")
 def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A cluster with the namespaces, which no controller here could delete, and with cert-manager's and Prometheus's kinds."""
     with control_plane(assets, tmp_path_factory.mktemp("install")) as plane:
-        plane.apply(*(_foreign(*each) for each in FOREIGN))
+        plane.apply(*(foreign(*each) for each in FOREIGN))
         for group, kind, _ in FOREIGN:
             wait_until(partial(_discoverable, plane, f"/apis/{group}/v1", kind), f"{kind} being discoverable", plane.server)
         for overlay in ("self-signed", "namespaced"):

@@ -8,7 +8,7 @@ import pytest
 import trustme
 import yaml
 
-from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.assets.build import release_of
 from tests.cluster.rendering import CHART, RELEASE, Node, charted, composed, helm, of_kind, refused
 
@@ -58,7 +58,7 @@ def test_client_authorities_are_a_file_beside_the_configuration(tmp_path: Path, 
     assert config["data"]["client-ca.crt"].strip() == (tmp_path / "ca.crt").read_text().strip()
     (tmp_path / "config.yaml").write_text(config["data"]["config.yaml"])
     webhook = load_configuration(str(tmp_path / "config.yaml"), {}).configuration.server.webhook
-    assert webhook.client_names == ["kube-apiserver", "other"]
+    assert webhook.client_names == ("kube-apiserver", "other")
     [server] = [each for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-server")]
     [mount] = [each for each in server["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] if each["name"] == "config"]
     assert webhook.client_ca == f"{mount['mountPath']}/client-ca.crt"

@@ -11,10 +11,10 @@ import pytest
 import trustme
 import yaml
 
-from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, kustomized, of_kind, refused, settings
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, key, kustomized, of_kind, refused, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -310,7 +310,7 @@ def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() 
         "controllerManager.leaderElection.id=lock",
         "controllerManager.leaderElection.namespace=kube-system",
         "webhook.port=10250",
-        "config.serving.workers=4",
+        "config.serving.drainTimeout=25s",
     )
     assert found["gpu"] == {"discoveryEnabled": False}
     assert found["featureGates"] == {"gmsSnapshot": True}
@@ -319,7 +319,7 @@ def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() 
     assert found["mpi"]["sshSecretName"] == "key"
     assert found["leaderElection"] == {"enabled": True, "id": "lock", "namespace": "kube-system"}
     assert found["server"]["webhook"]["port"] == 10250
-    assert found["serving"] == {"workers": 4, "drainLag": "15s"}
+    assert found["serving"] == {"drainTimeout": "25s", "drainLag": "15s"}
 
 
 @pytest.mark.parametrize(
@@ -357,6 +357,19 @@ def test_ports_of_pods_services_and_policies_are_where_the_configuration_listens
     services = {each["metadata"]["name"]: each["spec"]["ports"] for each in of_kind(objects, "Service")}
     assert [(each["port"], each["targetPort"]) for each in services[RELEASE]] == [(443, "webhook")]
     assert [(each["port"], each["targetPort"]) for each in services[f"{RELEASE}-metrics"]] == [(ports[2], "metrics")], "it is headless"
+
+
+def test_policies_of_ones_own_are_mounted_into_the_server_alone(tmp_path: Path) -> None:
+    objects = charted("dynamo-system", "policies=dynamo-webhooks-policies")
+    ours = {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in of_kind(objects, "Deployment")}
+    [server] = [spec for name, spec in ours.items() if any(one["name"] == "policies" for one in spec["volumes"])]
+    [configuration] = [one for one in of_kind(objects, "ConfigMap") if "config.yaml" in one["data"]]
+    [mount] = [one for one in server["containers"][0]["volumeMounts"] if one["name"] == "policies"]
+    assert yaml.safe_load(configuration["data"]["config.yaml"])["serving"]["policies"] == mount["mountPath"]
+    composed_ones = of_kind(composed(tmp_path, "self-signed", "../policies"), "Deployment")
+    [same] = [one["spec"]["template"]["spec"] for one in composed_ones if one["metadata"]["name"] == "dynamo-webhooks-server"]
+    assert [one for one in same["volumes"] if one["name"] == "policies"] == [one for one in server["volumes"] if one["name"] == "policies"]
+    assert mount in same["containers"][0]["volumeMounts"]
 
 
 def test_without_a_reconciler_nothing_of_it_is_there() -> None:

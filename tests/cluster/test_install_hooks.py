@@ -12,7 +12,6 @@ import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.admission import COMMAND, Admission, serving, wait_until_asked
@@ -24,16 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFIGURATIONS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-SPECS: Final[dict[str, Node]] = {
-    ALPHA: {"services": {"w": {"componentType": "worker"}}},
-    BETA: {"components": [{"name": "w", "type": "worker"}]},
-}
 # What the schema accepts in each version and a rule refuses, with the field that the refusal names.
 WRONG: Final[dict[str, Node]] = {
     ALPHA: {"services": {"w": {"componentType": "worker", "gpuMemoryService": {"enabled": True, "mode": "intraPod"}}}},
     BETA: {"components": [{"name": "w", "type": "worker", "experimental": {"gpuMemoryService": {"mode": "IntraPod"}}}]},
 }
-FIELD: Final = {ALPHA: "spec.services[w].gpuMemoryService", BETA: "spec.components[0].experimental.gpuMemoryService"}
 ADAPTED: Final[dict[str, Node]] = {
     ALPHA: {"services": {"w": {"componentType": "worker", "scalingAdapter": {"enabled": True}}}},
     BETA: {"components": [{"name": "w", "type": "worker", "scalingAdapter": {}}]},
@@ -89,24 +83,6 @@ def _replicas(reply: Reply) -> int:
 
 
 @pytest.mark.parametrize("version", [ALPHA, BETA])
-def test_a_graph_is_defaulted_and_reads_in_both_versions(cluster: ControlPlane, version: str) -> None:
-    namespace = cluster.namespace()
-    created = cluster.request("POST", _path(version, namespace), _graph(version, "g", SPECS[version]))
-    assert created.status == 201, created.body
-    assert created.body["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] == "1.2.0"
-    for other in (ALPHA, BETA):
-        read = cluster.request("GET", _path(other, namespace, "g"))
-        assert (read.status, _replicas(read)) == (200, 1)
-
-
-@pytest.mark.parametrize("version", [ALPHA, BETA])
-def test_a_wrong_graph_is_refused_at_the_path_of_its_own_version(cluster: ControlPlane, version: str) -> None:
-    reply = cluster.request("POST", _path(version, cluster.namespace(), query="?dryRun=All"), _graph(version, "g", WRONG[version]))
-    assert reply.status == 422, reply.body
-    assert FIELD[version] in {cause["field"] for cause in reply.body["details"]["causes"]}, reply.body
-
-
-@pytest.mark.parametrize("version", [ALPHA, BETA])
 def test_replicas_that_an_adapter_owns_survive_an_update_that_leaves_them_out(cluster: ControlPlane, version: str) -> None:
     """The mutating entries of graphs are asked on UPDATE too."""
     namespace = cluster.namespace()
@@ -146,36 +122,3 @@ def _delete(cluster: ControlPlane, configurations: list[Node]) -> None:
     for each in configurations:
         path = f"/apis/admissionregistration.k8s.io/v1/{each['kind'].lower()}s/{each['metadata']['name']}"
         assert cluster.request("DELETE", path).status == 200
-
-
-@pytest.mark.parametrize("how", [("apply",), ("apply", "--server-side", "--force-conflicts")], ids=["client-side", "server-side"])
-def test_applying_the_manifests_again_leaves_the_published_trust_alone(
-    cluster: ControlPlane, server: Admission, how: tuple[str, ...]
-) -> None:
-    """The field is in no manifest, so that nobody but the provisioner owns it."""
-    [validating] = of_kind(_configurations("self-signed"), "ValidatingWebhookConfiguration")
-    definition = yaml.safe_load((MANIFESTS / "crds" / "dynamographdeploymentscalingadapters.yaml").read_text())
-    for each in (validating, definition):  # under names of their own: the cluster goes on being served meanwhile
-        each["metadata"]["name"] = each["metadata"]["name"].replace("nvidia.com", "copy.example.com").replace("dynamo-webhooks", "copy")
-    for entry in validating["webhooks"]:
-        entry["rules"][0]["apiGroups"] = ["copy.example.com"]
-    definition["spec"]["group"] = "copy.example.com"
-    both = {"apiVersion": "v1", "kind": "List", "items": [validating, definition]}
-    bundle = base64.b64encode(server.ca).decode()
-    paths = {"validatingwebhookconfiguration": "/webhooks/0/clientConfig/caBundle", "crd": "/spec/conversion/webhook/clientConfig/caBundle"}
-    names = {"validatingwebhookconfiguration": validating["metadata"]["name"], "crd": definition["metadata"]["name"]}
-    try:
-        assert cluster.kubectl(*how, "-f", "-", input=both).code == 0
-        for kind, path in paths.items():
-            patch = json.dumps([{"op": "add", "path": path, "value": bundle}])
-            done = cluster.kubectl("patch", kind, names[kind], "--type=json", "-p", patch, "--field-manager=dynamo-webhooks-provisioner")
-            assert done.code == 0, done.stderr
-        again = cluster.kubectl(*how, "-f", "-", input=both)
-        assert again.code == 0, again.stderr
-        for kind, path in paths.items():
-            found: Any = cluster.kubectl("get", kind, names[kind], "-o", "json").json()
-            for part in path.strip("/").split("/"):
-                found = found[int(part)] if part.isdigit() else found[part]
-            assert found == bundle
-    finally:
-        assert cluster.kubectl("delete", "--ignore-not-found", "-f", "-", input=both).code == 0

@@ -150,12 +150,7 @@ def test_labels_that_a_rule_selector_asks_for_are_set(tmp_path: Path) -> None:
 def _reading(plane: ControlPlane, home: Path, command: str) -> Iterator[Callable[[str], int]]:
     """Runs a process as its pod would, with nothing but its account's rights; tells the status of a scrape with a token."""
     account = f"dynamo-webhooks-{'provisioner' if command == 'provision' else 'reconciler'}"
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
-    token = plane.request("POST", path, {"spec": {"expirationSeconds": 3600}}).body["status"]["token"]
-    kubeconfig = json.loads(plane.kubeconfig.read_text())
-    kubeconfig["users"] = [{"name": each["name"], "user": {"token": token}} for each in kubeconfig["users"]]
-    file = home / f"{command}.kubeconfig"
-    file.write_text(json.dumps(kubeconfig))
+    file = plane.kubeconfig_of(account, NAMESPACE, home / f"{command}.kubeconfig")
     flags = {"--config": MANIFESTS / "base" / "config.yaml", "--kubeconfig": file, "--probe-listen": ANYWHERE, "--metrics-listen": ANYWHERE}
     words: list[str | Path] = [COMMAND, command, *(str(part) for flag in flags.items() for part in flag)]
     environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": command, "DYNAMO_WEBHOOKS_METRICS_SECURE": "true"}

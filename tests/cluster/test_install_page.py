@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT
+from dynamo_webhooks.reconciler.render.planner import ACCOUNT, make_shared_account
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.cluster.conversion import KINDS as CONVERTING
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
@@ -105,6 +108,11 @@ def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(clus
 
 def test_what_removes_everything_removes_everything(cluster: ControlPlane, admission: Admission) -> None:
     _install(cluster)
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "planner", "namespace": "default"}}
+    shared = [
+        obj for name in (ACCOUNT, PICKER_ACCOUNT) for obj in make_shared_account(name, "dynamo-webhooks-planner", "default", Settings())
+    ]
+    cluster.apply(other, *shared)
     client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode(), "service": None}
     stanza = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}}
     for kind in CONVERTING:  # services lead nowhere here, so that another server converts
@@ -116,3 +124,5 @@ def test_what_removes_everything_removes_everything(cluster: ControlPlane, admis
     assert _ours(cluster) == []
     left = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
     assert [each["metadata"]["name"] for each in left] == []
+    found = cluster.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
+    assert [name for name in found if not name.endswith("/default")] == ["serviceaccount/planner"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.kubelet import Kubelet
+from tests.cluster.processes import free_ports
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, helm
 
@@ -40,12 +40,6 @@ def cluster(assets: Path, tmp_path: Path) -> Iterator[ControlPlane]:
         yield plane
 
 
-def _port() -> int:
-    with socket.socket() as found:
-        found.bind((own_address(), 0))
-        return int(found.getsockname()[1])
-
-
 def _refused(plane: ControlPlane) -> list[str]:
     """Writes and reads in both versions, each once, and what was said against those that failed. The very first one counts, too."""
     wrong = []
@@ -69,7 +63,7 @@ def _steps(block: str) -> list[list[str]]:
 def test_after_kustomize_and_the_wait(cluster: ControlPlane, tmp_path: Path) -> None:
     """The commands of the page; only the port differs and there is one server, because all pods share this machine's address."""
     shutil.copytree(MANIFESTS, tmp_path / "manifests")
-    port = str(_port())
+    port = str(*free_ports(1, own_address()))
     for file in (tmp_path / "manifests" / "base" / "config.yaml", tmp_path / "manifests" / "base" / "server.yaml"):
         file.write_text(file.read_text().replace("9443", port).replace("replicas: 2", "replicas: 1"))
     with Kubelet(cluster, tmp_path / "pods", NAMESPACE):
@@ -88,7 +82,7 @@ def test_after_helm_with_wait(cluster: ControlPlane, tmp_path: Path) -> None:
     assert "--wait" in install
     with Kubelet(cluster, tmp_path / "pods", NAMESPACE):
         words = [str(CHART) if word == "manifests/chart" else word for word in install[1:]]
-        values = ["--set", f"webhook.port={_port()}", "--set", "controllerManager.replicas=1"]
+        values = ["--set", f"webhook.port={free_ports(1, own_address())[0]}", "--set", "controllerManager.replicas=1"]
         done = helm(*words, *values, kubeconfig=cluster.kubeconfig)
         assert done.returncode == 0, done.stderr
         assert words[1] == RELEASE

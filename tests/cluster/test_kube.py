@@ -19,7 +19,7 @@ from dynamo_webhooks.kube.errors import (
     UnavailableError,
 )
 from dynamo_webhooks.kube.protocol import ABSENT
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, of_kind
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, resource_of_kind
 from tests.cluster import objects
 from tests.cluster.backends import PATIENCE
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from dynamo_webhooks.kube.protocol import Event, Node
+    from dynamo_webhooks.kube.resources import Resource
     from tests.cluster.backends import Backend
     from tests.cluster.harness import ControlPlane
 
-GRAPHS = of_kind("DynamoGraphDeployment", ALPHA)
+GRAPHS = resource_of_kind("DynamoGraphDeployment", ALPHA)
 MANY = 1200  # more than two pages
 
 
@@ -96,6 +97,32 @@ async def test_only_the_object_of_that_uid_is_deleted(backend: Backend) -> None:
     with pytest.raises(ConflictError):
         await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid="another")
     assert await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=made["metadata"]["uid"])
+
+
+async def test_only_the_version_that_was_read_is_deleted(backend: Backend) -> None:
+    made = await backend.cluster.create(CONFIG_MAPS, backend.config())
+    with pytest.raises(ConflictError):
+        await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, version="1")
+    head = made["metadata"]
+    assert await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=head["uid"], version=head["resourceVersion"])
+
+
+# of Secrets an error keeps only the reason, since messages may quote values
+_IMMUTABLE = r"immutable when `immutable` is set|\(FieldValueForbidden\)"
+
+
+@pytest.mark.parametrize("resource", [CONFIG_MAPS, SECRETS])
+async def test_an_immutable_object_gives_only_its_metadata_away(backend: Backend, resource: Resource) -> None:
+    metadata = {"name": "a", "finalizers": ["a.example/b"]}
+    obj = {"apiVersion": "v1", "kind": resource.kind, "metadata": metadata, "data": {"a": "eA=="}, "immutable": True}
+    made = await backend.cluster.create(resource, obj, backend.namespace)
+    for changed in ({"data": {"a": "eQ=="}}, {"immutable": False}):
+        with pytest.raises(InvalidError, match=_IMMUTABLE):
+            await backend.cluster.replace(resource, {**made, **changed})
+    with pytest.raises(InvalidError, match=_IMMUTABLE):
+        await backend.cluster.merge_patch(resource, "a", {"data": {"a": "eQ=="}}, backend.namespace)
+    await backend.cluster.replace(resource, {**made, "metadata": {**made["metadata"], "finalizers": []}})
+    assert await backend.cluster.delete(resource, "a", backend.namespace)
 
 
 async def test_a_test_operation_that_fails_changes_nothing(backend: Backend) -> None:

@@ -8,12 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.capability import DRA, GROVE, Detector, Presence
-from dynamo_webhooks.kube.config import load
+from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
+from dynamo_webhooks.kube.clocks import Clocks
+from dynamo_webhooks.kube.config import load_config
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
-from dynamo_webhooks.kube.scope import NAME, NamespaceLease
+from dynamo_webhooks.kube.scope import NamespaceLease
 from tests.cluster.backends import PATIENCE
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 async def test_of_several_candidates_one_leads_and_the_next_when_it_lets_go(backend: Backend) -> None:
     times = [0.0] * 5
     elections = [
-        Election(backend.cluster, "lock", backend.namespace, f"candidate-{number}", clock=partial(times.__getitem__, number))
+        Election(backend.cluster, "lock", backend.namespace, f"candidate-{number}", clocks=Clocks(partial(times.__getitem__, number)))
         for number in range(5)
     ]
     await asyncio.gather(*(each.attempt() for each in elections))
@@ -46,8 +48,8 @@ async def test_of_several_candidates_one_leads_and_the_next_when_it_lets_go(back
 
 async def test_a_holder_that_died_is_followed_after_the_duration_on_our_own_clock(backend: Backend) -> None:
     time = [0.0]
-    dead = Election(backend.cluster, "lock", backend.namespace, "dead", clock=lambda: time[0])
-    heir = Election(backend.cluster, "lock", backend.namespace, "heir", clock=lambda: time[0])
+    dead = Election(backend.cluster, "lock", backend.namespace, "dead", clocks=Clocks(lambda: time[0]))
+    heir = Election(backend.cluster, "lock", backend.namespace, "heir", clocks=Clocks(lambda: time[0]))
     assert await dead.attempt()
     assert not await heir.attempt()
     time[0] = 15.0
@@ -122,7 +124,7 @@ async def test_a_pod_reaches_the_server_with_its_own_files_and_is_who_it_thinks_
     for name, content in {"token": token, "ca.crt": alpha.ca.read_text(), "namespace": where}.items():
         (tmp_path / name).write_text(content)
     environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(alpha.port), "POD_SERVICE_ACCOUNT": "server"}
-    connection = Connection(await load(environ=environ, account=tmp_path), agent="test")
+    connection = Connection(await load_config(environ=environ, account=tmp_path), agent="test")
     try:
         review = await connection.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body={})
         assert review["status"]["userInfo"]["username"] == f"system:serviceaccount:{where}:server"

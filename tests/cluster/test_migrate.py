@@ -17,7 +17,7 @@ from dynamo_webhooks.api.definition_guard import NAME, binding, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from tests.cluster.etcd import stored, versions
 from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, objects, report_of, site, unread
-from tests.cluster.objects import path_of, request
+from tests.cluster.objects import path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.writes import placed, recorded
 
@@ -125,20 +125,6 @@ def test_a_dry_run_writes_nothing_and_tells_what_happens(place: Site) -> None:
     assert (_sums(again, "moved"), _sums(again, "alreadyThere"), again["proven"]) == (0, 24, True)
 
 
-@pytest.mark.neighbours
-def test_a_run_pauses_while_the_converter_is_away(place: Site) -> None:
-    create(place.plane, [*objects(place.plane.namespace(), 90)])
-    process = place.start("--to", BETA, "--rate", "30")
-    wait_until(lambda: _moved(place) > 5, "some objects being moved", process)
-    place.converter.kill()
-    wait_until(lambda: "paused, and trying again" in process.text(), "the pause being told", process)
-    assert versions(place.plane)[f"nvidia.com/{ALPHA}"] > 0
-    place.converter.start()
-    assert wait_until(process.ended, "migrate ending", patience=120) == 0, process.tail()
-    assert "going on after a pause of" in process.text()
-    assert versions(place.plane) == {f"nvidia.com/{BETA}": 90}
-
-
 def _recorded(place: Site, namespace: str) -> int:
     """Creates recorded objects, those that the API server accepts; returns how many."""
     names = (f"r-{index}" for index in count())
@@ -172,31 +158,3 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
     for obj in (binding(), policy()):
         assert place.plane.kubectl("delete", obj["kind"], NAME).code == 0
     assert "definitions of line 1.2 must not be applied" in report["warnings"][0]
-
-
-def test_annotations_of_older_operators_are_rewritten_once(place: Site) -> None:
-    namespace = place.plane.namespace()
-    older = {"nvidia.com/dgdr-config-map-ref": '{"name": "c", "key": "k"}', "nvidia.com/dgdr-output-pvc": "out", "team": "a"}
-    obj = request(namespace)
-    obj["metadata"]["annotations"] = older
-    place.store_in(BETA)
-    create(place.plane, [obj, {**request(namespace), "metadata": {"name": "plain", "namespace": namespace}}])
-    before = everything(place.plane, BETA), everything(place.plane, ALPHA)
-    [told] = [kind for kind in place.run("--rewrite", "--dry-run")["kinds"] if kind["objects"]]
-    assert (everything(place.plane, BETA), everything(place.plane, ALPHA)) == before
-    [done] = [kind for kind in place.run("--rewrite")["kinds"] if kind["objects"]]
-    assert done == told
-    assert (done["objects"], done["moved"], [note["object"] for note in done["notes"]]) == (2, 1, [f"{namespace}/t"])
-    now = everything(place.plane, BETA)[f"{PLURALS[2]} {namespace}/t"]["metadata"]["annotations"]
-    assert now["team"] == "a"
-    assert {*older} & {*now} == {"team"}
-    assert json.loads(now["nvidia.com/dgdr-spec"])["spec"]["profilingConfig"] == {
-        "configMapRef": {"name": "c", "key": "k"},
-        "outputPVC": "out",
-    }
-    for version, known in zip((BETA, ALPHA), before, strict=True):
-        found = everything(place.plane, version)
-        assert {name: (obj["spec"], obj.get("status")) for name, obj in found.items()} == {
-            name: (obj["spec"], obj.get("status")) for name, obj in known.items()
-        }
-    assert [kind["moved"] for kind in place.run("--rewrite")["kinds"] if kind["objects"]] == [0]

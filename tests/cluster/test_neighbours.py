@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.cluster.neighbours import GPUS, SETS, left_over, neighbourhood
+from tests.cluster.objects import foreign
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -65,26 +66,36 @@ def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Recon
     site.until(lambda: not left_over(site, namespace), "everything being collected")
 
 
+def test_workers_get_the_label_of_the_node_that_the_scheduler_chose(site: Reconciled) -> None:
+    """On several nodes, too; other pods get none."""
+    namespace, key, nodes = site.plane.namespace(), "topology.kubernetes.io/zone", "/api/v1/nodes"
+    zones = {f"node-{number}": f"zone-{number}" for number in range(4)}
+    for node, zone in zones.items():
+        site.patch(nodes, "", node, {"metadata": {"labels": {key: zone}}})
+    made = _multinode(namespace)
+    made["spec"]["components"].append(vllm("prefill", "prefill", gpus="8", replicas=2))
+    made["spec"]["experimental"] = {"kvTransferPolicy": {"labelKey": key, "domain": "zone", "enforcement": "required"}}
+    site.plane.apply(made)
+    site.ready(namespace)
+
+    def placed() -> dict[str, tuple[str | None, str]]:
+        items = site.plane.request("GET", PODS.format(namespace)).body["items"]
+        return {one["metadata"]["name"]: (one["metadata"]["labels"].get(key), zones[one["spec"]["nodeName"]]) for one in items}
+
+    workers = {name for name in placed() if "frontend" not in name}
+    assert len(workers) == 4
+    site.until(lambda: all(found == wanted for name, (found, wanted) in placed().items() if name in workers), "each worker's label")
+    assert [found for name, (found, _) in placed().items() if name not in workers] == [None]
+    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
+    site.until(lambda: not left_over(site, namespace), "everything being collected")
+
+
 def _use(site: Reconciled, namespace: str, cpu: str) -> None:
     """Says for each pod that is there now how much CPU it uses, as a server of metrics does."""
     for pod in site.plane.request("GET", PODS.format(namespace)).body["items"]:
         metadata = {"name": pod["metadata"]["name"], "namespace": namespace, "labels": pod["metadata"]["labels"]}
         used = {"timestamp": "2026-01-01T00:00:00Z", "window": "10s", "containers": [{"name": "main", "usage": {"cpu": cpu}}]}
         site.plane.apply({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics", "metadata": metadata, **used})
-
-
-def _metrics() -> Node:
-    """The API of pods' metrics as a definition: an autoscaler's controller can't tell it from an aggregated server."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    names = {"plural": "pods", "singular": "pod", "kind": "PodMetrics", "listKind": "PodMetricsList"}
-    notes = {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"}
-    version = {"name": "v1beta1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "pods.metrics.k8s.io", "annotations": notes},
-        "spec": {"group": "metrics.k8s.io", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
 
 
 def _scaler(namespace: str, adapter: str) -> Node:
@@ -125,7 +136,8 @@ def test_autoscalers_grow_and_shrink_components_through_their_adapters(site: Rec
     site.ready(namespace)
     adapters = ["g-double", "g-single"]
     assert sorted(site.names(ADAPTERS, namespace)) == adapters
-    site.plane.apply(_metrics())
+    # an autoscaler's controller can't tell a definition from an aggregated server
+    site.plane.apply(foreign("metrics.k8s.io", "PodMetrics", "pods", version="v1beta1"))
     site.until(lambda: site.plane.request("GET", METRICS.format(namespace)).status == 200, "metrics of pods being served")
     _use(site, namespace, "750m")
     site.plane.apply(*(_scaler(namespace, name) for name in adapters))

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.cli.cluster import connected
-from dynamo_webhooks.cli.migrate.options import MANAGER, SETTLE, Hands, Options
-from dynamo_webhooks.cli.migrate.progress import Progress
-from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.cli.commands.migrate.options import MANAGER, SETTLE, Hands, Options
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.run import Run
+from dynamo_webhooks.cli.installation.connection import connect_cluster
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.cluster import etcd
 from tests.cluster.conversion import Converter
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from dynamo_webhooks.cli.migrate.report import Report
+    from dynamo_webhooks.cli.commands.migrate.report import Report
     from dynamo_webhooks.kube.client import Client
     from dynamo_webhooks.kube.resources import Resource
 
@@ -134,9 +134,9 @@ async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], 
     kubeconfig = str(site.plane.kubeconfig)
 
     def opener(server: str) -> AbstractAsyncContextManager[Client]:
-        return connected(MANAGER, kubeconfig, "", server, patience=NEAR)
+        return connect_cluster(MANAGER, kubeconfig, "", server, patience=NEAR)
 
-    async with connected(MANAGER, kubeconfig) as client:
+    async with connect_cluster(MANAGER, kubeconfig) as client:
         cluster: Any = _Flipping(client, before)
         return await Run(Hands(cluster, opener, Options(to, (KIND,), settle=settle), print), Progress(print)).run()
 

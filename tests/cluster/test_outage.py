@@ -1,4 +1,4 @@
-"""A second server with other settings: namespaces that another operator has leased, and what is refused while the server is down."""
+"""A second server with other settings, and what is refused while it is down."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pytest
 
 from tests.cluster.admission import FACTS, HOOKS, Admission, register, serving
-from tests.cluster.objects import DISCOVERY, graph, path_of
+from tests.cluster.objects import graph, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,28 +20,14 @@ OTHERS: Final = {"dynamo-webhooks.test/admission": "second"}
 
 
 @pytest.fixture
-def leased(alpha: ControlPlane) -> str:
-    """A namespace that the second server's settings leave to another operator."""
-    return alpha.namespace(OTHERS)
-
-
-@pytest.fixture
-def second(alpha: ControlPlane, leased: str, tmp_path: Path) -> Iterator[Admission]:
+def second(alpha: ControlPlane, tmp_path: Path) -> Iterator[Admission]:
     """The second server, registered for namespaces of its own."""
-    with serving(tmp_path, {**FACTS, "excludedNamespaces": [leased], "operatorVersion": "1.2.9"}) as server:
+    with serving(tmp_path, {**FACTS, "operatorVersion": "1.2.9"}) as server:
         register(alpha, server, "second", OTHERS)
         yield server
     for purpose in HOOKS:
         path = f"/apis/admissionregistration.k8s.io/v1/{purpose.lower()}webhookconfigurations/second"
         assert alpha.request("DELETE", path).status == 200
-
-
-def test_a_leased_namespace_is_left_alone(alpha: ControlPlane, leased: str, second: Admission) -> None:
-    """Neither judged nor, with our fix of Q-37, stamped with the wrong operator's version."""
-    illegal = graph(leased, annotations={DISCOVERY: "Pod"})
-    reply = alpha.request("POST", path_of(illegal), illegal)
-    assert (reply.status, reply.body.get("spec")) == (201, illegal["spec"]), reply.body
-    assert reply.body["metadata"]["annotations"] == {DISCOVERY: "Pod"}
 
 
 def test_while_the_server_is_down_writes_wait_and_nothing_else(alpha: ControlPlane, second: Admission) -> None:

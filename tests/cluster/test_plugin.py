@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.completion.bash import kubectl
+from dynamo_webhooks.cli.commands.completion.bash import kubectl
 
 
 @pytest.fixture

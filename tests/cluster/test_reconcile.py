@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tests.cluster.processes import fetched
 from tests.cluster.reconciling import (
     ACCOUNTS,
     ADAPTERS,
     BINDINGS,
     COMPONENTS,
     DEPLOYMENTS,
-    EVENTS,
     GRAPHS,
     REPLICA_SETS,
     ROLES,
@@ -22,9 +21,6 @@ from tests.cluster.reconciling import (
     Reconciled,
 )
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    pass
 
 Node = dict[str, Any]
 
@@ -60,8 +56,7 @@ def test_a_disaggregated_graph_runs_says_so_and_is_collected(site: Reconciled) -
     status = site.get(GRAPHS, namespace, "g")["status"]
     assert status["components"]["decode"]["availableReplicas"] == 2
     assert [(one["type"], one["status"], one["reason"]) for one in status["conditions"]] == [("Ready", "True", "all_resources_are_ready")]
-    events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
-    assert "AllResourcesAreReady" in {one["reason"] for one in events if one["involvedObject"]["name"] == "g"}
+    site.told(namespace, "g", ("Normal", "AllResourcesAreReady", ""))
     reply = site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g")
     assert reply.status == 200
     everything = (COMPONENTS, DEPLOYMENTS, REPLICA_SETS, SERVICES, ACCOUNTS, ROLES, BINDINGS, *claims)
@@ -130,23 +125,6 @@ def test_scaling_goes_from_the_adapter_to_the_pods(site: Reconciled) -> None:
     assert site.get(ADAPTERS, namespace, "g-decode")["status"]["replicas"] == 3
 
 
-def test_two_graphs_share_names_of_components_and_one_discovers_by_etcd(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    other = _disagg(namespace, "h")
-    other["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-    site.plane.apply(_disagg(namespace), other)
-    site.ready(namespace)
-    site.ready(namespace, "h")
-    assert len(site.names(DEPLOYMENTS, namespace)) == 6
-    assert site.names(ACCOUNTS, namespace) == {"g-k8s-service-discovery"}
-    assert "h-frontend" in site.names(SERVICES, namespace)
-    accounts = {
-        name: site.get(DEPLOYMENTS, namespace, name)["spec"]["template"]["spec"]["serviceAccountName"]
-        for name in ("g-frontend", "h-frontend")
-    }
-    assert accounts == {"g-frontend": "g-k8s-service-discovery", "h-frontend": "default"}
-
-
 def test_a_planner_gets_its_role_in_the_namespace(site: Reconciled) -> None:
     namespace = site.plane.namespace()
     made = graph(component("Planner", "planner", {"image": "img:1"}))
@@ -177,27 +155,14 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def test_a_graph_that_admission_would_refuse_is_told_why(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    bad = _disagg(namespace, "bad")
-    bad["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
-    site.plane.apply(bad, _disagg(namespace))
-    site.until(lambda: site.state(namespace, "bad") == "failed", "the refusal being told")
-    [condition] = site.get(GRAPHS, namespace, "bad")["status"]["conditions"]
-    assert condition["reason"] == "refused_by_validation"
-    assert "nvidia.com/dynamo-kube-discovery-mode" in condition["message"]
-    site.ready(namespace)
-    assert not any(name.startswith("bad") for name in site.names(COMPONENTS, namespace))
-
-
 def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orderly_end(site: Reconciled) -> None:
     namespace = site.plane.namespace()
     site.plane.apply(_disagg(namespace))
     site.ready(namespace)
     process = site.processes[-1]
-    addresses = dict(re.findall(r"^(probes|metrics) (http://\S+)$", process.text(), re.MULTILINE))
-    assert _fetched(f"{addresses['probes']}/healthz") == "ok\n"
-    text = _fetched(f"{addresses['metrics']}/metrics")
+    addresses = dict(re.findall(r"^(probes|metrics) http://(\S+)$", process.text(), re.MULTILINE))
+    assert fetched(addresses["probes"], "/healthz") == (200, "ok\n")
+    _, text = fetched(addresses["metrics"], "/metrics")
     assert "dynamo_webhooks_reconciler_leading 1.0" in text
     for method, code in (("GET", "200"), ("POST", "201"), ("PATCH", "20[01]")):
         found = rf'^rest_client_requests_total\{{code="{code}",host="127.0.0.1:{site.plane.port}",method="{method}"\}} [1-9]'
@@ -215,8 +180,3 @@ def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orde
     )
     site.ready(namespace)
     assert site.get(DEPLOYMENTS, namespace, "g-frontend")["spec"]["replicas"] == 2
-
-
-def _fetched(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - our own process on loopback
-        return str(answer.read().decode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
@@ -53,24 +52,6 @@ def test_graphs_of_the_named_namespaces_run_and_no_others(site: Reconciled) -> N
     assert site.names(DEPLOYMENTS, OTHER) == set()
 
 
-def test_changes_in_each_of_them_are_heard(site: Reconciled) -> None:
-    for namespace in ALLOWED:
-        _create(site, namespace, "changed")
-        site.ready(namespace, "changed")
-        [child] = _children(site, namespace)
-        assert site.plane.request("DELETE", f"{DEPLOYMENTS.format(namespace)}/{child}").status == 200
-    for namespace in ALLOWED:
-        site.until(partial(_again, site, namespace), f"a child in {namespace} again")
-
-
-def _again(site: Reconciled, namespace: str) -> bool:
-    return bool(_children(site, namespace))
-
-
-def _children(site: Reconciled, namespace: str) -> set[str]:
-    return {name for name in site.names(DEPLOYMENTS, namespace) if name.startswith("changed-")}
-
-
 @pytest.mark.parametrize("namespace", [OTHER, "default", "kube-system"])
 def test_it_has_no_right_anywhere_else(site: Reconciled, namespace: str) -> None:
     assert _rights(site, namespace) == set()
@@ -82,15 +63,3 @@ def _rights(site: Reconciled, namespace: str) -> set[tuple[str, str]]:
     done = site.plane.kubectl("create", "--as", USER, "--validate=false", "-o", "json", "-f", "-", input=review)
     rules = done.json()["status"]["resourceRules"]
     return {(group, resource) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] if group not in EVERYBODY}
-
-
-def test_it_binds_the_planner_s_role_where_it_may_act_and_no_other_role(site: Reconciled) -> None:
-    def bind(role: str, namespace: str) -> tuple[int, str]:
-        words = ["rolebinding", f"b-{role}", f"--clusterrole={role}", f"--serviceaccount={namespace}:default", "-n", namespace]
-        done = site.plane.kubectl("create", "--as", USER, *words)
-        return done.code, done.stderr
-
-    assert bind("dynamo-webhooks-planner", ALLOWED[1]) == (0, "")
-    for role, namespace in (("dynamo-webhooks-planner", OTHER), ("cluster-admin", ALLOWED[1])):
-        code, said = bind(role, namespace)
-        assert (code, "forbidden" in said) == (1, True)

@@ -6,53 +6,27 @@ The profiler's pod is played here, with its own account and the real copier; wor
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import pytest
 import yaml
 
-from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.settings import RequestSettings
-from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
-from dynamo_webhooks.reconciler.loop.kinds import GRAPHS as GRAPHS_RESOURCE
-from dynamo_webhooks.reconciler.loop.kinds import REQUESTS as REQUESTS_RESOURCE
-from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
+from dynamo_webhooks.reconciler.common.resources import GRAPHS as GRAPHS_RESOURCE
+from dynamo_webhooks.reconciler.common.resources import REQUESTS as REQUESTS_RESOURCE
 from dynamo_webhooks.reconciler.request.copier import copy
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import PATIENCE
-from tests.cluster.reconciling import (
-    ADAPTERS,
-    COMPONENTS,
-    DEPLOYMENTS,
-    GRAPHS,
-    KINDS,
-    PODS,
-    SERVICES,
-    controllers,
-    install_accounts,
-    reconciling,
-)
-from tests.cluster.rendering import composed
-from tests.cluster.test_models import BASE, MODELS, Fleet
+from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
+from tests.cluster.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Fleet, Node, Scene, granted, graph_found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from dynamo_webhooks.kube.protocol import Cluster
-
-Node: TypeAlias = dict[str, Any]
-REQUESTS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeploymentrequests"
-JOBS: Final = "/apis/batch/v1/namespaces/{}/jobs"
-MAPS: Final = "/api/v1/namespaces/{}/configmaps"
 RIGHTS: Final = ("/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles", "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings")
-NODE: Final = "n"
 
 
 class Kubelet(Player):
@@ -80,120 +54,17 @@ class Kubelet(Player):
                 self.addresses[name] = address
 
 
-class Scene:
-    """A namespace of its own."""
-
-    def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
-        self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
-
-    def reconciling(self, **changed: Any) -> AbstractAsyncContextManager[Reconciler]:
-        """A reconciler with nothing but its account's rights; `changed` as `reconciling` has it."""
-        how = RequestSettings("dynamo-webhooks:1", 3600.0, write_hardware=False)
-        return reconciling(self.home, self.fleet.caller, **{"requests": how, **changed})
-
-    async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
-        """One call of an admin."""
-        reply = await asyncio.to_thread(self.plane.request, verb, path.format(self.namespace), body, kind=kind)
-        assert reply.status < 300, reply.body
-        return reply.body
-
-    async def all(self, path: str) -> list[Node]:
-        """All objects of a collection."""
-        found: list[Node] = (await self.ask("GET", path))["items"]
-        return found
-
-    async def request(self, name: str = "chat", annotations: dict[str, str] | None = None, **spec: Any) -> None:
-        """Creates a request as a user with a model and hardware does."""
-        hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8, "interconnect": "nvlink", "rdma": False}
-        whole = {"model": BASE, "backend": "vllm", "image": "planner:1", "hardware": hardware, **spec}
-        made = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "spec": whole}
-        made["metadata"] = {"name": name, "annotations": annotations or {}}
-        await self.ask("POST", REQUESTS, made)
-
-    async def until(self, path: str, name: str, question: Callable[[Node], object]) -> Node:
-        """Waits for an object to be so; one that isn't there is empty."""
-        found: Node = {}
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while True:
-                    reply = await asyncio.to_thread(self.plane.request, "GET", f"{path.format(self.namespace)}/{name}")
-                    found = reply.body if reply.status == 200 else {}
-                    if question(found):
-                        return found
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
-            raise AssertionError(json.dumps(found.get("status"))) from None
-
-    async def phase(self, wanted: str, name: str = "chat") -> Node:
-        """Waits for a request to be in a phase."""
-        return await self.until(REQUESTS, name, lambda one: one.get("status", {}).get("phase") == wanted)
-
-    async def pod_of(self, name: str = "chat") -> str:
-        """The pod that the Job's controller has made for a request."""
-        return await self.pod_of_job(f"profile-{name}")
-
-    async def pod_of_job(self, job: str) -> str:
-        """The pod that the Job's controller has made."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                pods = await self.all(f"{PODS}?labelSelector=job-name%3D{job}")
-                if pods:
-                    return str(pods[0]["metadata"]["name"])
-                await asyncio.sleep(0.1)
-
-    async def end(self, name: str, **data: str) -> None:
-        """Has a profiler end with a result, as an admin."""
-        pod = await self.pod_of(name)
-        await self.ask("PATCH", f"{MAPS}/dgdr-output-{name}", {"data": {key.replace("__", "."): text for key, text in data.items()}}, MERGE)
-        await self.ask("PATCH", f"{PODS}/{pod}/status", {"status": {"phase": "Succeeded"}}, MERGE)
-
-    @contextlib.asynccontextmanager
-    async def as_profiler(self, name: str = "chat") -> AsyncIterator[Cluster]:
-        """A client with the account of a request's Job."""
-        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        token = await self.ask("POST", f"/api/v1/namespaces/{{}}/serviceaccounts/dgdr-profiling-job-{name}/token", wanted)
-        config = yaml.safe_load((self.home / "reconciler.kubeconfig").read_text())
-        config["users"][0]["user"]["token"] = token["status"]["token"]
-        file = self.home / f"{self.namespace}-{name}.kubeconfig"
-        file.write_text(json.dumps(config))
-        file.chmod(0o600)
-        cluster = await connect("profiler", str(file))
-        try:
-            yield cluster
-        finally:
-            await cluster.close()
-
-
 @pytest.fixture(scope="module")
 def planned(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ControlPlane, Path]]:
     home = tmp_path_factory.mktemp("requests")
-    with control_plane(assets, home) as plane:
-        kinds = (*KINDS, "DynamoGraphDeploymentRequest")
-        plane.install(*(crd(kind, versions=["v1beta1"]) for kind in kinds), crd("DynamoModel", versions=["v1alpha1"]))
-        plane.install(crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../models", "../requests"))
-        plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
-        with controllers(plane):
-            yield plane, home
+    with granted(assets, home, "models", "requests") as plane:
+        yield plane, home
 
 
 @pytest.fixture
 async def scene(planned: tuple[ControlPlane, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
-    fleet = Fleet(tmp_path_factory.mktemp("s") / "s")
-    await fleet.start()
-    yield Scene(*planned, fleet)
-    await fleet.stop()
-
-
-def graph_found(image: str = "i:1", **worker: Any) -> Node:
-    """What a profiler finds: a frontend, and workers that serve the model and are scaled by an adapter."""
-
-    def part(name: str, kind: str, **more: Any) -> Node:
-        return {"name": name, "type": kind, "podTemplate": {"spec": {"containers": [{"name": "main", "image": image}]}}, **more}
-
-    workers = part("decode", "worker", replicas=2, modelRef={"name": BASE}, scalingAdapter={}, **worker)
-    spec = {"backendFramework": "vllm", "components": [part("Frontend", "frontend", replicas=1), workers]}
-    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "agg"}, "spec": spec}
+    async with Fleet(tmp_path_factory.mktemp("s") / "s") as fleet:
+        yield Scene(*planned, fleet)
 
 
 async def _play_profiler(site: Scene, folder: Path) -> None:
@@ -280,33 +151,3 @@ async def test_the_jobs_account_may_write_its_own_result_and_nothing_else(scene:
             beyond = [("create", roles), ("create", logs), ("patch", GRAPHS_RESOURCE), ("get", SECRETS)]
             assert [one for one in beyond if await thorough.allowed(*one, scene.namespace)] == []
             assert not await thorough.allowed("list", GRAPHS_RESOURCE, "default")
-
-
-async def test_what_one_profiler_writes_ends_its_own_request_alone(scene: Scene) -> None:
-    async with scene.reconciling():
-        foreign = {**graph_found(), "metadata": {"name": "taken-dgd", "labels": {"whose": "mine"}}}
-        await scene.ask("POST", GRAPHS, foreign)
-        names = ("bad", "odd", "taken", "large", "good")
-        for name in names:
-            await scene.request(name, autoApply=name != "good")
-        for name in names:
-            await scene.phase("Profiling", name)
-        fine = yaml.safe_dump(graph_found())
-        large = yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "profile"}, "data": {"x": "y" * 800_000}})
-        refused = yaml.safe_dump(graph_found(multinode={"nodeCount": 0}))
-        results = {"bad": "{{{", "odd": refused, "taken": fine, "large": f"{large}---\n{fine}", "good": fine}
-        await asyncio.gather(*(scene.end(name, profiler_status="success", final_config__yaml=text) for name, text in results.items()))
-        told = {name: await scene.phase("Failed", name) for name in ("bad", "odd", "taken")}
-        conditions = {name: found["status"]["conditions"] for name, found in told.items()}
-        reasons = {name: [one["reason"] for one in each if one["type"] == "Succeeded"] for name, each in conditions.items()}
-        assert reasons == {"bad": ["GenerationFailed"], "odd": ["DeploymentRejected"], "taken": ["NameTaken"]}
-        assert (await scene.ask("GET", f"{GRAPHS}/taken-dgd"))["metadata"]["labels"] == {"whose": "mine"}
-        await scene.phase("Deploying", "large")
-        await scene.until(MAPS, "profile", lambda one: len(one.get("data", {}).get("x", "")) == 800_000)
-        ready = await scene.phase("Ready", "good")
-        assert "nvidia.com/generated-dgd-spec" in ready["metadata"]["annotations"]
-        await scene.ask("PATCH", f"{REQUESTS}/good", {"spec": {"autoApply": True}}, MERGE)
-        await scene.until(GRAPHS, "good-dgd", bool)
-        for name in names:
-            await scene.ask("DELETE", f"{REQUESTS}/{name}")
-        await scene.until(JOBS, "profile-good", lambda one: not one)

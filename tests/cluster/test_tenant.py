@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from dynamo_webhooks.webhooks.memory import MIB
+from dynamo_webhooks.webhooks.memory import DEFAULT
 from tests.bench.footprint import Watch
 from tests.cluster import heavy
 from tests.cluster.faults import faulty_site
@@ -33,7 +33,7 @@ SECONDS: Final = 20.0
 OURS: Final = 2.0  # seconds for anybody else's request in one of our servers
 WHOLE: Final = 8.0  # the same through the API server, which itself needs seconds of CPU for such bodies: 3.2 s were seen at load 10
 HEAVY: Final = 100
-MEMORY: Final = 2048 * MIB  # of a replica, in the manifests: what its bounds follow from
+MEMORY: Final = DEFAULT  # of a replica, in the manifests: what its bounds follow from
 PROBE: Final = 1.0  # a kubelet's patience
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.cli.yaml.load import InputError, load
+from dynamo_webhooks.cli.yaml.load import InputError, load_documents
 from tests.cluster.scalars import DIFFERENT, DIFFERENT_DOCUMENTS, DOCUMENTS, HEAD, ODD, WORDS
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _objects(output: str) -> Iterator[Any]:
 
 def _ours(text: str) -> Read:
     try:
-        return [_spelt(document.data) for document in load(text)]
+        return [_spelt(document.data) for document in load_documents(text)]
     except InputError:
         return None
 

@@ -7,9 +7,9 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, pairs
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from tests.cluster.agreeing import Write
 from tests.cluster.generated import Dice
@@ -28,7 +28,7 @@ SEED: Final = "2026-11-22"
 
 def examples() -> Iterator[Write]:
     """The Good and Bad examples of every rule and default, in the version that the rule reads and in the other one."""
-    for rule in declared():
+    for rule in list_declared():
         blocks = [(which, number, block) for which in ("good", "bad") for number, block in enumerate(getattr(rule, which))]
         for which, number, block in blocks:
             example = parse(block, rule.kinds[0], rule.name)
@@ -81,7 +81,7 @@ def schema_cases(step: int) -> Iterator[Write]:
 
 def generated(many: int) -> Iterator[Write]:
     """So many objects of each kind and version made from the schema, and as many damaged ones."""
-    for kind, version in pairs():
+    for kind, version in list_kind_versions():
         dice = Dice(f"{SEED} {kind} {version}")
         for number in range(many):
             obj = dice.object(kind, version, number)

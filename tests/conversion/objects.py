@@ -36,26 +36,6 @@ def left_of(component: Object) -> Object:
     return service
 
 
-def edited_right(service: Object, **changes: Any) -> Object:
-    """A service after its component was edited: None takes a member away."""
-    graph = away(made(GRAPH, LEFT, {"services": {"w": service}}))
-    graph["spec"]["components"] = [_changed(graph["spec"]["components"][0], changes)]
-    home: Object = away(graph)["spec"]["services"]["w"]
-    return home
-
-
-def edited_left(component: Object, **changes: Any) -> Object:
-    """A component after its service was edited: None takes a member away."""
-    graph = away(made(GRAPH, RIGHT, {"components": [{"name": "w", **component}]}))
-    graph["spec"]["services"] = {"w": _changed(graph["spec"]["services"]["w"], changes)}
-    home: Object = away(graph)["spec"]["components"][0]
-    return {name: value for name, value in home.items() if name != "name"}
-
-
-def _changed(struct: Object, changes: Object) -> Object:
-    return {name: value for name, value in {**struct, **changes}.items() if value is not None}
-
-
 def saved(obj: Object) -> Any:
     """The payload of the spec's remainder, None where none was written."""
     short = "dgd" if obj["kind"] == GRAPH else "dcd"

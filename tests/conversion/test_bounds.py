@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, packed, size, unpacked
+from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, annotation_size, compress, decompress
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.conversion.objects import GRAPH, Object, away, made
@@ -32,7 +32,7 @@ def _graph(note: str, **metadata: object) -> Object:
 def test_a_long_remainder_is_packed_and_comes_home(length: int) -> None:
     graph = _graph("x" * length)
     there = away(graph)
-    assert size(there["metadata"]["annotations"]) <= MOST
+    assert annotation_size(there["metadata"]["annotations"]) <= MOST
     assert TOO_LONG not in there["metadata"].get("labels", {})
     assert away(there) == graph
 
@@ -78,16 +78,16 @@ def test_the_other_direction_is_bounded_too() -> None:
     component = {"name": "w", "podTemplate": {"metadata": {"generateName": "x" * 400_000}, "spec": {"containers": [{"name": "main"}]}}}
     graph = made(GRAPH, RIGHT, {"components": [component]})
     there = away(graph)
-    assert size(there["metadata"]["annotations"]) <= MOST
+    assert annotation_size(there["metadata"]["annotations"]) <= MOST
     assert away(there) == graph
 
 
 def test_what_was_packed_by_others_is_read_with_care() -> None:
-    assert unpacked(3, MOST) is None
-    assert unpacked("no base64", MOST) is None
-    assert unpacked(base64.b64encode(b"no zlib").decode(), MOST) is None
-    assert unpacked(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MOST) is None
-    assert '"packed"' in packed("{}")
+    assert decompress(3, MOST) is None
+    assert decompress("no base64", MOST) is None
+    assert decompress(base64.b64encode(b"no zlib").decode(), MOST) is None
+    assert decompress(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MOST) is None
+    assert '"packed"' in compress("{}")
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
     assert away(graph)["metadata"]["annotations"]["nvidia.com/dynamo-webhooks-aside.dgd-spec"] == '{"packed":"!","spec":{},"version":1}'
@@ -101,7 +101,7 @@ def test_a_short_annotation_never_costs_as_much_as_a_long_one() -> None:
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: short}
     assert away(graph)["metadata"]["annotations"]["nvidia.com/dynamo-webhooks-aside.dgd-spec"] == short
-    assert len(packed(text)) > len(text) // 16
+    assert len(compress(text)) > len(text) // 16
 
 
 def test_the_label_on_a_stored_object_breaks_no_list() -> None:
@@ -118,7 +118,7 @@ def test_nothing_is_dropped_on_the_way_to_the_stored_version() -> None:
     component = {"name": "w", "podTemplate": {"metadata": {"generateName": noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
     graph = made(GRAPH, RIGHT, {"components": [component]})
     there = away(graph)
-    assert size(there["metadata"]["annotations"]) > MOST
+    assert annotation_size(there["metadata"]["annotations"]) > MOST
     assert TOO_LONG not in there["metadata"].get("labels", {})
     assert away(there) == graph
 

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from dynamo_webhooks.conversion.difference import DEPTH, applied, differences, identical, well_formed
+from dynamo_webhooks.conversion.difference import DEPTH, apply_differences, are_identical, find_differences, is_well_formed
 
 KEYS = st.sampled_from(["a", "b", "0", ""])
 SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", 9007199254740993])
@@ -19,7 +19,7 @@ OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
 
 def test_what_is_equal_differs_in_nothing() -> None:
     value = {"a": [1, {"b": None}], "c": ""}
-    assert differences(value, copy.deepcopy(value)) == []
+    assert find_differences(value, copy.deepcopy(value)) == []
 
 
 @pytest.mark.parametrize(
@@ -38,39 +38,39 @@ def test_what_is_equal_differs_in_nothing() -> None:
     ],
 )
 def test_differences_are_small(have: Any, want: Any, entries: Any) -> None:
-    assert identical(differences(have, want), entries)
-    assert identical(applied(have, entries), want)
+    assert are_identical(find_differences(have, want), entries)
+    assert are_identical(apply_differences(have, entries), want)
 
 
 @hypothesis.given(OBJECTS, OBJECTS)
-@hypothesis.settings(database=None, deadline=None)
+@hypothesis.settings(database=None)
 def test_applying_the_differences_gives_what_was_wanted(have: Any, want: Any) -> None:
     before = copy.deepcopy((have, want))
-    entries = differences(have, want)
-    assert identical(applied(have, entries), want)
-    assert well_formed(entries)
-    assert bool(entries) is not identical(have, want)
-    assert identical([have, want], list(before))
+    entries = find_differences(have, want)
+    assert are_identical(apply_differences(have, entries), want)
+    assert is_well_formed(entries)
+    assert bool(entries) is not are_identical(have, want)
+    assert are_identical([have, want], list(before))
 
 
 @hypothesis.given(VALUES, st.lists(st.tuples(st.lists(KEYS | st.integers(-2, 3), max_size=4), VALUES)), st.booleans())
-@hypothesis.settings(database=None, deadline=None)
+@hypothesis.settings(database=None)
 def test_entries_of_another_value_do_no_harm(value: Any, foreign: list[tuple[list[Any], Any]], takes: bool) -> None:
     """What an entry can't reach is left alone; the value itself never changes."""
     before = copy.deepcopy(value)
-    applied(value, [[path] if takes else [path, new] for path, new in foreign])
-    assert identical(value, before)
+    apply_differences(value, [[path] if takes else [path, new] for path, new in foreign])
+    assert are_identical(value, before)
 
 
 def test_an_entry_that_reaches_nothing_changes_nothing() -> None:
     value = {"a": [1], "b": "text"}
     for entry in ([["a", 5], 2], [["a", -1], 2], [["a", "x"], 2], [["b", "x"], 2], [["c"]], [["c", "d"]], [["c", 0], 1], [["b", 0], 1]):
-        assert identical(applied(value, [entry]), value), entry
+        assert are_identical(apply_differences(value, [entry]), value), entry
 
 
 def test_a_member_below_an_absent_one_is_reached() -> None:
-    assert applied({}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
-    assert applied({"a": None}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
+    assert apply_differences({}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
+    assert apply_differences({"a": None}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
 
 
 def test_deep_values_are_told_apart() -> None:
@@ -82,11 +82,11 @@ def test_deep_values_are_told_apart() -> None:
             value = {"a": value}
         return value
 
-    entries = differences(deep(1), deep(2))
+    entries = find_differences(deep(1), deep(2))
     assert len(entries) == 1
     assert len(entries[0][0]) == DEPTH
-    assert well_formed(entries)
-    assert identical(applied(deep(1), entries), deep(2))
+    assert is_well_formed(entries)
+    assert are_identical(apply_differences(deep(1), entries), deep(2))
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_deep_values_are_told_apart() -> None:
     ],
 )
 def test_other_shapes_are_refused(entries: Any) -> None:
-    assert not well_formed(entries)
+    assert not is_well_formed(entries)
 
 
 @pytest.mark.parametrize("entries", [[], [[["a"]]], [[["a", 0], None], [["b"], {"c": []}]]])
 def test_honest_entries_are_well_formed(entries: Any) -> None:
-    assert well_formed(entries)
+    assert is_well_formed(entries)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.conversion.engine import TRIALS, convert
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainders
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainder_keys
 from dynamo_webhooks.conversion.lens.protocol import Fields
 from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
 from dynamo_webhooks.conversion.lens.struct import Struct
@@ -33,7 +33,7 @@ def _back(group: Fields) -> Fields:
 REFERENCE = Struct(*same("name"), Rename("serviceName", "componentName"))
 KIND = Kind(
     NAME,
-    *remainders("test"),
+    *remainder_keys("test"),
     Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), LeftOnly("leftish"), RightOnly("rightish", worth=bool)),
     Struct(
         *same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")

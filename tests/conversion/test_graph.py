@@ -1,4 +1,4 @@
-"""Graphs, single components and scaling adapters as wholes: order, names, null services, statuses, partial objects, paths."""
+"""Graphs and components, beside the worked examples (tests/conversion/worked): partial objects, what is kept, paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.paths import Key, Path, render
+from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.conversion.graph import GRAPH as GRAPH_KIND
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS, kind_of
@@ -16,42 +16,11 @@ from tests.conversion.objects import COMPONENT, GRAPH, away, made, saved, templa
 Fields = dict[str, Any]
 
 
-def test_services_are_listed_by_name() -> None:
-    graph = made(GRAPH, LEFT, {"services": {"b": {}, "B": {}, "a1": {}, "a-1": {}, "gone": None}})
-    there = away(graph)
-    assert [component["name"] for component in there["spec"]["components"]] == ["B", "a-1", "a1", "b"]
-    assert saved(there)["services"] == {"gone": None}
-    assert away(there) == graph
-
-
-def test_the_order_of_components_survives_an_edit_of_services() -> None:
-    graph = made(GRAPH, RIGHT, {"components": [{"name": "z"}, {"name": "m"}, {"name": "a"}]})
-    there = away(graph)
-    assert away(there) == graph
-    there["spec"]["services"] = {"a": {}, "k": {}, "z": {}}
-    assert [component["name"] for component in away(there)["spec"]["components"]] == ["z", "a", "k"]
-
-
 def test_a_repeated_component_name_is_said_where_it_stands() -> None:
     with pytest.raises(ConversionError) as error:
         away(made(GRAPH, RIGHT, {"components": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}))
     assert error.value.path == ("spec", "components", 2, "name")
     assert error.value.reason == 'must be a name that no other component has, got "a"'
-
-
-@pytest.mark.parametrize("name", ["", "w", "other"])
-def test_a_service_name_beside_the_key_comes_home(name: str) -> None:
-    graph = made(GRAPH, LEFT, {"services": {"w": {"serviceName": name}}})
-    assert away(graph)["spec"] == {"components": [{"name": "w"}]}
-    assert away(away(graph)) == graph
-
-
-def test_graph_members_are_renamed() -> None:
-    left = {"envs": [{"name": "G"}], "topologyConstraint": {"topologyProfile": "p", "packDomain": "rack"}, "pvcs": [{"name": "p"}]}
-    right = {"env": [{"name": "G"}], "topologyConstraint": {"clusterTopologyName": "p", "packDomain": "rack"}}
-    there = away(made(GRAPH, LEFT, left))
-    assert there["spec"] == right
-    assert away(there) == made(GRAPH, LEFT, left)
 
 
 @pytest.mark.parametrize("partial", [{}, {"spec": {}}, {"spec": {"services": {}}}, {"spec": {"services": None}}, {"status": {}}])
@@ -61,35 +30,6 @@ def test_what_is_not_there_is_not_invented(partial: Fields) -> None:
     assert there.keys() == graph.keys()
     assert not there.get("spec")
     assert away(there) == graph
-
-
-def test_replica_names_of_a_status() -> None:
-    services = {"a": {"componentName": "n1"}, "b": {"componentName": "new", "componentNames": ["old", "new"]}, "c": {"componentNames": []}}
-    graph = made(GRAPH, LEFT, {}, status={"services": services, "rollingUpdate": {"updatedServices": ["a"]}})
-    there = away(graph)
-    names = {name: entry.get("componentNames") for name, entry in there["status"]["components"].items()}
-    assert names == {"a": ["n1"], "b": ["old", "new"], "c": None}
-    assert there["status"]["rollingUpdate"] == {"updatedComponents": ["a"]}
-    assert away(there) == graph
-    there["status"]["components"]["a"] = {}
-    assert away(there)["status"]["services"]["a"] == {}
-
-
-def test_a_component_takes_the_objects_name_where_it_has_none() -> None:
-    nameless = made(COMPONENT, LEFT, {"componentType": "worker"}, name="dep")
-    there = away(nameless)
-    assert there["spec"] == {"name": "dep", "type": "worker"}
-    assert away(there) == nameless
-    assert away({**there, "spec": {"name": "live", "type": "worker"}})["spec"] == {"serviceName": "live", "componentType": "worker"}
-
-
-def test_a_component_without_a_name_stays_without() -> None:
-    nameless = made(COMPONENT, RIGHT, {"type": "worker"}, name="dep")
-    there = away(nameless)
-    assert there["spec"] == {"componentType": "worker"}
-    assert away(there) == nameless
-    named = away({**there, "spec": {"componentType": "worker", "serviceName": "dep"}})
-    assert named["spec"] == {"type": "worker", "name": "dep"}
 
 
 def test_whatever_is_kept_of_a_component_holds_its_name() -> None:
@@ -106,15 +46,6 @@ def test_templates_of_both_origins_leave_no_annotation_at_home(kind: str) -> Non
     for obj in (made(kind, LEFT, left), made(kind, RIGHT, right if kind == COMPONENT else {"components": [right]})):
         assert saved(away(obj)) is not None
         assert away(away(obj)) == obj
-
-
-def test_a_scaling_adapter_needs_no_remainder() -> None:
-    kind = "DynamoGraphDeploymentScalingAdapter"
-    adapter = made(kind, LEFT, {"replicas": 0, "dgdRef": {"name": "g", "serviceName": "w"}}, status={"replicas": 0, "selector": "a=b"})
-    there = away(adapter)
-    assert there["spec"] == {"replicas": 0, "dgdRef": {"name": "g", "componentName": "w"}}
-    assert there["metadata"] == {"name": "x"}
-    assert away(there) == adapter
 
 
 SPEC: Fields = {
@@ -149,12 +80,12 @@ PATHS: list[tuple[Path, Path]] = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), PATHS, ids=render)
+@pytest.mark.parametrize(("left", "right"), PATHS, ids=format_path)
 def test_paths_go_right(left: Path, right: Path) -> None:
     assert GRAPH_KIND.spec.to_right(left, SPEC) == right
 
 
-@pytest.mark.parametrize(("left", "right"), [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")], ids=render)
+@pytest.mark.parametrize(("left", "right"), [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")], ids=format_path)
 def test_paths_go_left(left: Path, right: Path) -> None:
     converted = away(made(GRAPH, LEFT, SPEC))["spec"]
     assert GRAPH_KIND.spec.to_left(right, converted) == left

@@ -17,7 +17,8 @@ SERVICE: Final[dict[str, Any]] = {
     "minAvailable": 2,
     "runtimeVersionOverride": "1.5.0",
     "providerOverride": OVERRIDE,
-    "multinode": {"nodeCount": 2, "leader": {"providerOverride": OVERRIDE}, "worker": {"providerOverride": OVERRIDE}},
+    "multinode": {"nodeCount": 2},
+    "roles": [{"name": "leader", "providerOverride": OVERRIDE}, {"name": "worker", "providerOverride": OVERRIDE}],
 }
 SPEC: Final[dict[str, Any]] = {
     "providerOverride": OVERRIDE,

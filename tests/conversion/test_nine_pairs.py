@@ -130,9 +130,7 @@ FIELDS: Final[dict[str, list[Field]]] = {
         *_in_both("GraphDeployment", ("spec", "providerOverride"), ("spec", "providerOverride"), OVERRIDE),
         *_of_component("providerOverride", OVERRIDE, graph_only=True),
     ],
-    "F4": [
-        field for name in ("leader", "worker") for field in _of_component(f"multinode.{name}.providerOverride", OVERRIDE, graph_only=True)
-    ],
+    "F4 (roles)": _of_component("roles", [{"name": name, "providerOverride": OVERRIDE} for name in ("leader", "worker")], graph_only=True),
     "F5": _checkpoint("startupPolicy", "WaitForCheckpoint"),
     "F6": _checkpoint("deletionPolicy", "Retain"),
     "F7 on": list(_of_component("checkpoint.enabled", True, ("experimental", "checkpoint", "enabled"))),

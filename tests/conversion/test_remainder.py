@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.conversion.difference import same_text
-from dynamo_webhooks.conversion.kind import Kind, remainders
+from dynamo_webhooks.conversion.kind import Kind, remainder_keys
 from dynamo_webhooks.conversion.lens.struct import Struct
-from dynamo_webhooks.conversion.remainder import Remainder, aside_key, read, text_of, write
+from dynamo_webhooks.conversion.remainder import Remainder, aside_key, encode, read_remainder, write
 
 NOTHING = Struct()
-KIND = Kind("DynamoComponentDeployment", *remainders("dcd"), NOTHING, NOTHING)
+KIND = Kind("DynamoComponentDeployment", *remainder_keys("dcd"), NOTHING, NOTHING)
 SPEC, STATUS = "nvidia.com/dcd-spec", "nvidia.com/dcd-status"
 
 
 def _spec(text: str, *, rightward: bool = False) -> tuple[Remainder, dict[str, str]]:
-    return read(KIND, {SPEC: text}, rightward)
+    return read_remainder(KIND, {SPEC: text}, rightward)
 
 
 @pytest.mark.parametrize("annotations", [{}, {SPEC: "", STATUS: ""}, {"team": "kept"}])
 def test_nothing_there_is_nothing_remembered(annotations: dict[str, str]) -> None:
-    assert read(KIND, annotations, rightward=False) == (Remainder(), {})
+    assert read_remainder(KIND, annotations, rightward=False) == (Remainder(), {})
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_payload_is_read_as_the_version_that_is_built() -> None:
 
 
 def test_the_status_is_bare() -> None:
-    found, damaged = read(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
+    found, damaged = read_remainder(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
     assert (found.status, found.travelled, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
-    assert read(KIND, {STATUS: "{oops"}, rightward=False)[1] == {STATUS: "{oops"}
+    assert read_remainder(KIND, {STATUS: "{oops"}, rightward=False)[1] == {STATUS: "{oops"}
 
 
 def test_the_record_of_an_absent_name() -> None:
@@ -119,13 +119,13 @@ def test_a_mark_says_that_there_is_nothing_to_say() -> None:
 
 def test_what_is_written_is_read_again() -> None:
     saved = Remainder({"dynamoNamespace": "d"}, {"podSelector": {"a": "b"}}, [[["spec", "x"], 1.0], [["spec", "y"]]])
-    found, damaged = read(KIND, write(KIND, saved), rightward=False)
+    found, damaged = read_remainder(KIND, write(KIND, saved), rightward=False)
     assert (found.spec, found.status, found.kept, damaged) == (saved.spec, saved.status, saved.kept, {})
 
 
 def test_text_is_compact_sorted_and_exact() -> None:
-    assert text_of({"b": 9007199254740993, "a": {"d": 1.0, "c": "ü<&>"}}) == '{"a":{"c":"ü<&>","d":1.0},"b":9007199254740993}'
-    assert text_of({"a": 10**20}) == '{"a":100000000000000000000}'
+    assert encode({"b": 9007199254740993, "a": {"d": 1.0, "c": "ü<&>"}}) == '{"a":{"c":"ü<&>","d":1.0},"b":9007199254740993}'
+    assert encode({"a": 10**20}) == '{"a":100000000000000000000}'
 
 
 _TEXTS = ["", "\u00fc<&>", '\x00\x1f\x7f\b\f\n\r\t"\\/', "\u2028\U0001f600", "\uffff"]
@@ -147,12 +147,12 @@ _VALUES: list[Any] = [
 _WITHOUT = """
 import sys
 from dynamo_webhooks.conversion.difference import same_text
-from dynamo_webhooks.conversion.remainder import text_of
+from dynamo_webhooks.conversion.remainder import encode
 
 values = eval(sys.argv[1])
-found = [text_of(value) for value in values], [same_text(one, other) for one in values for other in values]
+found = [encode(value) for value in values], [same_text(one, other) for one in values for other in values]
 assert "orjson" not in sys.modules
-assert text_of([1e-7]) == "[1e-7]"
+assert encode([1e-7]) == "[1e-7]"
 assert "orjson" in sys.modules
 print(ascii(found))
 """
@@ -163,7 +163,7 @@ def test_text_is_the_same_with_and_without_the_fast_encoder() -> None:
     words = [sys.executable, "-c", _WITHOUT, ascii(_VALUES)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    found = [text_of(value) for value in _VALUES], [same_text(one, other) for one in _VALUES for other in _VALUES]
+    found = [encode(value) for value in _VALUES], [same_text(one, other) for one in _VALUES for other in _VALUES]
     assert ast.literal_eval(done.stdout) == found
     assert sum(found[1]) == len(_VALUES)
 

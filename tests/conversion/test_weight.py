@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.paths import MISSING, lookup, render
-from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, size
+from dynamo_webhooks.api.paths import MISSING, format_path, lookup
+from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, annotation_size
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.weight import WARNED, Weight, weighed
+from dynamo_webhooks.conversion.weight import WARNED, Weight, weigh
 from tests.conversion.objects import GRAPH, Object, away, made
 from tests.conversion.test_bounds import noise
 
@@ -18,7 +18,7 @@ NAMED = {"name": "main"}
 
 
 def _weighed(obj: Object, version: str) -> Weight | None:
-    found = weighed(KINDS[GRAPH], obj, version)
+    found = weigh(KINDS[GRAPH], obj, version)
     assert found is None or lookup(obj, found.path) is not MISSING
     return found
 
@@ -53,7 +53,7 @@ def test_annotations_of_the_author_alone_are_as_long_there_as_here() -> None:
 def test_what_comes_near_is_said_with_field_size_and_version() -> None:
     found = _weighed(_graph(_left(WARNED)), LEFT)
     assert found is not None
-    assert (render(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
+    assert (format_path(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
     assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; past that it is refused"
 
 
@@ -73,17 +73,17 @@ def test_an_update_of_what_is_too_long_already_is_forgiven() -> None:
     """But never in the version that isn't stored: such an object can't be, and the API server would refuse it."""
     kind, long = KINDS[GRAPH], _graph(_left(MOST))
     for old, forgiven in ((_graph(_left(MOST + 1)), True), (_graph(_left(MOST - 12_000)), False), (_graph({}), False), (None, False)):
-        found = weighed(kind, long, LEFT, old)
+        found = weigh(kind, long, LEFT, old)
         assert found is not None
         assert (found.forgiven, found.refused) == (forgiven, not forgiven)
         share = "257 of 256 KiB of annotations"
         assert found.text == f"must be smaller: {f'{share} in v1beta1; read-only there' if forgiven else f'in v1beta1 it needs {share}'}"
     owned = {**long, "metadata": {**long["metadata"], "ownerReferences": [None, {"kind": GRAPH, "name": "g"}]}}
-    found = weighed(kind, owned, LEFT)
+    found = weigh(kind, owned, LEFT)
     assert found is not None
     assert found.forgiven
     beta = made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(300_000)}]})
-    found = weighed(kind, beta, RIGHT, beta)
+    found = weigh(kind, beta, RIGHT, beta)
     assert found is not None
     assert found.refused
 
@@ -93,8 +93,8 @@ def test_a_write_in_the_version_that_is_not_stored_is_refused_by_the_api_server(
     found = _weighed(graph, RIGHT)
     assert found is not None
     assert found.refused
-    assert size(away(graph)["metadata"]["annotations"]) == found.bytes > MOST
-    assert render(found.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
+    assert annotation_size(away(graph)["metadata"]["annotations"]) == found.bytes > MOST
+    assert format_path(found.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
     assert found.text == f"must be smaller: in v1alpha1 it needs {-(-found.bytes // 1024)} of 256 KiB of annotations"
 
 
@@ -120,10 +120,10 @@ def test_the_field_is_the_smallest_that_holds_half(path: str) -> None:
     version, spec = SPREAD[path]
     found = _weighed(made(GRAPH, version, spec), version)
     assert found is not None
-    assert render(found.path) == path
+    assert format_path(found.path) == path
 
 
 def test_an_annotation_of_the_author_may_weigh_most() -> None:
     found = _weighed(_graph({"services": {"w": {"labels": {"a": "b"}}}}, note=noise(MOST - 60)), LEFT)
     assert found is not None
-    assert (render(found.path), found.bytes > MOST) == ("metadata.annotations[note]", True)
+    assert (format_path(found.path), found.bytes > MOST) == ("metadata.annotations[note]", True)

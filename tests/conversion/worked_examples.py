@@ -27,8 +27,8 @@ def load_examples() -> list[Object]:
 
 def walk(example: Object) -> Iterator[str]:
     """Goes through the steps of an example and says where ours differ from what is written there."""
-    start = _object(example, example["start"], example["start"]["version"])
-    current, before = start, {start["apiVersion"]: start}
+    current = start(example)
+    before = {current["apiVersion"]: current}
     for number, step in enumerate(example["steps"], 1):
         if "edit" in step:
             current = edited(current, step["edit"])
@@ -76,11 +76,13 @@ def _mute(got: Object, wanted: Object) -> Object:
     return got
 
 
-def _object(example: Object, state: Object, version: str) -> Object:
+def start(example: Object) -> Object:
+    """The object that an example begins with."""
+    state = example["start"]
     metadata: Object = {"name": state.get("name", "x"), "namespace": "default"}
     if "annotations" in state:
         metadata["annotations"] = state["annotations"]
-    return {"apiVersion": f"nvidia.com/{version}", "kind": example["kind"], "metadata": metadata, **copy.deepcopy(said(state))}
+    return {"apiVersion": f"nvidia.com/{state['version']}", "kind": example["kind"], "metadata": metadata, **copy.deepcopy(said(state))}
 
 
 def edited(obj: Object, edits: list[Any]) -> Object:

@@ -1,5 +1,22 @@
-"""Fixtures of the command line, for what is recorded and rendered by it."""
+"""Fixtures of the command line, for what is recorded and rendered by it, and the overlay of the Go operator 1.2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.cli.conftest import command, files
+from tests.golden.overlay.engine import profile_1_2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["command", "files"]
+
+
+@pytest.fixture
+def as_1_2() -> Iterator[None]:
+    """Answers as the Go operator 1.2."""
+    with profile_1_2():
+        yield

@@ -1,6 +1,7 @@
 """Recorded cases of controllers in which ours differ on purpose, each with its reason.
 
-`LISTED` and `DISCOVERED` are those that whoever recorded them said ours must differ in, `OTHERS` those that they didn't.
+`LISTED` and `DISCOVERED` are those that whoever recorded them said ours must differ in, `EFFECTIVE` those that we decided later, and
+`OTHERS` the rest.
 """
 
 from __future__ import annotations
@@ -71,4 +72,7 @@ OTHERS: Final[Mapping[str, str]] = {
     "pj-046": "a graph of another namespace is refused by validation, not made in the request's",
 }
 
-DIFFERENT: Final[Mapping[str, str]] = {**LISTED, **DISCOVERED, **OTHERS}
+# what was decided after the record was made: a field that is accepted has its effect, or is named (docs/decisions.md)
+EFFECTIVE: Final[Mapping[str, str]] = {"cj-031": "a second mount of the shared memory stays, at its own path"}
+
+DIFFERENT: Final[Mapping[str, str]] = {**LISTED, **DISCOVERED, **OTHERS, **EFFECTIVE}

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
-from dynamo_webhooks.reconciler.checkpoint import shared_gpus, storage
-from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, jobs
-from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
-from dynamo_webhooks.reconciler.loop import switched
-from dynamo_webhooks.reconciler.loop.checkpoint import reconcile_checkpoint
-from dynamo_webhooks.reconciler.loop.keys import controller
-from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.loop.work import PassResult
-from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
+from dynamo_webhooks.reconciler import controllers
+from dynamo_webhooks.reconciler.checkpoint.reconcile import reconcile_checkpoint
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
+from dynamo_webhooks.reconciler.common.keys import controller_reference
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
+from dynamo_webhooks.reconciler.engine.passes import PassResult
+from dynamo_webhooks.reconciler.render.checkpoint import shared_gpus, storage
+from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
+from dynamo_webhooks.reconciler.render.configured import settings_from
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
-from tests.reconciler.loop.site import NAMESPACE, Site, settings
+from tests.reconciler.site import NAMESPACE, Site, settings
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.engine.work import Work
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
@@ -50,7 +50,7 @@ def _lines(case: Node) -> str:
 
 
 def _settings(case: Node) -> Settings:
-    return settings_from(settings(_lines(case)), Abilities())
+    return settings_from(settings(_lines(case)))
 
 
 def made_of(case: Node) -> tuple[list[Node], str]:
@@ -59,13 +59,13 @@ def made_of(case: Node) -> tuple[list[Node], str]:
         found = _settings(case).checkpoints
         refusal = shared_gpus.refusal_of(case["object"], gate=found.gate)
         if refusal is not None:
-            return [], refusal.message
-        made, kept = jobs(case["object"], found), storage.configured(found)
+            return [], refusal[1]
+        made, kept = jobs(case["object"], found), storage.find_configured_storage(found)
     except (UsageError, RenderError) as error:
         return [], str(error)
     names = {one["metadata"]["name"] for one in case.get("others", ()) if one["kind"] == "PersistentVolumeClaim"}
-    if kept is not None and not found.claim_create and kept.claim not in names:
-        return [], storage.missing(kept, "demo")
+    if kept is not None and not found.pvc.create and kept.claim not in names:
+        return [], storage.explain_missing(kept, "demo")
     return [one for one in made if one["kind"] == "Job" or one["metadata"]["name"] not in names], ""
 
 
@@ -76,18 +76,6 @@ def _differences(made: list[Node], expected: list[Node]) -> list[str]:
             assert one["spec"].pop("ttlSecondsAfterFinished") == KEPT_FOR  # set when the end has been noted
     theirs = compare_render()
     return [*compare().diff(theirs.tidy(copy.deepcopy(made), None), theirs.tidy(want, None))]
-
-
-@pytest.mark.parametrize("name", RECORDED_JOBS)
-def test_a_recorded_job(name: str) -> None:
-    case = RECORDED_JOBS[name]
-    made, why = made_of(case)
-    outcome = case["outcome"]
-    said = outcome.get("error") or outcome["status"].get("message") or ""
-    differences: list[Any] = _differences(made, case["expect"])
-    if (said in why) != bool(said == "" or why):
-        differences.append(why)
-    assert bool(differences) == (name in DIFFERENT), (differences, why, said)
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -103,7 +91,7 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         found = await site.user.get(CHECKPOINTS, case["object"]["metadata"]["name"], NAMESPACE)
         assert found is not None
         news = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] == "jobs"]
-        made = [_plain(one) for one in news if controller(one) == reference(found)]
+        made = [_plain(one) for one in news if controller_reference(one) == reference(found)]
         differences = [
             *_differences(made, case["expect"]),
             *_status_differences(case["outcome"]["status"], found["status"]),
@@ -117,7 +105,6 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 def _limit(monkeypatch: pytest.MonkeyPatch, name: str, passes: int) -> None:
     """Lets so many passes over a checkpoint do something, and none over others."""
     left = [passes]
-    row = switched._ROWS[CHECKPOINTS.kind]
 
     async def limited(work: Work, obj: Node) -> PassResult:
         if obj["metadata"]["name"] != name or not left[0]:
@@ -125,7 +112,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, name: str, passes: int) -> None:
         left[0] -= 1
         return await reconcile_checkpoint(work, obj)
 
-    monkeypatch.setitem(switched._ROWS, CHECKPOINTS.kind, row._replace(reconcile=limited))
+    monkeypatch.setitem(controllers.CONTROLLERS, CHECKPOINTS.kind, limited)
 
 
 async def _set_up(site: Site, case: Node) -> None:

@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Kind and direction, as compare.py prints them."""
+        """Kind and direction, as cases are grouped."""
         return f"{self.object['kind']} to {self.desired}"
 
 

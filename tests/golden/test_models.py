@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.reconciler.loop.kinds import MODELS
-from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
+from dynamo_webhooks.reconciler.common.resources import MODELS
 from dynamo_webhooks.reconciler.model.worker import Reply
+from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.golden.corpus import cases
 from tests.golden.differences import DIFFERENT
-from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.model.workers import FakeWorkers
+from tests.reconciler.site import NAMESPACE, Site, settings
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -61,7 +61,7 @@ async def test_a_recorded_pass(name: str) -> None:
     site = Site(settings("models: {anySlice: true, baseReady: legacy}\n"))  # as the Go operator
     await _set_up(site, case)
     timing = site.timing
-    clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
+    clocks = timing.clocks()
     site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, caller=lambda _: workers))
     try:
         await site.later(0.5)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.admission.pipeline import prepared
+from dynamo_webhooks.admission.pipeline import decode_and_shape
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
-from dynamo_webhooks.reconciler.loop.kinds import REQUESTS
-from tests.cli.daemon import CONFIG
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
+from dynamo_webhooks.reconciler.common.resources import REQUESTS
+from tests.cli.daemon.processes import CONFIG
 from tests.golden import test_requests as requests
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
@@ -56,7 +56,7 @@ def _with_defaults(job: dict[str, Any]) -> dict[str, Any]:
     """A recorded profiling Job whose request has the schema's defaults: the recorded cluster had no schemas."""
     [profiler] = job["spec"]["template"]["spec"]["containers"]
     obj = {"apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind, "metadata": {"name": "r"}, "spec": profiler["args"][1]}
-    assert not prepared(obj, REQUESTS.kind, REQUESTS.version, Facts().line)
+    assert not decode_and_shape(obj, REQUESTS.kind, REQUESTS.version, Facts().line)
     profiler["args"][1] = compare().normalise(obj["spec"])
     return job
 

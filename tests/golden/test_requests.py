@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.render.kinds import Operator, children
+from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler.loop import reconciler, request, switched
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
-from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
-from dynamo_webhooks.reconciler.loop.work import PassResult
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler import controllers, worker
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
+from dynamo_webhooks.reconciler.engine.passes import PassResult
+from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.render.observed import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
-from tests.reconciler.loop.site import NAMESPACE, Site, settings
+from tests.reconciler.site import NAMESPACE, Site, settings
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.engine.work import Work
     from dynamo_webhooks.reconciler.render.children import Rendered
 
 pytestmark = pytest.mark.golden
@@ -56,12 +57,12 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     site = Site(settings(_lines(case)))
     before = await _set_up(site, case)
     passes = case.get("flags", {}).get("passes", 1)
-    monkeypatch.setattr(request, "STEPS", 1)
+    monkeypatch.setattr(reconcile, "MAX_PHASES", 1)
     _limit(monkeypatch, passes, case["kind"])
     if said := case.get("flags", {}).get("createError"):
         site.cluster.fail(lambda verb, what, *_: _unavailable(said) if verb in ("create", "apply") and what in _MADE else None)
     timing = site.timing
-    clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
+    clocks = timing.clocks()
     site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, scraper=NoScraper))
     try:
         await site.later(5 if passes == 1 else 40)
@@ -69,17 +70,6 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         await site.stop()
     assert bool(differences) == (name in DIFFERENT), differences
-
-
-@pytest.mark.parametrize("name", PROFILED)
-def test_render_prints_the_recorded_job(name: str) -> None:
-    case, rendered = as_we_read_products(CASES[name]), rendered_of(CASES[name])
-    made = [plain(one, case) for one in rendered.children if one["kind"] == "Job"]
-    want = [plain(one, case) for one in case["expect"] if one["kind"] == "Job"]
-    theirs = compare_render()
-    differences = [*compare().diff(theirs.tidy(made, None), theirs.tidy(want, None))]
-    assert bool(differences) == (name in DIFFERENT), differences
-    assert bool(rendered.problems) == (not made)
 
 
 def rendered_of(case: Node) -> Rendered:
@@ -113,8 +103,7 @@ def _lines(case: Node) -> str:
 def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
     """Lets so many passes over requests do something, and none over graphs; those for a Job until it has been made."""
     left = [passes]
-    row = switched._ROWS[REQUESTS.kind]
-    inner = request.reconcile_request
+    inner = reconcile.reconcile_request
 
     async def limited(work: Work, obj: Node) -> PassResult:
         begun = (obj.get("status") or {}).get("phase") not in (None, "Pending")
@@ -126,9 +115,9 @@ def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
     async def nothing(_: Work, __: Node) -> PassResult:
         return PassResult()
 
-    monkeypatch.setitem(switched._ROWS, REQUESTS.kind, row._replace(reconcile=limited))
+    monkeypatch.setitem(controllers.CONTROLLERS, REQUESTS.kind, limited)
     for one in (GRAPHS, COMPONENTS):
-        monkeypatch.setitem(reconciler._PASSES, one.kind, nothing)
+        monkeypatch.setitem(worker.PASSES, one.kind, nothing)
 
 
 async def _set_up(site: Site, case: Node) -> set[Any]:

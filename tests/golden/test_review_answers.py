@@ -1,4 +1,4 @@
-"""`review` prints byte for byte what a server answers to recorded requests: admission in both profiles, and conversions."""
+"""`review` prints byte for byte what a server answers to recorded requests: admission and conversions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.golden
 
-EACH = 5  # of the recorded cases; all of them are asked in test_admission.py and test_conversion_served.py
+EACH = 5  # of the recorded cases; all of them are asked in test_admission.py and test_conversion.py
 
 
 class Printed:
@@ -72,12 +72,11 @@ def _conversion(case: dict[str, Any]) -> tuple[str, str, bytes]:
     )
 
 
-@pytest.mark.parametrize("profile", ["current", "1.2"])
 @pytest.mark.parametrize("context", ["A", "B", "C"])
-def test_admission_is_answered_as_a_server_does(tmp_path: Path, printed: Printed, context: str, profile: str) -> None:
-    words = ["--facts", str(corpus_file(f"context-{context}.yaml")), "--profile", profile]
+def test_admission_is_answered_as_a_server_does(tmp_path: Path, printed: Printed, context: str) -> None:
+    words = ["--facts", str(corpus_file(f"context-{context}.yaml"))]
     reviews = [_admission(case) for case in cases("golden.ndjson.gz", "admit") if case["context"] == context][::EACH]
-    with Command(tmp_path, "--workers", "1", *words).ready() as served:
+    with Command(tmp_path, *words).ready() as served:
         codes = _compare(served, reviews, printed, *words)
     assert codes.total() == 600
     assert set(codes) == {0, 1}
@@ -86,7 +85,7 @@ def test_admission_is_answered_as_a_server_does(tmp_path: Path, printed: Printed
 def test_conversions_are_answered_as_a_server_does(tmp_path: Path, printed: Printed) -> None:
     recorded = list(cases("golden.ndjson.gz", "convert"))[::EACH]
     unknown = {**recorded[0], "id": "unknown", "desired": "nvidia.com/v7"}
-    with Command(tmp_path, "--workers", "1").ready() as served:
+    with Command(tmp_path).ready() as served:
         codes = _compare(served, map(_conversion, (*recorded, unknown)), printed, "--line", "1.2")
     assert len(recorded) > 1300
     assert codes == {0: len(recorded), 1: 1}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
-from dynamo_webhooks.cli.rewrite.fresh import yaml_text
+from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tests.cli.conftest import command, files
 from tests.golden.upstream import RECORDED, accepted, manifests, version_of
 from tests.laws.managers.subjects import GRAPH
@@ -32,7 +32,7 @@ def texts() -> Iterator[str]:
     found = (one for _, one in manifests({GRAPH}, RECORDED) if accepted(one))
     for number, (manifest, _) in enumerate(zip(found, range(COUNT), strict=False)):
         named = {**manifest, "metadata": {"name": f"g{number}", "namespace": f"n{number}"}}
-        yield "".join(_commented(number, yaml_text(named).splitlines()))
+        yield "".join(_commented(number, emit_yaml(named).splitlines()))
 
 
 def _commented(number: int, lines: list[str]) -> Iterator[str]:

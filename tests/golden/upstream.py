@@ -13,7 +13,7 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
-from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.cli.yaml.scalars import whole
 from dynamo_webhooks.conversion.objects import target
 from tests.golden.corpus import cases
@@ -194,7 +194,7 @@ def converted_wrongly(manifest: Object, holder: Callable[[str], Holder]) -> Iter
     server, version = holder(manifest["kind"]), version_of(manifest)
     server.apply(manifest, OWNER)
     before = [_lasting(server.read(each)) for each in (version, other(version))]
-    output = as_served(manifest, target(f"{GROUP}/{other(version)}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{other(version)}")).object
     said = output["metadata"].get("annotations") or {}
     held = before[1]["metadata"].get("annotations") or {}
     if {key: held.get(key) for key in said} != said:

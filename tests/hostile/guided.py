@@ -1,6 +1,6 @@
 """A small fuzzer that is led by coverage: an input that goes from one line to another where none went before is kept, and damaged further.
 
-It watches with the interpreter's own trace function and needs nothing else; atheris (fuzz.py) does more of the same in a minute.
+It watches with the interpreter's own trace function and needs nothing else.
 """
 
 from __future__ import annotations

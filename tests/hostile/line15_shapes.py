@@ -26,7 +26,12 @@ def _claims(n: int) -> Fields:
 
 
 def _many(n: int) -> Fields:
-    service = {"minAvailable": 3, "providerOverride": _OVERRIDE, "multinode": {"leader": {"providerOverride": _OVERRIDE}}}
+    service = {
+        "minAvailable": 3,
+        "providerOverride": _OVERRIDE,
+        "multinode": {},
+        "roles": [{"name": "leader", "providerOverride": _OVERRIDE}],
+    }
     service |= {"extraPodMetadata": _POWER, "extraPodSpec": {"mainContainer": {"image": _IMAGE}}}
     return {"services": dict.fromkeys(names(n), service)}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
 _EACH: Final = 9  # every ninth recorded case: about 1,700
-_ADMITTED: Final = tuple(route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT)
+_ADMITTED: Final = tuple(route for route in ROUTES.values() if route.purpose in (Purpose.VALIDATE, Purpose.MUTATE))
 _CONVERTED: Final = tuple(
     (route.kind, route.version) for route in _ADMITTED if route.purpose is Purpose.VALIDATE and len(BY_NAME[route.kind].versions) > 1
 )

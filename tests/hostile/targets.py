@@ -1,4 +1,4 @@
-"""What reads bytes or text from strangers, as functions of bytes that raise when something must not be; guided.py and fuzz.py call them."""
+"""What reads bytes or text from strangers, as functions of bytes that raise when something must not be; guided.py calls them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dynamo_webhooks.api.schema
 import dynamo_webhooks.cli.yaml.build
 import dynamo_webhooks.cli.yaml.json_text
 import dynamo_webhooks.cli.yaml.load
-import dynamo_webhooks.cli.yaml.places
+import dynamo_webhooks.cli.yaml.positions
 import dynamo_webhooks.cli.yaml.scalars
 import dynamo_webhooks.cli.yaml.yaml_text
 import dynamo_webhooks.conversion.difference
@@ -24,7 +24,7 @@ import dynamo_webhooks.conversion.remainder
 import dynamo_webhooks.conversion.request_legacy
 import dynamo_webhooks.webhooks.envelope
 from dynamo_webhooks.api.decode import METADATA, MOST_ERRORS, Shape, decoder
-from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read_text
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.remainder import Remainder
 from dynamo_webhooks.webhooks.envelope import RejectedError
@@ -99,11 +99,11 @@ def remainder(body: bytes) -> None:
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
     keys = (kind.spec_key, kind.status_key, *((*sorted(kind.legacy.keys), dynamo_webhooks.conversion.legacy.RECORD) if kind.legacy else ()))
     annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
-    found, damaged = dynamo_webhooks.conversion.remainder.read(kind, annotations, rightward)
+    found, damaged = dynamo_webhooks.conversion.remainder.read_remainder(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
     assert all(damaged[key] == annotations[key] for key in damaged)
     written = dynamo_webhooks.conversion.remainder.write(kind, found)
-    again, worse = dynamo_webhooks.conversion.remainder.read(kind, written, rightward)
+    again, worse = dynamo_webhooks.conversion.remainder.read_remainder(kind, written, rightward)
     assert not worse
     assert _same(again, found), f"{found} became {again}"
 
@@ -116,7 +116,7 @@ def _same(first: Remainder, second: Remainder) -> bool:
 def yaml(body: bytes) -> None:
     """A text is read into plain data with positions, or refused by a sentence; JSON says the same as to a reader of JSON."""
     text = body.decode(errors="surrogateescape")
-    found = list(read(Source("-", text)))
+    found = list(read_text(Source("-", text)))
     for one in found:
         if isinstance(one, InputError):
             assert one.text
@@ -219,7 +219,7 @@ TARGETS: Final[dict[str, Target]] = {
             dynamo_webhooks.cli.yaml.json_text,
             dynamo_webhooks.cli.yaml.yaml_text,
             dynamo_webhooks.cli.yaml.scalars,
-            dynamo_webhooks.cli.yaml.places,
+            dynamo_webhooks.cli.yaml.positions,
         ),
     ),
 }

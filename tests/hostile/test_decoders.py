@@ -17,7 +17,6 @@ from tests.hostile.targets import TARGETS, Target
 
 _SETTINGS: Final = hypothesis.settings(
     max_examples=max(GUIDED // 10, 100),
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -36,6 +35,7 @@ _YAML: Final = st.lists(
 ).map("".join)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("name", TARGETS)
 def test_nothing_unforeseen_is_raised(name: str) -> None:
     _, steps = explored(TARGETS[name], random.Random(f"{SEED}/{name}"), GUIDED)  # noqa: S311 - nothing here is a secret

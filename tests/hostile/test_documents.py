@@ -15,16 +15,17 @@ import pytest
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import of_definition
-from dynamo_webhooks.api.operator.settings import ScopeSettings
+from dynamo_webhooks.api.operator.scope import ScopeSettings
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.report import read_conditions
-from dynamo_webhooks.cli.check import applied, baseline
-from dynamo_webhooks.cli.configuration import load_configuration
-from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.facts.cluster import gathered
+from dynamo_webhooks.cli.commands.check import baseline
+from dynamo_webhooks.cli.commands.facts import format_facts
+from dynamo_webhooks.cli.console.exits import UsageError
+from dynamo_webhooks.cli.facts.gather import gather_facts
 from dynamo_webhooks.cli.facts.load import load_facts
-from dynamo_webhooks.cli.facts.text import as_text
-from dynamo_webhooks.cli.project.found import NAME, Place
+from dynamo_webhooks.cli.installation.configuration import load_configuration
+from dynamo_webhooks.cli.objects import apply
+from dynamo_webhooks.cli.project.discover import NAME, Place
 from dynamo_webhooks.cli.project.load import load
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.kube import answers, config, storage_versions
@@ -33,7 +34,7 @@ from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.protocol import Listing
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES
-from dynamo_webhooks.webhooks.cluster.observed_facts import domains
+from dynamo_webhooks.webhooks.cluster.observed_facts import read_topology_domains
 from tests.cli.facts.installed import GO, configuration
 from tests.kube.memory import MemoryCluster
 
@@ -76,7 +77,7 @@ class _Connection:
         self._documents = documents
 
     async def ask(self, method: str, path: str, *_: object, **__: object) -> Node:
-        return answers.decoded(json.dumps(self._documents[path]).encode(), f"{method} {path}")
+        return answers.decode_answer(json.dumps(self._documents[path]).encode(), f"{method} {path}")
 
 
 class _Cluster(MemoryCluster):
@@ -164,11 +165,11 @@ KUBECONFIG: Final = {
 
 
 def _gathered(plural: str, document: Any) -> str:
-    return as_text(asyncio.run(gathered(_Cluster(plural, document))))
+    return format_facts(asyncio.run(gather_facts(_Cluster(plural, document))))
 
 
 def _managed(fields: Any) -> Node:
-    return applied.applied(
+    return apply.simulate_apply(
         OBJECT, copy.deepcopy(OBJECT), {**OBJECT, "metadata": {"name": "g", "managedFields": fields}}, "DynamoGraphDeployment"
     )
 
@@ -189,9 +190,9 @@ CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "refusal": (STATUS, lambda made: answers.refusal(410, json.dumps(made).encode(), "get", secret=False)),
     "refusal of a Secret": (STATUS, lambda made: answers.refusal(422, json.dumps(made).encode(), "post", secret=True)),
     "API servers": (SLICE, lambda made: [*storage_versions._addresses(made)] if isinstance(made, dict) else None),
-    "definition": (DEFINITION, lambda made: storage_versions.definition(made) if isinstance(made, dict) else None),
+    "definition": (DEFINITION, lambda made: storage_versions.read_definition(made) if isinstance(made, dict) else None),
     "line of a definition": (DEFINITION, of_definition),
-    "topology": (TOPOLOGY, lambda made: domains(made) if isinstance(made, dict) else None),
+    "topology": (TOPOLOGY, lambda made: read_topology_domains(made) if isinstance(made, dict) else None),
     "claim": (LEASE, _claimed),
     "operator": (DEPLOYMENT, lambda made: _gathered(DEPLOYMENTS.plural, made)),
     "its configuration": (CONFIG_MAP, lambda made: _gathered(CONFIG_MAPS.plural, made)),
@@ -224,14 +225,14 @@ FILES: Final[dict[str, tuple[Any, Callable[[Path], Any]]]] = {
     "configuration": (configuration(), _configured),
     "baseline": (BASELINE, lambda path: baseline.load(str(path))),
     "project": (PROJECT, lambda path: load(Place(str(path.parent), str(path.parent)))),
-    "kubeconfig": (KUBECONFIG, lambda path: asyncio.run(config.load(str(path), environ={}))),
+    "kubeconfig": (KUBECONFIG, lambda path: asyncio.run(config.load_config(str(path), environ={}))),
     "kubeconfig with a command": (
         {**KUBECONFIG, "users": [{"name": "u", "user": {"exec": EXEC, "password": SECRET}}]},
-        lambda path: asyncio.run(config.load(str(path), environ={})),
+        lambda path: asyncio.run(config.load_config(str(path), environ={})),
     ),
     "kubeconfig with a provider": (
         {**KUBECONFIG, "users": [{"name": "u", "user": {"auth-provider": {"name": "oidc", "config": {"refresh-token": SECRET}}}}]},
-        lambda path: asyncio.run(config.load(str(path), environ={})),
+        lambda path: asyncio.run(config.load_config(str(path), environ={})),
     ),
 }
 

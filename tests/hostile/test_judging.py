@@ -79,6 +79,6 @@ def test_a_fault_is_seen(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
     def broken(review: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(defaults, "edits", broken)
+    monkeypatch.setattr(defaults, "compute_edits", broken)
     route: Route = ROUTES[PATH]
     assert "fault" in judged(route, ADMISSION, Settings(Facts()))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.review import V1_2
 from dynamo_webhooks.webhooks.admission import answer
 from tests.hostile.growth import resident, unbounded
 from tests.hostile.judging import SHOWN, judged
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
     import pytest
 
-# what a server may know: everything, the same by the rules of 1.2, and nothing at all
-KNOWN: Final = (SETTINGS, SETTINGS._replace(profile=V1_2), Settings(Facts()))
+# what a server may know: everything, and nothing at all
+KNOWN: Final = (SETTINGS, Settings(Facts()))
 FRESH: Final = 400  # well-formed reviews, after which new ones are generated
 MOST_GROWTH: Final = 24.0  # MB from the end of the first tenth to the end of the last: fragmentation, however many reviews
-MOST_FILLED: Final = 50  # entries of a cache without bound: some hold one for each rule, kind and profile that was met
+MOST_FILLED: Final = 50  # entries of a cache without bound: some hold one for each rule and kind that was met
 TRACED: Final = 1_500
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from dynamo_webhooks.webhooks.bodies import TRIM_SECONDS
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.malloc_trim import QUIET_SECONDS
 from tests.bench.beside import VALIDATE, shapes
 from tests.hostile.growth import resident
 from tests.hostile.judging import SHOWN, complaint
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 6
 MOST_GROWTH: Final = 16.0  # MB from the end of the first tenth, both at a quiet moment
-QUIET: Final = 2 * QUIET_SECONDS + 1  # by then the server has given back what bodies of megabytes had
+QUIET: Final = TRIM_SECONDS + 1  # by then the server has given back what bodies of megabytes had
 TOO_LARGE: Final = 413
 LIMIT: Final = Limits().body
 TYPES: Final = ("application/json", "application/json", "application/json; charset=utf-8", "Application/JSON")
@@ -67,7 +67,7 @@ def _tried(server: Command, seed: str, count: int) -> list[str]:
 
 
 def test_no_connection_is_lost_and_no_answer_is_ours_to_blame(tmp_path: Path) -> None:
-    with Command(tmp_path, "--workers", "1", facts=base()["facts"]) as server:
+    with Command(tmp_path, facts=base()["facts"]) as server:
         server.ready()
         process = server.process.pid  # a single worker is the process itself
         found = _tried(server, f"{SEED}/served/0", SERVED // 10)
@@ -86,7 +86,7 @@ def test_what_is_large_on_purpose_is_answered_and_keeps_nobody_waiting(tmp_path:
     small = orjson.dumps(
         {"request": {"uid": "s", "operation": "CREATE", "object": {"metadata": {"name": "s"}, "spec": {"services": {"w": {}}}}}}
     )
-    with Command(tmp_path, "--workers", "1", facts=base()["facts"]) as server, ThreadPoolExecutor(4) as pool:
+    with Command(tmp_path, facts=base()["facts"]) as server, ThreadPoolExecutor(4) as pool:
         server.ready()
         connections = [server.connect() for _ in range(4)]
         large = [pool.submit(_status, connection, shapes()[number::4]) for number, connection in enumerate(connections)]

@@ -1,7 +1,7 @@
 """An API server in memory: a kube.protocol.Cluster for tests of rooms that speak to one.
 
 tests/cluster/test_kube.py asks the same of it and of a real API server.
-No schemas, no admission and no controllers; what is stored is what was sent. Its clock moves only when a test moves it.
+No schemas, no admission and no controllers; objects are stored as sent. Its clock moves only when a test moves it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dynamo_webhooks.kube.errors import (
 from dynamo_webhooks.kube.protocol import Event, Listing
 from tests.kube import ownership
 from tests.kube.selectors import fields_match, labels_match
-from tests.kube.storage import Change, Record, Storage, check, key_of, merged, stamp, updated
+from tests.kube.storage import Change, Record, Storage, check, keep_immutable, key_of, merged, stamp, updated
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -42,19 +42,18 @@ _RBAC: Final = {"replace": "update", "json_patch": "patch", "merge_patch": "patc
 
 
 class MemoryCluster:
-    """Holds objects by name, tells watchers, and fails where a test wants it to."""
+    """Stores objects by name, notifies watchers, and fails where a test wants it to."""
 
     def __init__(
         self, manager: str = "tests", *, served: Mapping[str, frozenset[str]] | None = None, storage: Storage | None = None
     ) -> None:
-        """`served` is what `groups` says besides the core group; `manager` owns what is written without apply.
+        """`served` are the groups beside the core group; `manager` owns fields that are written without apply.
 
         Two clients of one API server are two clusters with one `storage`, each with faults of its own.
         """
         self.storage = storage or Storage()  # `storage.now` is the server's clock, moved by tests
         self.served: dict[str, frozenset[str]] = {"": frozenset({"v1"}), **(served or {})}
         self.discovery: dict[tuple[str, str], list[Node]] = {}  # (group, version) -> what `resources` says
-        self.measured: dict[str, dict[str, float]] = {}  # what `metrics` says
         self.denied: set[tuple[str, str]] = set()  # (RBAC verb, plural) that `allowed` denies and that calls are forbidden for
         self.writes: list[tuple[str, str, str]] = []  # (verb, plural, name) of everything that was asked to be written, in order
         self.closed = False
@@ -63,9 +62,9 @@ class MemoryCluster:
         self._breaks = 0
 
     def fail(self, fault: Fault) -> Callable[[], None]:
-        """Asks `fault(verb, resource, namespace, name)` before each call and raises what it gives; the answer takes it away again.
+        """Calls `fault(verb, resource, namespace, name)` before each call and raises its result; returns a function that removes it.
 
-        Verbs are the protocol's method names; `groups`, `resources`, `metrics` and `server_time` have no resource. A watch is asked once.
+        Verbs are the protocol's method names; `groups`, `resources` and `server_time` have no resource. A watch is asked once.
         """
         self._faults.append(fault)
         return lambda: self._faults.remove(fault)
@@ -158,7 +157,7 @@ class MemoryCluster:
         return await self.storage.store(resource, record, None, dry_run=dry_run)
 
     async def replace(self, resource: Resource, obj: Node, *, subresource: str = "", dry_run: bool = False) -> Node:
-        """Stores what is sent but for what the server keeps."""
+        """Stores the sent object with the fields that the server owns."""
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace", "")
         record = await self._found("replace", resource, name, namespace)
         check(resource, record.obj, obj, whole=True)
@@ -214,7 +213,17 @@ class MemoryCluster:
         draft = Record(updated(resource, record.obj, after, subresource), owners)
         return await self.storage.store(resource, draft, record, dry_run=dry_run)
 
-    async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> bool:
         """Removes, or marks while finalizers are there."""
         await self._ask("delete", resource, namespace, name)
         if propagation not in {"Background", "Foreground", "Orphan"}:
@@ -225,11 +234,13 @@ class MemoryCluster:
         metadata = record.obj["metadata"]
         if uid and metadata["uid"] != uid:
             raise ConflictError(409, "Conflict", f"the UID in the precondition ({uid}) does not match {metadata['uid']}")
+        if version and metadata["resourceVersion"] != version:
+            raise ConflictError(409, "Conflict", f"the ResourceVersion in the precondition ({version}) does not match")
         if not metadata.get("finalizers"):
             await self.storage.remove(resource, record)
         elif "deletionTimestamp" not in metadata:
             draft = deepcopy(record)
-            draft.obj["metadata"] |= {"deletionTimestamp": stamp(self.storage.now), "deletionGracePeriodSeconds": 0}
+            draft.obj["metadata"] |= {"deletionTimestamp": stamp(self.storage.now), "deletionGracePeriodSeconds": grace or 0}
             if "generation" in metadata:
                 draft.obj["metadata"]["generation"] += 1
             await self.storage.store(resource, draft, record, dry_run=False)
@@ -246,11 +257,6 @@ class MemoryCluster:
         if (group, version) not in self.discovery:
             raise NotServedError(404, "NotFound", "the server could not find the requested resource")
         return deepcopy(self.discovery[group, version])
-
-    async def metrics(self, name: str) -> Mapping[str, float]:
-        """What `measured` says."""
-        await self._ask("metrics", None, "", "")
-        return dict(self.measured.get(name, {}))
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Everything but what `denied` says."""
@@ -287,6 +293,7 @@ class MemoryCluster:
         return record
 
     async def _update(self, resource: Resource, record: Record, sent: Node, subresource: str, *, dry_run: bool) -> Node:
+        keep_immutable(resource, record.obj, sent)
         draft = Record(updated(resource, record.obj, sent, subresource), deepcopy(record.owners))
         ownership.written(record.obj, draft.obj, draft.owners, self._manager)
         return await self.storage.store(resource, draft, record, dry_run=dry_run)

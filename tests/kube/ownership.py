@@ -18,7 +18,7 @@ Path: TypeAlias = tuple[str, ...]
 Owner: TypeAlias = tuple[str, str]  # manager, and Apply or Update
 Owners: TypeAlias = dict[Owner, set[Path]]
 
-# Lists that are maps by this key, wherever they stand; the tests of the real API server hold it to be so.
+# Lists that are maps by this key at every path; tests with the real API server verify it.
 KEYED: Final = {
     "containers": "name",
     "initContainers": "name",
@@ -37,7 +37,7 @@ _UNOWNED: Final = {
 
 
 def leaves(node: Node) -> dict[Path, Any]:
-    """The leaves of an object that somebody can own, by path; an element of a keyed list is a step `[name]`."""
+    """The leaves of an object that can have an owner, by path; an element of a keyed list is a step `[name]`."""
     found: dict[Path, Any] = {}
     _walk(node, (), found)
     return {path: value for path, value in found.items() if path not in _UNOWNED}
@@ -78,7 +78,7 @@ def meant(obj: Node, subresource: str) -> Node:
 
 
 def written(before: Node, after: Node, owners: Owners, manager: str) -> None:
-    """Notes a write that is no apply: who changes a leaf owns it, and nobody else does."""
+    """Records a write other than an apply: its manager becomes the only owner of each changed leaf."""
     old, new = leaves(before), leaves(after)
     changed = {path for path, value in new.items() if path not in old or old[path] != value}
     for owner, paths in owners.items():

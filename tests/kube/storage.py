@@ -118,7 +118,7 @@ def stamp(moment: datetime) -> str:
 
 
 def key_of(resource: Resource, namespace: str, name: str) -> Key:
-    """Where an object lies: the same for every version of a kind."""
+    """The key of an object, the same for every version of a kind."""
     return (resource.group, resource.plural, namespace if resource.namespaced else "", name)
 
 
@@ -132,6 +132,17 @@ def check(resource: Resource, live: Node, sent: Node, *, whole: bool) -> None:
         raise ConflictError(409, "Conflict", f'Operation cannot be fulfilled on {resource.plural} "{name}": the UID differs')
     if whole and not version and resource.group in _UNCONDITIONAL:
         raise InvalidError(422, "Invalid", "metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+
+
+def keep_immutable(resource: Resource, live: Node, sent: Node) -> None:
+    """Secrets and ConfigMaps: the type of one never changes, nor the content of an immutable one. Raises InvalidError."""
+    if resource.plural not in {"secrets", "configmaps"}:
+        return
+    fixed = ["type", *(("data", "binaryData", "immutable") if live.get("immutable") else ())]
+    for name in fixed:
+        if live.get(name) != sent.get(name):
+            why = "field is immutable" if name == "type" else "field is immutable when `immutable` is set"
+            raise InvalidError(422, "Invalid", f'{resource.kind} "{live["metadata"]["name"]}" is invalid: {name}: Forbidden: {why}')
 
 
 def updated(resource: Resource, live: Node, sent: Node, subresource: str) -> Node:

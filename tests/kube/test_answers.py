@@ -87,7 +87,7 @@ def test_a_missing_permission_on_a_secret_is_told_in_full() -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"\xff"])
 def test_an_answer_that_is_no_object_may_come_right_later(content: bytes) -> None:
     with pytest.raises(UnavailableError, match="get /x: the answer must be"):
-        answers.decoded(content, "get /x")
+        answers.decode_answer(content, "get /x")
 
 
 def test_lines_are_found_however_the_stream_is_cut() -> None:
@@ -119,11 +119,11 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
 @pytest.mark.parametrize("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])
 def test_one_object_that_is_too_deep_keeps_no_other_from_being_read(depth: int) -> None:
     deep = b'{"x":' * depth + b'[{}, "}]"]' + b"}" * depth
-    found = answers.decoded(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")
+    found = answers.decode_answer(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")
     assert found["items"][0]["a"] == '{["'
     assert found["items"][1] == {"c": [1]}
 
 
 def test_what_is_cut_off_is_still_no_json() -> None:
     with pytest.raises(UnavailableError, match="must be JSON"):
-        answers.decoded(b'{"x":' * 5000, "list")
+        answers.decode_answer(b'{"x":' * 5000, "list")

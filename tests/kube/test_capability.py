@@ -1,4 +1,4 @@
-"""What is optional is there, is not there, or is not known; the three are never mixed up."""
+"""A capability is present, absent or unknown; the three are never confused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_what_we_may_not_use_is_served_all_the_same() -> None:
 @pytest.mark.parametrize("verb", ["groups", "allowed"])
 async def test_an_error_is_not_an_absence(verb: str) -> None:
     timing, cluster = Timing(), MemoryCluster(served={"grove.io": V1})
-    detector = Detector(cluster, [GROVE, LWS, DRA], clock=timing.clock)
+    detector = Detector(cluster, [GROVE, LWS, DRA], clocks=timing.clocks())
     restore = cluster.fail(lambda asked, *_: UnavailableError(503, "", "not now") if asked == verb else None)
     assert not await detector.detect()
     assert (detector.known.get("grove"), detector.reason, detector.stale_seconds()) == (Presence.UNKNOWN, "not now", None)
@@ -75,7 +75,7 @@ async def test_what_is_installed_later_is_seen_and_told() -> None:
     def subscriber(known: Mapping[str, Presence]) -> None:
         told.append(known["grove"])
 
-    detector = Detector(cluster, [GROVE], clock=timing.clock, sleep=timing.sleep, chance=lambda: 0.5)
+    detector = Detector(cluster, [GROVE], clocks=timing.clocks())
     detector.subscribe(subscriber)
     task = asyncio.create_task(detector.run())
     await timing.advance(30)

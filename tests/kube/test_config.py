@@ -1,4 +1,4 @@
-"""How an API server is found, and what is said when it isn't."""
+"""How an API server is found, and the errors when it isn't."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from dynamo_webhooks.kube.config import ConfigError, load
-from dynamo_webhooks.kube.identity import instance, namespace
+from dynamo_webhooks.kube.config import ConfigError, load_config
+from dynamo_webhooks.kube.identity import namespace, replica_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ async def token(configuration: Any) -> str:
 
 
 async def test_a_pod_uses_its_own_files(account: Path) -> None:
-    configuration = await load(environ=SERVICE, account=account)
+    configuration = await load_config(environ=SERVICE, account=account)
     assert configuration.host == "https://[fd00::1]:443"
     assert configuration.ssl_ca_cert == str(account / "ca.crt")
     assert await token(configuration) == "bearer first"
@@ -54,7 +54,7 @@ async def test_a_pod_uses_its_own_files(account: Path) -> None:
 async def test_a_pods_token_is_read_again_when_it_may_have_been_replaced(account: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from datetime import datetime, timedelta
 
-    configuration = await load(environ=SERVICE, account=account)
+    configuration = await load_config(environ=SERVICE, account=account)
     (account / "token").write_text("second")
     assert await token(configuration) == "bearer first"
 
@@ -71,15 +71,15 @@ async def test_a_pods_token_is_read_again_when_it_may_have_been_replaced(account
 async def test_a_file_that_a_pod_lacks_is_named(account: Path, missing: str) -> None:
     (account / missing).unlink()
     with pytest.raises(ConfigError, match=rf"{missing} must be there.*automountServiceAccountToken"):
-        await load(environ=SERVICE, account=account)
+        await load_config(environ=SERVICE, account=account)
 
 
 async def test_an_empty_token_and_a_missing_port_are_said(account: Path) -> None:
     with pytest.raises(ConfigError, match="host/port"):
-        await load(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, account=account)
+        await load_config(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, account=account)
     (account / "token").write_text("")
     with pytest.raises(ConfigError, match="empty"):
-        await load(environ=SERVICE, account=account)
+        await load_config(environ=SERVICE, account=account)
 
 
 async def test_the_first_that_is_given_wins(account: Path, tmp_path: Path) -> None:
@@ -89,24 +89,24 @@ async def test_the_first_that_is_given_wins(account: Path, tmp_path: Path) -> No
     kubeconfig(tmp_path / ".kube" / "config", server="https://home.example")
     home = {"HOME": str(tmp_path)}
     everything = {**home, **SERVICE, "KUBECONFIG": str(variable)}
-    assert (await load(str(flag), environ=everything, account=account)).host == "https://flag.example"
-    assert (await load(environ=everything, account=account)).host == "https://variable.example"
-    assert (await load(environ={**home, **SERVICE}, account=account)).host == "https://[fd00::1]:443"
-    assert (await load(environ=home, account=account)).host == "https://home.example"
-    assert (await load("", "two", environ=everything, account=account)).host == "https://two.example"
+    assert (await load_config(str(flag), environ=everything, account=account)).host == "https://flag.example"
+    assert (await load_config(environ=everything, account=account)).host == "https://variable.example"
+    assert (await load_config(environ={**home, **SERVICE}, account=account)).host == "https://[fd00::1]:443"
+    assert (await load_config(environ=home, account=account)).host == "https://home.example"
+    assert (await load_config("", "two", environ=everything, account=account)).host == "https://two.example"
 
 
 async def test_several_files_are_one_configuration(tmp_path: Path) -> None:
     present = kubeconfig(tmp_path / "present")
     paths = os.pathsep.join([str(present), str(tmp_path / "absent")])
-    assert (await load(paths, environ={})).host == "https://one.example"
+    assert (await load_config(paths, environ={})).host == "https://one.example"
 
 
 async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("first")
     time = [0.0]
     path = kubeconfig(tmp_path / "config", user={"tokenFile": "token"})
-    configuration = await load(str(path), environ={}, clock=lambda: time[0])
+    configuration = await load_config(str(path), environ={}, clock=lambda: time[0])
     assert await token(configuration) == "Bearer first"
     (tmp_path / "token").write_text("second")
     time[0] = 59.0
@@ -117,7 +117,7 @@ async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None
 
 async def test_without_anything_all_ways_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"KUBECONFIG.*KUBERNETES_SERVICE_HOST.*--kubeconfig"):
-        await load(environ={"HOME": str(tmp_path)})
+        await load_config(environ={"HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize(
@@ -135,24 +135,31 @@ async def test_a_kubeconfig_that_is_wrong_is_named(tmp_path: Path, content: str 
     if content is not None:
         await asyncio.to_thread(path.write_text, content)
     with pytest.raises(ConfigError, match=said) as refused:
-        await load(str(path), environ={})
+        await load_config(str(path), environ={})
     assert str(path) in str(refused.value)
     assert "hunter2" not in str(refused.value)
 
 
 async def test_a_context_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="three"):
-        await load(str(kubeconfig(tmp_path / "config")), "three", environ={})
+        await load_config(str(kubeconfig(tmp_path / "config")), "three", environ={})
 
 
 @pytest.mark.parametrize(
-    ("environ", "where"), [({}, "from-file"), ({"POD_NAMESPACE": "given"}, "given"), ({"POD_NAMESPACE": " "}, "from-file")]
+    ("environ", "where"),
+    [
+        (SERVICE, "from-file"),
+        ({"POD_NAMESPACE": "given"}, "given"),
+        ({**SERVICE, "POD_NAMESPACE": "given"}, "given"),
+        ({**SERVICE, "POD_NAMESPACE": " "}, "from-file"),
+        ({}, ""),  # the file may be mounted where the kubelet started nothing
+    ],
 )
 def test_a_pod_knows_where_it_is(account: Path, environ: dict[str, str], where: str) -> None:
     assert namespace(environ, account) == where
 
 
-def test_outside_a_cluster_nobody_is_anybody(tmp_path: Path) -> None:
-    assert namespace({}, tmp_path) == ""
-    assert instance({"POD_NAME": "pod-0"}) == "pod-0"
-    assert instance({}) == os.uname().nodename
+def test_outside_a_cluster_there_is_no_identity(tmp_path: Path) -> None:
+    assert namespace(SERVICE, tmp_path) == ""
+    assert replica_name({"POD_NAME": "pod-0"}) == "pod-0"
+    assert replica_name({}) == os.uname().nodename

@@ -1,4 +1,4 @@
-"""Requests on a real socket: what is sent, what is asked again, and what is never."""
+"""Requests on a real socket: their bytes, those that are repeated, and those that never are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
 
 
 class Server:
-    """Answers by a handler, and keeps what was asked."""
+    """Answers by a handler, and records requests."""
 
     def __init__(self, answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
@@ -195,7 +195,7 @@ async def test_a_server_that_does_not_answer_is_unavailable_and_not_asked_again(
         assert len(server.asked) <= 1  # none, when the machine was too busy to ask in time
 
 
-async def test_nobody_listening_is_unavailable() -> None:
+async def test_a_closed_port_is_unavailable() -> None:
     client = Client(Connection(Configuration(host="http://127.0.0.1:1"), agent="me"), "me")
     with pytest.raises(UnavailableError) as refused:
         await client.get(CONFIG_MAPS, "a", "n")
@@ -225,7 +225,7 @@ async def test_requests_are_counted_by_what_came_back_and_host_as_configured() -
     assert traffic == {Sent("200", "GET", host): 3, Sent("409", "POST", host): 1, Sent(NO_ANSWER, "PUT", host): 1}
 
 
-async def test_who_gives_up_waiting_and_who_finds_nobody_had_no_answer() -> None:
+async def test_a_timeout_and_a_closed_port_count_as_no_answer() -> None:
     arrived, traffic = asyncio.Event(), Counter[Sent]()
 
     async def never(_: web.Request) -> web.StreamResponse:
@@ -397,7 +397,7 @@ async def test_the_environments_proxy_is_taken_but_for_hosts_that_it_excepts(mon
     assert server.asked[1][2]["Host"] == "api.invalid:6443"
 
 
-async def test_a_users_netrc_is_nobodys_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_users_netrc_is_never_a_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password hunter2\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     async with connected(plain) as (client, server):

@@ -1,4 +1,4 @@
-"""Events tell transitions, count repetitions, and are in nobody's way."""
+"""Events report transitions, count repetitions, and never fail their caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def written(cluster: MemoryCluster) -> list[tuple[str, str, int]]:
 
 async def test_the_same_again_is_no_transition() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
     for _ in range(5):
         await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
     assert await written(cluster) == [("LeafIssued", "leaf 1", 1)]
@@ -29,7 +29,7 @@ async def test_the_same_again_is_no_transition() -> None:
 
 async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", "pod-0", clock=timing.clock, now=timing.now)
+    recorder = Recorder(cluster, "provisioner", "pod-0", clocks=timing.clocks())
     for reason in ("Drifted", "Repaired") * 3:
         await recorder.record(ABOUT, "Warning", reason, "m")
         timing.seconds += 60
@@ -53,7 +53,7 @@ async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
 
 async def test_after_the_window_it_is_news_again() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
     for _ in range(2):
         await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
         timing.seconds += 601
@@ -62,7 +62,7 @@ async def test_after_the_window_it_is_news_again() -> None:
 
 async def test_an_event_that_has_expired_is_written_anew() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
     await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
     for event in (await cluster.list(CORE_EVENTS)).items:
         await cluster.delete(CORE_EVENTS, event["metadata"]["name"], "n")
@@ -78,7 +78,7 @@ async def test_events_about_objects_without_a_namespace_lie_in_default() -> None
     assert len((await cluster.list(CORE_EVENTS)).items[0]["message"]) == 1024
 
 
-async def test_a_missing_permission_is_said_once_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_missing_permission_is_logged_once_and_raises_nothing(caplog: pytest.LogCaptureFixture) -> None:
     cluster = MemoryCluster()
     cluster.denied.add(("create", "events"))
     recorder = Recorder(cluster, "provisioner")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
-from dynamo_webhooks.kube.lease import Election, Timings
+from dynamo_webhooks.kube.lease import BELIEVED, MOST_TRANSITIONS, Election, Timings
 from dynamo_webhooks.kube.resources import LEASES
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:
-    return Election(cluster, "lock", "n", name, clock=timing.clock, now=timing.now, sleep=timing.sleep, chance=lambda: 0.0)
+    return Election(cluster, "lock", "n", name, clocks=timing.clocks(0.0))
 
 
 class Work:
@@ -121,9 +121,7 @@ async def test_a_lease_lost_to_silence_is_not_said_to_be_held() -> None:
 
     cluster, timing, work = Silent("one"), Timing(), Work()
     last_moment = Timings(15.0, 10.0, 9.99)
-    one = Election(
-        cluster, "lock", "n", "one", timings=last_moment, clock=timing.clock, now=timing.now, sleep=timing.sleep, chance=lambda: 0.0
-    )
+    one = Election(cluster, "lock", "n", "one", timings=last_moment, clocks=timing.clocks(0.0))
     task = asyncio.create_task(one.run(work))
     await settle()
     assert work.running
@@ -211,3 +209,44 @@ async def test_nobody_lets_go_what_another_holds() -> None:
 def test_timings_by_which_two_could_lead_are_refused(numbers: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="retry < deadline < duration"):
         Timings(*numbers)
+
+
+@pytest.mark.parametrize("lasting", [None, 1, 15, 2**31 - 1, -5])
+@pytest.mark.parametrize("transitions", [None, 0, MOST_TRANSITIONS])
+async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, transitions: int | None) -> None:
+    """At least our own duration, since its holder may lead so long; at most ten times as much; and the API's int32 never overflows."""
+    cluster, timing = MemoryCluster(), Timing()
+    claimed = {
+        "leaseDurationSeconds": lasting,
+        "leaseTransitions": transitions,
+        "preferredHolder": "other",
+        "strategy": "OldestEmulationVersion",
+    }
+    spec = {
+        "holderIdentity": "other",
+        "renewTime": "9999-12-31T23:59:59.000000Z",
+        **{key: it for key, it in claimed.items() if it is not None},
+    }
+    await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
+    one = election(cluster, "one", timing)
+    believed = 15.0 * BELIEVED if lasting == 2**31 - 1 else 15.0
+    for timing.seconds in (0.0, believed):
+        assert not await one.attempt()
+    timing.seconds = believed + 0.1
+    assert await one.attempt()
+    lease = await cluster.get(LEASES, "lock", "n")
+    assert lease is not None
+    count = min((transitions or 0) + 1, MOST_TRANSITIONS)
+    moment = lease["spec"]["renewTime"]
+    assert lease["spec"] == {
+        "holderIdentity": "one",
+        "leaseDurationSeconds": 15,
+        "renewTime": moment,
+        "acquireTime": moment,
+        "leaseTransitions": count,
+    }
+    timing.seconds += 5
+    assert await one.attempt()
+    again = await cluster.get(LEASES, "lock", "n")
+    assert again is not None
+    assert (again["spec"]["acquireTime"], again["spec"]["leaseTransitions"]) == (moment, count)

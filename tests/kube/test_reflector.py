@@ -32,7 +32,7 @@ def config(name: str = "a", value: str = "1") -> Node:
 
 
 class Kept:
-    """What a subscriber was told, as pairs of values."""
+    """The changes that a subscriber received, as pairs of values."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str | None, str | None]] = []
@@ -42,8 +42,8 @@ class Kept:
 
 
 @asynccontextmanager
-async def reflecting(cluster: MemoryCluster, timing: Timing, **options: float) -> AsyncIterator[tuple[Reflector, Kept]]:
-    reflector = Reflector(cluster, CONFIG_MAPS, clock=timing.clock, sleep=timing.sleep, chance=lambda: 0.0, **options)  # type: ignore[arg-type] # relist is the only option that a test gives
+async def reflecting(cluster: MemoryCluster, timing: Timing, relist: float = 0.0) -> AsyncIterator[tuple[Reflector, Kept]]:
+    reflector = Reflector(cluster, CONFIG_MAPS, relist=relist, clocks=timing.clocks(0.0))
     kept = Kept()
     reflector.subscribe(kept)
     task = asyncio.create_task(reflector.run())
@@ -71,14 +71,14 @@ async def test_the_store_follows_lists_and_events() -> None:
         assert reflector.get("b", "n") == await cluster.get(CONFIG_MAPS, "b", "n")
 
 
-async def test_what_nobody_needs_is_dropped_before_anybody_hears_of_it() -> None:
+async def test_unused_fields_are_dropped_before_subscribers_are_called() -> None:
     cluster, timing = MemoryCluster(), Timing()
     await cluster.create(CONFIG_MAPS, config())
 
     def trim(obj: Node) -> None:
         obj["data"]["x"] = f"{obj['data']['x']} trimmed"
 
-    reflector, kept = Reflector(cluster, CONFIG_MAPS, trim=trim, clock=timing.clock, sleep=timing.sleep), Kept()
+    reflector, kept = Reflector(cluster, CONFIG_MAPS, trim=trim, clocks=timing.clocks()), Kept()
     reflector.subscribe(kept)
     task = asyncio.create_task(reflector.run())
     await settle()
@@ -94,7 +94,7 @@ async def test_a_long_list_lets_others_run() -> None:
     cluster, timing = MemoryCluster(), Timing()
     for number in range(1000):
         await cluster.create(CONFIG_MAPS, config(f"c{number}"))
-    reflector, heard = Reflector(cluster, CONFIG_MAPS, clock=timing.clock, sleep=timing.sleep), list[int]()
+    reflector, heard = Reflector(cluster, CONFIG_MAPS, clocks=timing.clocks()), list[int]()
     reflector.subscribe(lambda _old, _new: heard.append(1))
     task = asyncio.create_task(reflector.run())
     seen = set()
@@ -222,7 +222,7 @@ async def test_a_watch_that_ends_at_once_is_not_asked_without_a_pause() -> None:
     assert all(wait >= 0.25 for wait in timing.slept)
 
 
-async def test_a_subscriber_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_subscriber_that_raises_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:
     def broken(old: Node | None, new: Node | None) -> None:
         raise RuntimeError("mine alone")
 
@@ -237,7 +237,7 @@ async def test_a_subscriber_that_raises_harms_nobody(caplog: pytest.LogCaptureFi
     assert "mine alone" in caplog.text
 
 
-async def test_an_answer_that_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_answer_is_survived(caplog: pytest.LogCaptureFixture) -> None:
     cluster, timing = MemoryCluster(), Timing()
     restore = cluster.fail(lambda *_: KeyError("metadata"))
     async with reflecting(cluster, timing) as (reflector, _):
@@ -264,7 +264,7 @@ async def test_a_name_selects_that_name_alone() -> None:
     cluster, timing = MemoryCluster(), Timing()
     for name in "ab":
         await cluster.create(CONFIG_MAPS, config(name))
-    reflector = Reflector(cluster, CONFIG_MAPS, "n", name="b", clock=timing.clock, sleep=timing.sleep)
+    reflector = Reflector(cluster, CONFIG_MAPS, "n", name="b", clocks=timing.clocks())
     task = asyncio.create_task(reflector.run())
     await settle()
     task.cancel()

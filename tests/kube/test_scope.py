@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES
-from dynamo_webhooks.kube.scope import IDENTITY, NAME, LeaseTakenError, NamespaceLease
+from dynamo_webhooks.kube.scope import IDENTITY, LeaseTakenError, NamespaceLease
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def claim(cluster: MemoryCluster, timing: Timing, identity: str = IDENTITY) -> NamespaceLease:
-    return NamespaceLease(cluster, "n", identity, clock=timing.clock, now=timing.now, sleep=timing.sleep, chance=lambda: 0.0)
+    return NamespaceLease(cluster, "n", identity, clocks=timing.clocks(0.0))
 
 
 async def stop(task: asyncio.Task[None]) -> None:

@@ -13,10 +13,10 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import (
     TRIES,
-    definition,
     load_api_servers,
     load_definition,
-    seen_hashes,
+    read_definition,
+    read_storage_hashes,
     storage_hash,
     storage_hashes,
 )
@@ -51,7 +51,7 @@ async def test_a_definition_tells_its_versions() -> None:
     ],
 )
 def test_a_definition_of_any_quality_is_read(crd: dict[str, Any]) -> None:
-    found = definition(crd)
+    found = read_definition(crd)
     assert (found.versions, found.served, found.storage, found.stored, found.converts) == ((), frozenset(), "", (), False)
     assert (found.generation, found.annotations) == (0, {})
 
@@ -67,14 +67,14 @@ async def test_servers_tell_what_they_store() -> None:
     async def opener(server: str) -> AsyncIterator[Cluster]:
         asked.append(server)
         if server == "https://10.0.0.9:6443":
-            raise UnavailableError(0, "", "nobody there")
+            raise UnavailableError(0, "", "unreachable")
         yield cluster
 
-    first, second = await seen_hashes(opener, ["https://10.0.0.8:6443", "https://10.0.0.9:6443"], "nvidia.com", "v1beta1")
+    first, second = await read_storage_hashes(opener, ["https://10.0.0.8:6443", "https://10.0.0.9:6443"], "nvidia.com", "v1beta1")
     assert (first.hashes[DGD.plural], first.wrong) == ("h", "")
-    assert (second.hashes, second.wrong) == ({}, "nobody there")
+    assert (second.hashes, second.wrong) == ({}, "unreachable")
     asked.clear()
-    assert len(await seen_hashes(opener, [], "nvidia.com", "v1beta1")) == TRIES
+    assert len(await read_storage_hashes(opener, [], "nvidia.com", "v1beta1")) == TRIES
     assert asked == [""] * TRIES
 
 

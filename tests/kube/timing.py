@@ -1,13 +1,15 @@
-"""A clock that stands still until a test moves it, and sleeps that end by it."""
+"""A clock that only a test moves, and sleeps that end by it."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from dynamo_webhooks.kube.clocks import Clocks
+
 
 class Timing:
-    """Gives `clock`, `now` and `sleep` to what is under test; `advance` lets time pass."""
+    """Provides `clock`, `now` and `sleep`; `advance` moves them."""
 
     def __init__(self) -> None:
         """Begins at zero on the monotonic clock."""
@@ -20,8 +22,12 @@ class Timing:
         return self.seconds
 
     def now(self) -> datetime:
-        """The wall clock, which is a day off from any server's: nobody may compare it with theirs."""
+        """The wall clock, a day off from any server's, so that comparing the two fails a test."""
         return datetime(2029, 12, 31, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def clocks(self, chance: float = 0.5) -> Clocks:
+        """All of them, with a fixed `chance`."""
+        return Clocks(self.clock, self.now, self.sleep, lambda: chance)
 
     async def sleep(self, seconds: float) -> None:
         """Sleeps until `advance` has gone so far."""

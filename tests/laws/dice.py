@@ -1,15 +1,13 @@
-"""What generated objects are drawn with: hypothesis's choices, or dice of our own, which are twenty times as quick and thrown by the
-ten thousand. Their throws are recorded, so that an object that breaks a law can be made again, and made smaller. No object is made here.
+"""Dice that generated objects are made with, by the ten thousand: hypothesis takes twenty times as long.
+
+Throws are recorded, so that an object that breaks a law can be made again, and made smaller. No object is made here.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Final, Protocol
-
-from hypothesis import strategies as st
 
 # How many smaller objects are tried for one that breaks a law: a few seconds.
 TRIALS: Final = 3000
@@ -19,16 +17,6 @@ class Draw(Protocol):
     """Gives a number from 0 to below a count; the smaller the number, the simpler what is made of it."""
 
     def __call__(self, count: int, /) -> int: ...
-
-
-@cache
-def _below(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
-
-
-def drawn(data: st.DataObject) -> Draw:
-    """Hypothesis's choices: slow to draw, and what fails is made smaller by it."""
-    return lambda count: data.draw(_below(count))
 
 
 class Dice:

@@ -93,6 +93,15 @@ _SPLIT_MOUNTS: Final = _object(
 _EMPTY_SECRET: Final = _object(COMPONENT, LEFT, spec={"serviceName": "x", "frontendSidecar": {"envFromSecret": ""}})
 _NULL_SOURCES: Final = {"spec": {"containers": [{"name": "sidecar-frontend", "envFrom": None}]}}
 _OFF: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "experimental": {"checkpoint": {"enabled": False, "mode": "Manual"}}})
+_AT_EMPTY: Final = _object(
+    COMPONENT,
+    LEFT,
+    spec={
+        "volumeMounts": [{"name": "b"}, {"name": "c", "mountPoint": ""}],
+        "extraPodSpec": {"mainContainer": {"volumeMounts": [{"mountPath": "/a", "name": "a"}]}},
+    },
+)
+_TWO_AT_EMPTY: Final = {"spec": {"containers": [{"name": "main", "volumeMounts": [{"mountPath": "", "name": name} for name in "ac"]}]}}
 _SWITCHED: Final = _object(COMPONENT, LEFT, spec={"checkpoint": {"mode": "Auto"}})
 _LONE_SIDECAR: Final = {"spec": {"containers": [{"name": "sidecar-frontend"}]}}
 _OF_SECRET: Final = {"spec": {"containers": [{"name": "main", "envFrom": [{"secretRef": {"name": "s"}}]}]}}
@@ -119,6 +128,7 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_SPLIT_MOUNTS, {"spec": {"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN}}),
     (_OFF, {"spec": {"serviceName": "x", "checkpoint": {"enabled": None, "mode": "Auto"}}}),
     (_SWITCHED, {"spec": {"name": "x"}}),
+    (_AT_EMPTY, {"spec": {"name": "x", "podTemplate": _TWO_AT_EMPTY}}),
     (_object(COMPONENT, RIGHT, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _LONE_SIDECAR}), None),
     (_object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": _OF_SECRET}), None),
     (_NULL_NAME, {"spec": {"serviceName": "s", "frontendSidecar": {}}}),

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.conversion.difference import differences, identical
+from dynamo_webhooks.conversion.difference import are_identical, find_differences
 from dynamo_webhooks.conversion.engine import ANNOTATIONS, convert
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import kind_of
@@ -85,7 +85,7 @@ def plain(obj: Object) -> Object:
     if not is_part(obj):
         return obj
     defaults = DEFAULTS[version_of(obj)]
-    return {**obj, "spec": {name: value for name, value in spec.items() if not (name in defaults and identical(value, defaults[name]))}}
+    return {**obj, "spec": {name: value for name, value in spec.items() if not (name in defaults and are_identical(value, defaults[name]))}}
 
 
 def is_part(obj: Object) -> bool:
@@ -125,7 +125,7 @@ def said(obj: Object) -> Object:
 
 def different(have: Any, want: Any) -> str:
     """How two JSON values differ, in a few words; nothing when they are the same JSON."""
-    if identical(have, want):
+    if are_identical(have, want):
         return ""
     path, one, two = _first(have, want, ())
     return f"at {'.'.join(map(str, path))}: {_short(one)}, should be {_short(two)}"
@@ -133,10 +133,10 @@ def different(have: Any, want: Any) -> str:
 
 def _first(have: Any, want: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
     if type(have) is dict and type(want) is dict and have.keys() == want.keys():
-        key = next(key for key in want if not identical(have[key], want[key]))
+        key = next(key for key in want if not are_identical(have[key], want[key]))
         return _first(have[key], want[key], (*path, key))
     if type(have) is list and type(want) is list and len(have) == len(want):
-        index = next(index for index, value in enumerate(want) if not identical(have[index], value))
+        index = next(index for index, value in enumerate(want) if not are_identical(have[index], value))
         return _first(have[index], want[index], (*path, index))
     return path, have, want
 
@@ -168,7 +168,7 @@ def trip(obj: Object) -> Trip:
 def there_and_back(made: Trip) -> Iterator[str]:
     """Brings everything home, metadata included. A usable remainder is used up on the way, so only the rest is compared where one was."""
     obj, back = made.obj, made.back
-    consumed = bool(reserved(obj)) and not identical(reserved(back), reserved(obj))
+    consumed = bool(reserved(obj)) and not are_identical(reserved(back), reserved(obj))
     if found := different(live(back), live(obj)) if consumed else different(back, obj):
         yield found
 
@@ -204,7 +204,7 @@ def nothing_left_over(made: Trip) -> Iterator[str]:
         return
     if left := reserved(made.back):
         yield f"left over: {sorted(left)}"
-    if identical(said(made.bare_back), said(made.obj)):
+    if are_identical(said(made.bare_back), said(made.obj)):
         for key, text in reserved(made.converted).items():
             kept = [entry for entry in orjson.loads(text).get(KEPT) or [] if entry[0] != ANNOTATIONS] if key.endswith("-spec") else []
             if kept:
@@ -287,7 +287,7 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
     container where its remainder is dropped.
     """
     at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
-    for path, *value in differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
+    for path, *value in find_differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
         wrote = _at(_said_by_name(edited), path)
         if path[0] not in at_home:  # its remainder alone says it all
             continue
@@ -327,7 +327,7 @@ def _within(part: Any, whole: Any, block: str = "") -> bool:
             else below is None or below is False
             for name, below in part.items()
         )
-    return identical(part, whole)
+    return are_identical(part, whole)
 
 
 def _at(value: Any, path: list[str | int]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import NEWEST, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
@@ -42,7 +42,7 @@ Attempt = Callable[[Draw, str, str], Trial]
 def any_object(draw: Draw, kind: str, version: str) -> Trial:
     """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py).
 
-    Half of each are converted as on line 1.2, half as on 1.5; the fields are those of 1.5.
+    Each is converted as on one of the lines; the fields are those of the newest.
     """
     line = tuple(Line)[draw(len(Line))]
     with on(line):
@@ -52,7 +52,7 @@ def any_object(draw: Draw, kind: str, version: str) -> Trial:
 def _any_object(draw: Draw, kind: str, version: str) -> Trial:
     choice = draw(8)
     odd, hostile = choice in (4, 5, 7), choice in (6, 7)
-    obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile, line=Line.V1_5))
+    obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile, line=NEWEST))
     try:
         edited = decoded(edit(draw, away(obj), odd=odd))
         return Trial(violations(obj, edited), obj, edited)
@@ -87,7 +87,7 @@ def decoded(obj: Object) -> Object:
 
 def wrong_types(draw: Draw, kind: str, version: str) -> Trial:
     """Tries an object that no API server lets through: it converts, or is refused with a reason; and it isn't changed."""
-    obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True, line=Line.V1_5))
+    obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True, line=NEWEST))
     before = copy.deepcopy(obj)
     try:
         with contextlib.suppress(ConversionError), on(tuple(Line)[draw(len(Line))]):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-ROOMS: Final = ("api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
+ROOMS: Final = ("cel", "api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
 PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed: a folder of links to the rooms
 
 

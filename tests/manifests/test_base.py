@@ -10,8 +10,8 @@ import yaml
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.operator.projection import provisioner, server
-from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.certs.installation import installation
+from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.routes import ROUTES, Route
 from tests.manifests.environment import ROOT
@@ -94,8 +94,7 @@ def test_the_entries_of_the_go_operator_keep_their_names() -> None:
 def test_the_configuration_is_one_that_processes_start_with(path: Any) -> None:
     pod = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
     found = load_configuration(str(path), pod).configuration
-    assert server(found)
-    assert provisioner(found)
+    assert installation(found).called.namespace == "dynamo-system"
 
 
 # What an overlay's configuration says differently, and why it has one at all.
@@ -135,9 +134,9 @@ def _container(name: str) -> tuple[Node, Node]:
 
 
 def test_the_grace_is_longer_than_the_drain() -> None:
-    settings = server(load_configuration(str(BASE / "config.yaml"), {}).configuration)
+    serving = load_configuration(str(BASE / "config.yaml"), {}).configuration.serving
     pod, _ = _container("server")
-    assert settings.drain_lag + settings.bounds.drain_seconds + Limits().goodbye_seconds < pod["terminationGracePeriodSeconds"]
+    assert serving.drain_lag + serving.drain_timeout + Limits().goodbye_seconds < pod["terminationGracePeriodSeconds"]
 
 
 def test_ports_and_places_are_the_configurations() -> None:

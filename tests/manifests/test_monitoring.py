@@ -14,14 +14,15 @@ import yaml
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.certs.timings import SKEW_WARN
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
+from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, Declared
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING
-from dynamo_webhooks.reconciler.loop.object_counts import FAILED
+from dynamo_webhooks.reconciler.metrics.object_counts import FAILED
 from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, HISTOGRAM, Declared
+from dynamo_webhooks.webhooks.metrics_table import DECLARED
 from tests.manifests.environment import ROOT
-from tools.manual.metrics import provisioner_metrics, reconciler_metrics
+from tools.manual.metrics import PROVISIONER, RECONCILER
 
 Node: TypeAlias = dict[str, Any]
 HOME: Final = ROOT / "manifests" / "chart" / "monitoring"
@@ -42,7 +43,7 @@ VALUES: Final = {
 def known() -> dict[str, tuple[Declared, ...]]:
     """By the name of a sample the metrics that have it: server and provisioner share one."""
     found: dict[str, tuple[Declared, ...]] = {}
-    for each in (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *PROCESS_METRICS):
+    for each in (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS):
         for sample in each.samples:
             found[sample] = (*found.get(sample, ()), each)
     return found
@@ -212,7 +213,6 @@ def test_every_metric_is_shown() -> None:
         "dynamo_webhooks_requests_by_caller",
         "dynamo_webhooks_connections",
         "dynamo_webhooks_connections_refused",  # in bounds_met too
-        "dynamo_webhooks_workers",
         "dynamo_webhooks_trust_mismatch",  # the opposite of trust_in_sync, for objects that are there
         "dynamo_webhooks_secret_conflicts",
         # the framework's names for what is shown under our own

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.api.line import OLDEST
+from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 
@@ -49,10 +50,10 @@ class Example:
         """The new object, merged over the base."""
         return merged(self.kind, self.fragment)
 
-    def review(self, profile: str = "current") -> Review:
+    def review(self) -> Review:
         """The question that the example asks."""
         old = merged(self.kind, yaml.safe_load(self.old_text)) if self.old_text is not None else None
-        return Review(self.kind, self.operation, self.object, old, user=self.user, facts=self.facts, profile=profile)
+        return Review(self.kind, self.operation, self.object, old, user=self.user, facts=self.facts)
 
 
 def merged(kind: str, fragment: Any) -> dict[str, Any]:
@@ -74,8 +75,8 @@ def parse(block: str, kind: str, rule: str) -> Example:
     """Splits a block into directives, the old and the new text, and marks."""
     directives = {m["word"]: m["text"] for line in block.split("\n") if (m := _DIRECTIVE.match(line.strip()))}
     parts = BECOMES.split(block)
-    record = by_word(rule)
-    line = {"operatorLine": record.lines[0]} if record is not None and len(record.lines) == 1 else {}  # where the rule is asked
+    record = find_rule(rule)
+    line = {"operatorLine": record.lines[0]} if record is not None and OLDEST not in record.lines else {}  # where the rule is asked
     facts = facts_from({**base()["facts"], **line, **yaml.safe_load(directives.get("facts", "{}"))})
     text = parts[-1]
     example = Example(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, sentence, status, warnings
-from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, status, warnings
+from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.finding import Cause, Finding, Level
 from dynamo_webhooks.policies.rule import Rule
 
 
 def _rule() -> Rule:
-    rule = by_word("replicas-non-negative")
+    rule = find_rule("replicas-non-negative")
     assert rule
     return rule
 
@@ -37,7 +37,7 @@ def test_a_fault_of_ours_is_a_500() -> None:
 
 def test_warnings_are_at_most_120_characters() -> None:
     found = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
-    assert [len(text) for text in warnings(found)] == [WARNING_LENGTH, len(sentence(found[2]))]
+    assert [len(text) for text in warnings(found)] == [WARNING_LENGTH, len(format_finding(found[2]))]
 
 
 def test_ten_thousand_findings_make_a_bounded_answer() -> None:
@@ -48,10 +48,10 @@ def test_ten_thousand_findings_make_a_bounded_answer() -> None:
 
 
 def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
-    line = sentence(_finding(name="n" * 1_000_000))
+    line = format_finding(_finding(name="n" * 1_000_000))
     assert len(line) <= MESSAGE_LENGTH
     assert line.endswith(": must not be negative, got -1 [replicas-non-negative]")
-    long = sentence(_finding(text="must " + "x" * 1_000_000))
+    long = format_finding(_finding(text="must " + "x" * 1_000_000))
     assert len(long) == MESSAGE_LENGTH
     assert long.endswith("\N{HORIZONTAL ELLIPSIS} [replicas-non-negative]")
 
@@ -60,7 +60,7 @@ def test_what_an_author_wrote_stays_on_one_line() -> None:
     """API servers drop warnings that hold a control character, and kubectl prints denials as they are."""
     found = _finding(text='must be "pod" or "container", got "pod\n\x1b[31m"', name="a\tb\u202e")
     line = r'spec.services[a\tb\u202e].replicas: must be "pod" or "container", got "pod\n\x1b[31m" [replicas-non-negative]'
-    assert sentence(found) == line
+    assert format_finding(found) == line
     answer = status("DynamoGraphDeployment", "nvidia.com", "g\r", [found])
     assert answer["message"] == rf'DynamoGraphDeployment.nvidia.com "g\r" is invalid: {line}'
     cause = answer["details"]["causes"][0]

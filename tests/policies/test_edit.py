@@ -8,17 +8,17 @@ from typing import Any
 import jsonpatch
 import pytest
 
+from dynamo_webhooks.admission.defaults import compute_defaults
 from dynamo_webhooks.api.paths import Key, Path
-from dynamo_webhooks.policies.catalogue import by_word
-from dynamo_webhooks.policies.edit import Edit, apply, patch, pointer
-from dynamo_webhooks.policies.evaluate import edits
+from dynamo_webhooks.policies.catalogue import find_rule
+from dynamo_webhooks.policies.edit import Edit, apply, to_json_patch, to_json_pointer
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.review import CREATE, UPDATE, V1_2, Review
-from dynamo_webhooks.policies.rule import DGD, DGDR, Rule
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.rule import DGD_V1ALPHA1, DGDR, Rule
 
 
 def _rule() -> Rule:
-    found = by_word("mut-dgd-replicas")
+    found = find_rule("mut-dgd-replicas")
     assert found
     return found
 
@@ -53,7 +53,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[Path, Any]], list[dict[str, An
 def test_a_patch_has_one_add_for_each_field_or_missing_parent(
     obj: dict[str, Any], wanted: list[tuple[Path, Any]], operations: list[dict[str, Any]]
 ) -> None:
-    assert patch(obj, _edits(*wanted)) == operations
+    assert to_json_patch(obj, _edits(*wanted)) == operations
 
 
 @pytest.mark.parametrize(("obj", "wanted"), [case[1:3] for case in CASES], ids=[case[0] for case in CASES])
@@ -61,16 +61,16 @@ def test_a_patch_does_what_applying_the_edits_does_and_the_object_stays(obj: dic
     before = copy.deepcopy(obj)
     applied = apply(obj, _edits(*wanted))
     assert obj == before
-    assert jsonpatch.JsonPatch(patch(obj, _edits(*wanted))).apply(copy.deepcopy(obj)) == applied
+    assert jsonpatch.JsonPatch(to_json_patch(obj, _edits(*wanted))).apply(copy.deepcopy(obj)) == applied
 
 
 def test_the_root_is_the_empty_pointer() -> None:
-    assert pointer(()) == ""
+    assert to_json_pointer(()) == ""
 
 
-def _after(kind: str, operation: str, obj: dict[str, Any], old: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    review = Review(kind, operation, obj, old, facts=Facts(operatorVersion=more.pop("version", "1.2.0")), **more)
-    return apply(obj, edits(review))
+def _after(kind: str, operation: str, obj: dict[str, Any], old: dict[str, Any] | None = None, version: str = "1.2.0") -> dict[str, Any]:
+    review = Review(kind, operation, obj, old, facts=Facts(operatorVersion=version))
+    return compute_defaults(review).object
 
 
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
@@ -78,50 +78,44 @@ ORIGIN = "nvidia.com/dynamo-operator-origin-version"
 
 def test_an_explicit_zero_and_a_null_service_are_left_alone() -> None:
     obj = {"spec": {"services": {"a": {"replicas": 0}, "b": None, "c": {"replicas": None}}}}
-    assert _after(DGD, CREATE, obj)["spec"]["services"] == {"a": {"replicas": 0}, "b": None, "c": {"replicas": 1}}
+    assert _after(DGD_V1ALPHA1, CREATE, obj)["spec"]["services"] == {"a": {"replicas": 0}, "b": None, "c": {"replicas": 1}}
 
 
 @pytest.mark.parametrize(("new", "old"), [(True, True), (True, False), (False, True)])
 def test_an_update_keeps_what_an_adapter_wrote(new: bool, old: bool) -> None:
     obj = {"spec": {"services": {"a": {"scalingAdapter": {"enabled": new}}}}}
     before = {"spec": {"services": {"a": {"replicas": 4, "scalingAdapter": {"enabled": old}}}}}
-    assert _after(DGD, UPDATE, obj, before)["spec"]["services"]["a"]["replicas"] == 4
-    assert _after(DGD, UPDATE, obj, before, profile=V1_2)["spec"]["services"]["a"]["replicas"] == 1
+    assert _after(DGD_V1ALPHA1, UPDATE, obj, before)["spec"]["services"]["a"]["replicas"] == 4
 
 
 @pytest.mark.parametrize(
     "before", [{"spec": {"services": {"a": {"replicas": 4}}}}, {"spec": {"services": {"a": None}}}, {"spec": None}, {}]
 )
 def test_without_an_adapter_an_update_defaults_as_a_creation_does(before: dict[str, Any]) -> None:
-    assert _after(DGD, UPDATE, {"spec": {"services": {"a": {}}}}, before)["spec"]["services"]["a"]["replicas"] == 1
+    assert _after(DGD_V1ALPHA1, UPDATE, {"spec": {"services": {"a": {}}}}, before)["spec"]["services"]["a"]["replicas"] == 1
 
 
 def test_a_present_origin_stays_even_when_it_is_empty() -> None:
     obj = {"metadata": {"annotations": {ORIGIN: ""}}}
-    assert _after(DGD, CREATE, obj) == obj
+    assert _after(DGD_V1ALPHA1, CREATE, obj) == obj
 
 
 def test_an_update_restores_the_origin_but_never_invents_one() -> None:
     stamped = {"metadata": {"annotations": {ORIGIN: "0.9.0"}}}
-    assert _after(DGD, UPDATE, {"metadata": {}}, stamped) == stamped
-    assert _after(DGD, UPDATE, {"metadata": {}}, {"metadata": {}}) == {"metadata": {}}
-    assert _after(DGD, UPDATE, {"metadata": {}}, stamped, profile=V1_2) == {"metadata": {}}
+    assert _after(DGD_V1ALPHA1, UPDATE, {"metadata": {}}, stamped) == stamped
+    assert _after(DGD_V1ALPHA1, UPDATE, {"metadata": {}}, {"metadata": {}}) == {"metadata": {}}
 
 
 def test_a_version_that_nobody_knows_edits_nothing() -> None:
     obj: dict[str, Any] = {"spec": {"model": "m"}}
-    assert edits(Review(DGDR, CREATE, obj, facts=Facts())) == []
-    assert edits(Review(DGD, CREATE, {"metadata": {}}, facts=Facts())) == []
+    assert compute_defaults(Review(DGDR, CREATE, obj, facts=Facts())).edits == []
+    assert compute_defaults(Review(DGD_V1ALPHA1, CREATE, {"metadata": {}}, facts=Facts())).edits == []
 
 
 @pytest.mark.parametrize(("version", "tag"), [("v1.2.0", "v1.2.0"), ("1.2.0-rc.1+b", "1.2.0-rc.1"), ("unknown", None), ("", None)])
 def test_the_image_is_the_one_of_the_operators_version(version: str, tag: str | None) -> None:
     image = _after(DGDR, CREATE, {"spec": {"model": "m", "image": ""}}, version=version)["spec"]["image"]
     assert image == (f"nvcr.io/nvidia/ai-dynamo/dynamo-planner:{tag}" if tag else "")
-
-
-def test_1_2_puts_build_metadata_into_the_tag() -> None:
-    assert _after(DGDR, CREATE, {"spec": {}}, version="1.2.0+b", profile=V1_2)["spec"]["image"].endswith(":1.2.0+b")
 
 
 def test_edits_of_one_parent_share_one_copy_and_the_input_stays() -> None:

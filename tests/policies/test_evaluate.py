@@ -7,20 +7,23 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.defaults import compute_defaults
+from dynamo_webhooks.admission.judging import judge as evaluate
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import evaluate as engine
-from dynamo_webhooks.policies.answer import refuses
+from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.catalogue import by_word
-from dynamo_webhooks.policies.evaluate import deleting, edits, evaluate
+from dynamo_webhooks.policies.catalogue import find_rule
+from dynamo_webhooks.policies.evaluate import compute_edits, is_deletion
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.review import CREATE, UPDATE, V1_2, Review
-from dynamo_webhooks.policies.rule import DCD, DGD, Hits, Rule
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Hits, Rule
 from tests.policies.examples import base, merged
 
 
 def _graph(**services: Any) -> dict[str, Any]:
-    return merged(DGD, {"spec": {"services": services}})
+    return merged(DGD_V1ALPHA1, {"spec": {"services": services}})
 
 
 def _facts() -> Facts:
@@ -38,7 +41,7 @@ def _names(review: Review) -> list[tuple[str, str]]:
 
 
 def test_all_findings_of_all_services_come_at_once() -> None:
-    found = evaluate(Review(DGD, CREATE, _graph(a=BROKEN, b=BROKEN), facts=_facts()))
+    found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=BROKEN, b=BROKEN), facts=_facts()))
     names = [finding.rule.name for finding in found]
     for wanted in ("replicas-non-negative", "ingress-host-required", "shm-size-required"):
         assert names.count(wanted) == 2
@@ -46,38 +49,38 @@ def test_all_findings_of_all_services_come_at_once() -> None:
 
 def test_the_order_does_not_depend_on_the_order_of_keys() -> None:
     services = {f"s{i}": BROKEN for i in range(12)}
-    wanted = _names(Review(DGD, CREATE, _graph(**services), facts=_facts()))
+    wanted = _names(Review(DGD_V1ALPHA1, CREATE, _graph(**services), facts=_facts()))
     shuffled = list(services.items())
     random.Random(1).shuffle(shuffled)  # noqa: S311 - not for secrets
-    assert _names(Review(DGD, CREATE, _graph(**dict(shuffled)), facts=_facts())) == wanted
+    assert _names(Review(DGD_V1ALPHA1, CREATE, _graph(**dict(shuffled)), facts=_facts())) == wanted
 
 
 def test_an_update_is_not_refused_for_what_it_did_not_touch() -> None:
     old, new = _graph(a=BROKEN), _graph(a={**BROKEN, "labels": {"x": "y"}})
-    assert not refuses(evaluate(Review(DGD, UPDATE, new, old, facts=_facts())))
+    assert not is_refused(evaluate(Review(DGD_V1ALPHA1, UPDATE, new, old, facts=_facts())))
 
 
 def test_an_update_is_refused_for_another_wrong_value_at_the_same_place() -> None:
     old, new = _graph(a=BROKEN), _graph(a={**BROKEN, "replicas": -2})
-    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    found = evaluate(Review(DGD_V1ALPHA1, UPDATE, new, old, facts=_facts()))
     assert [finding.rule.name for finding in found if finding.level is Level.ERROR] == ["replicas-non-negative"]
 
 
 def test_an_update_is_refused_for_a_new_violation_beside_an_old_one() -> None:
     old, new = _graph(a={"replicas": -1}, b={}), _graph(a={"replicas": -1}, b={"replicas": -1})
-    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    found = evaluate(Review(DGD_V1ALPHA1, UPDATE, new, old, facts=_facts()))
     assert [finding.path for finding in found] == [("spec", "services", "b", "replicas")]
 
 
 def test_the_components_of_an_older_graph_are_not_held_to_newer_rules() -> None:
     spec = {"resources": {"limits": {"cpu": "two"}}, "replicas": -1}
-    alone = merged(DCD, {"spec": spec})
-    owned = merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
-    assert {name for name, _ in _names(Review(DCD, CREATE, alone, facts=_facts()))} == {
+    alone = merged(DCD_V1ALPHA1, {"spec": spec})
+    owned = merged(DCD_V1ALPHA1, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
+    assert {name for name, _ in _names(Review(DCD_V1ALPHA1, CREATE, alone, facts=_facts()))} == {
         "resources-quantity-invalid",
         "replicas-non-negative",
     }
-    assert {name for name, _ in _names(Review(DCD, CREATE, owned, facts=_facts()))} == {"replicas-non-negative"}
+    assert {name for name, _ in _names(Review(DCD_V1ALPHA1, CREATE, owned, facts=_facts()))} == {"replicas-non-negative"}
 
 
 @pytest.mark.parametrize(
@@ -90,46 +93,74 @@ def test_the_components_of_an_older_graph_are_not_held_to_newer_rules() -> None:
 )
 def test_nor_are_they_held_to_what_1_2_does_not_ask_of_a_component(spec: dict[str, Any], rule: str) -> None:
     facts = _facts()._replace(inferencePool=False)
-    alone, owned = merged(DCD, {"spec": spec}), merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
-    assert [name for name, _ in _names(Review(DCD, CREATE, alone, facts=facts))] == [rule]
-    assert _names(Review(DCD, CREATE, owned, facts=facts)) == []
+    alone, owned = merged(DCD_V1ALPHA1, {"spec": spec}), merged(DCD_V1ALPHA1, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
+    assert [name for name, _ in _names(Review(DCD_V1ALPHA1, CREATE, alone, facts=facts))] == [rule]
+    assert _names(Review(DCD_V1ALPHA1, CREATE, owned, facts=facts)) == []
 
 
 def test_what_must_stay_stays_in_the_component_of_a_graph_too() -> None:
-    old = merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": {"multinode": {"nodeCount": 2}}})
+    old = merged(DCD_V1ALPHA1, {"metadata": {"ownerReferences": [OWNER]}, "spec": {"multinode": {"nodeCount": 2}}})
     new = {**old, "spec": {**old["spec"], "multinode": None}}
-    assert [name for name, _ in _names(Review(DCD, UPDATE, new, old, facts=_facts()))] == ["dgd-node-layout-immutable"]
+    assert [name for name, _ in _names(Review(DCD_V1ALPHA1, UPDATE, new, old, facts=_facts()))] == ["dgd-node-layout-immutable"]
 
 
 def test_a_rule_of_the_whole_graph_that_services_wake_speaks_once() -> None:
     picker = {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
-    found = evaluate(Review(DGD, CREATE, _graph(a=picker, b=picker, c={"componentType": "worker"}), facts=_facts()))
+    found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=picker, b=picker, c={"componentType": "worker"}), facts=_facts()))
     assert [(finding.rule.name, finding.path[2]) for finding in found] == [("epp-single-per-graph", "b")]
-    asked = [finding.rule.name for finding in evaluate(Review(DGD, CREATE, _graph(a={"topologyConstraint": {"packDomain": "rack"}})))]
+    asked = [
+        finding.rule.name for finding in evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a={"topologyConstraint": {"packDomain": "rack"}})))
+    ]
     assert asked.count("topology-spec-required") == 1
 
 
-def test_profile_1_2_does_not_ratchet() -> None:
-    old = _graph(a={"replicas": -1})
-    assert refuses(evaluate(Review(DGD, UPDATE, old, old, facts=_facts(), profile=V1_2)))
+def test_a_default_of_the_whole_graph_that_several_places_wake_edits_once() -> None:
+    override = {"apiVersion": "grove.io/v1alpha1", "value": {}}
+    graph = merged(DGD, {"spec": {"providerOverride": override, "components": [{"name": "a", "providerOverride": override}]}})
+    facts = _facts()._replace(operatorVersion="1.5.0", operatorLine=Line.V1_5, grove=True)
+    paths = [edit.path for edit in compute_edits(Review(DGD, CREATE, graph, facts=facts)) if edit.path[-1] == "target"]
+    assert len(paths) == len(set(paths)) == 2
 
 
 def test_immutability_holds_although_nothing_else_is_wrong() -> None:
     old, new = _graph(a={}), _graph(b={})
-    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    found = evaluate(Review(DGD_V1ALPHA1, UPDATE, new, old, facts=_facts()))
     assert "dgd-service-set-immutable" in {finding.rule.name for finding in found}
 
 
 def test_an_object_on_its_way_out_may_be_written_whatever_it_says() -> None:
-    new = merged(DGD, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"services": {}}})
-    assert deleting(Review(DGD, UPDATE, new, new))
-    assert evaluate(Review(DGD, UPDATE, new, _graph(a={}), facts=_facts())) == []
-    assert evaluate(Review(DGD, CREATE, new, facts=_facts())) != []
+    new = merged(DGD_V1ALPHA1, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"services": {}}})
+    assert is_deletion(Review(DGD_V1ALPHA1, UPDATE, new, new))
+    assert evaluate(Review(DGD_V1ALPHA1, UPDATE, new, _graph(a={}), facts=_facts())) == []
+    assert evaluate(Review(DGD_V1ALPHA1, CREATE, new, facts=_facts())) != []
+
+
+@pytest.mark.parametrize("kind", [DGD, DGD_V1ALPHA1])
+@pytest.mark.parametrize(
+    ("version", "found"), [("1.5.0", set()), ("1.6.0", {"dgd-annotation-origin-immutable", "workload-provider-immutable"})]
+)
+def test_two_annotations_stay_on_1_6_even_of_a_graph_on_its_way_out(kind: str, version: str, found: set[str]) -> None:
+    def written(said: str, **more: Any) -> dict[str, Any]:
+        annotations = {"nvidia.com/dynamo-operator-origin-version": said, "nvidia.com/workload-provider": said}
+        gone = {"metadata": {"annotations": annotations, "deletionTimestamp": "2026-01-01T00:00:00Z", **more}}
+        return merged(kind, {**gone, "spec": {"services": {"w": {"replicas": "x"}}, "components": [{"replicas": "x"}]}})
+
+    facts = _facts()._replace(operatorVersion=version)
+    judged = evaluate(Review(kind, UPDATE, written("1.6.0"), written("1.5.0"), facts=facts))
+    assert {finding.rule.name for finding in judged} == found
+    assert evaluate(Review(kind, UPDATE, written("1.5.0"), written("1.5.0", finalizers=["a/b"]), facts=facts)) == []
+
+
+@pytest.mark.parametrize(("version", "found"), [("1.5.0", ["warn-component-type-unknown"]), ("1.6.0", [])])
+def test_lpx_is_a_known_type_of_v1alpha1_on_1_6(version: str, found: list[str]) -> None:
+    graph = merged(DGD_V1ALPHA1, {"spec": {"services": {"x": {"componentType": "lpx"}}}})
+    judged = evaluate(Review(DGD_V1ALPHA1, CREATE, graph, facts=_facts()._replace(operatorVersion=version)))
+    assert [finding.rule.name for finding in judged if finding.path[-1] == "componentType" and finding.rule.code == "DYN907"] == found
 
 
 def test_an_unknown_fact_is_said_and_not_guessed() -> None:
-    graph = merged(DGD, {"spec": {"priorityClassName": "high"}})
-    found = evaluate(Review(DGD, CREATE, graph))
+    graph = merged(DGD_V1ALPHA1, {"spec": {"priorityClassName": "high"}})
+    found = evaluate(Review(DGD_V1ALPHA1, CREATE, graph))
     assert [(finding.rule.name, finding.level, finding.fact) for finding in found] == [
         ("priority-class-requires-grove", Level.NOT_EVALUATED, "grove")
     ]
@@ -143,13 +174,13 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
         raise KeyError("secret-value-of-the-object")
         yield
 
-    real = by_word("ingress-host-required")
+    real = find_rule("ingress-host-required")
     assert isinstance(real, Rule)
-    faulty = real.replaced(code="DYN999", name="faulty", check=broken)
-    monkeypatch.setattr(engine, "rules", lambda profile, line: (faulty, by_word("replicas-non-negative")))
+    faulty = Rule(**{**real.declared(), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
+    monkeypatch.setattr(engine, "rules", lambda line: (faulty, find_rule("replicas-non-negative")))
     engine._plan.cache_clear()
     try:
-        found = evaluate(Review(DGD, CREATE, _graph(a=BROKEN), facts=_facts()))
+        found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=BROKEN), facts=_facts()))
     finally:
         engine._plan.cache_clear()
     assert {(finding.rule.name, finding.level) for finding in found} == {("faulty", Level.FAULT), ("replicas-non-negative", Level.ERROR)}
@@ -159,6 +190,5 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
 
 def test_defaults_leave_what_the_author_said() -> None:
     graph = _graph(a={"replicas": 0}, b={})
-    assert [edit.path for edit in edits(Review(DGD, CREATE, graph, facts=_facts())) if edit.rule.name == "mut-dgd-replicas"] == [
-        ("spec", "services", "b", "replicas")
-    ]
+    edits = compute_defaults(Review(DGD_V1ALPHA1, CREATE, graph, facts=_facts())).edits
+    assert [edit.path for edit in edits if edit.rule.name == "mut-dgd-replicas"] == [("spec", "components", 1, "replicas")]

@@ -6,19 +6,19 @@ import copy
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Admission, Settings
-from dynamo_webhooks.cli.yaml.load import load
-from dynamo_webhooks.policies.catalogue import declared
-from dynamo_webhooks.policies.edit import apply, patch
-from dynamo_webhooks.policies.evaluate import edits, evaluate
+from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.policies.catalogue import list_declared
+from dynamo_webhooks.policies.edit import apply, to_json_patch
+from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.rule import Rule
 from tests.policies.examples import Example, merged, parse
 from tools.manual.versions import other_version, twins
 
-RULES = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]
-BY_NAME = {rule.name: rule for rule in reversed(declared())}  # the record of profile current wins where there are two
-DEFAULTS = [rule for rule in BY_NAME.values() if rule.is_default]
+RULES = [rule for rule in list_declared() if not rule.is_default]
+DEFAULTS = [rule for rule in list_declared() if rule.is_default]
 
 
 def _blocks(rules: list[Rule], which: str) -> list[object]:
@@ -27,7 +27,7 @@ def _blocks(rules: list[Rule], which: str) -> list[object]:
 
 def _reported(example: Example) -> dict[int, set[str]]:
     """The rules that fire, by the line of the block that they report."""
-    document = load(example.text, "example")[0]
+    document = load_documents(example.text, "example")[0]
     found: dict[int, set[str]] = {}
     for finding in evaluate(example.review()):
         assert finding.level is not Level.FAULT, finding.text
@@ -66,17 +66,17 @@ def test_a_default_makes_after_of_before_and_nothing_more_the_second_time(rule: 
     assert len(rule.bad) == len(rule.good)
     for before, after in zip(rule.bad, rule.good, strict=True):
         example = parse(before, rule.kinds[0], rule.name)
-        review = example.review("1.2" if rule.profile == "1.2" else "current")
-        own = [edit for edit in edits(review) if edit.rule.name == rule.name]
+        review = example.review()
+        own = [edit for edit in compute_edits(review) if edit.rule.name == rule.name]
         assert own, "the Before block must be edited"
         wanted = merged(example.kind, parse(after, rule.kinds[0], rule.name).fragment)
         assert apply(review.object, own) == wanted
-        assert jsonpatch.JsonPatch(patch(review.object, own)).apply(copy.deepcopy(review.object)) == wanted
+        assert jsonpatch.JsonPatch(to_json_patch(review.object, own)).apply(copy.deepcopy(review.object)) == wanted
         review.object = wanted
-        assert [edit for edit in edits(review) if edit.rule.name == rule.name] == []
+        assert [edit for edit in compute_edits(review) if edit.rule.name == rule.name] == []
 
 
-TWINS = [(rule, twins(rule)) for rule in BY_NAME.values()]
+TWINS = [(rule, twins(rule)) for rule in list_declared()]
 TWIN_BAD = [
     pytest.param(rule, text, id=f"{rule.name}-{i}") for rule, made in TWINS if not rule.is_default for i, text in enumerate(made.first)
 ]
@@ -101,7 +101,7 @@ def _twin(rule: Rule, text: str) -> tuple[Example, Admission]:
 
 
 def _lines(example: Example, write: Admission) -> dict[int, set[str]]:
-    document = load(example.text, "example")[0]
+    document = load_documents(example.text, "example")[0]
     found: dict[int, set[str]] = {}
     for finding in write.judge():
         found.setdefault(document.position(finding.path).line, set()).add(finding.rule.name)

@@ -1,12 +1,13 @@
-"""GPUs are counted as reconciliation counts them, and under profile 1.2 as the Go operator's admission does."""
+"""GPUs are counted as reconciliation counts them, and in the overlay of the Go operator 1.2 as its admission does."""
 
 from __future__ import annotations
 
 import pytest
 import yaml
 
-from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.policies.gpu import gpu_count, gpu_count_1_2, is_gpu
+from dynamo_webhooks.api.paths import format_path
+from dynamo_webhooks.policies.gpu import gpu_count, is_gpu
+from tests.golden.overlay.component import _gpus
 
 
 @pytest.mark.parametrize(
@@ -24,68 +25,36 @@ def test_other_resources_are_no_gpus(name: str) -> None:
     assert not is_gpu(name)
 
 
+MAIN = "podTemplate.spec.containers[0].resources."
+NOWHERE = "podTemplate.spec.containers[main].resources.limits[nvidia.com/gpu]"
+
+
 @pytest.mark.parametrize(
-    ("component", "number", "path"),
+    ("resources", "number", "path"),
     [
-        pytest.param("{}", 0, "resources.limits.gpu", id="nothing"),
-        pytest.param("{resources: null}", 0, "resources.limits.gpu", id="null"),
-        pytest.param("{resources: {limits: null, requests: {gpu: '2'}}}", 2, "resources.requests.gpu", id="requests"),
-        pytest.param("{resources: {limits: {gpu: '1'}, requests: {gpu: '2'}}}", 1, "resources.limits.gpu", id="limits first"),
-        pytest.param("{resources: {limits: {gpu: '0'}, requests: {gpu: '8'}}}", 0, "resources.limits.gpu", id="a zero hides requests"),
-        pytest.param("{resources: {limits: {gpu: '', cpu: '4'}, requests: {gpu: '8'}}}", 8, "resources.requests.gpu", id="empty is absent"),
-        pytest.param("{resources: {limits: {gpu: 1000m}}}", 1, "resources.limits.gpu", id="whole quantity"),
-        pytest.param("{resources: {limits: {gpu: 1k}}}", 1000, "resources.limits.gpu", id="suffix"),
-        pytest.param("{resources: {limits: {gpu: '1.0'}}}", 1, "resources.limits.gpu", id="whole decimal"),
-        pytest.param("{resources: {limits: {gpu: 500m}}}", None, "resources.limits.gpu", id="fraction"),
-        pytest.param("{resources: {limits: {gpu: two}}}", None, "resources.limits.gpu", id="no quantity"),
-        pytest.param("{resources: {limits: {gpu: ' 1'}}}", None, "resources.limits.gpu", id="blank"),
-        pytest.param("{resources: {limits: {gpu: '-1'}}}", -1, "resources.limits.gpu", id="negative"),
-        pytest.param("{resources: {limits: {gpu: '1', gpuType: gpu.intel.com/xe}}}", 1, "resources.limits.gpu", id="other vendor"),
-        pytest.param("{resources: {limits: {gpu: '1', gpuType: example.com/tpu}}}", 0, "resources.limits.gpu", id="type that is no GPU"),
-        pytest.param("{resources: {limits: {gpuType: amd.com/gpu}}}", 0, "resources.limits.gpu", id="type alone"),
+        pytest.param("null", 0, NOWHERE, id="nothing"),
+        pytest.param("{limits: null, requests: {nvidia.com/gpu: '2'}}", 2, "requests[nvidia.com/gpu]", id="requests"),
+        pytest.param("{limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 2}}", 1, "limits[nvidia.com/gpu]", id="limits first"),
         pytest.param(
-            "{resources: {limits: {custom: {nvidia.com/mig-1g.5gb: '3', rdma/ib: '9'}}}}",
-            3,
-            "resources.limits.custom[nvidia.com/mig-1g.5gb]",
-            id="custom",
+            "{limits: {nvidia.com/gpu: '0'}, requests: {nvidia.com/gpu: '8'}}", 0, "limits[nvidia.com/gpu]", id="zero hides requests"
         ),
-        pytest.param(
-            "{resources: {limits: {custom: {nvidia.com/mig-1g.5gb: '3', amd.com/gpu: '2'}}}}",
-            2,
-            "resources.limits.custom[amd.com/gpu]",
-            id="alphabetically first",
-        ),
-        pytest.param(
-            "{resources: {limits: {gpu: '1', custom: {nvidia.com/gpu: '4'}}}}",
-            4,
-            "resources.limits.custom[nvidia.com/gpu]",
-            id="custom replaces gpu",
-        ),
-        pytest.param("{resources: {limits: {gpu: '1', custom: {amd.com/gpu: null}}}}", 1, "resources.limits.gpu", id="null entry"),
-        pytest.param(
-            "{resources: {limits: {gpu: '1'}}, extraPodSpec: {mainContainer: {resources: {limits: {nvidia.com/gpu: 8}}}}}",
-            8,
-            "extraPodSpec.mainContainer.resources.limits[nvidia.com/gpu]",
-            id="main container replaces",
-        ),
-        pytest.param(
-            "{resources: {requests: {gpu: '1'}}, extraPodSpec: {mainContainer: {resources: {limits: {nvidia.com/gpu: '2'}}}}}",
-            2,
-            "extraPodSpec.mainContainer.resources.limits[nvidia.com/gpu]",
-            id="limits of the main container before requests",
-        ),
-        pytest.param(
-            "{extraPodSpec: {mainContainer: {resources: {limits: {nvidia.com/gpu: ' 2 '}}}}}",
-            2,
-            "extraPodSpec.mainContainer.resources.limits[nvidia.com/gpu]",
-            id="blanks around a container's quantity",
-        ),
-        pytest.param("{extraPodSpec: {mainContainer: null}}", 0, "resources.limits.gpu", id="null main container"),
+        pytest.param("{limits: {cpu: '4'}, requests: {nvidia.com/gpu: '8'}}", 8, "requests[nvidia.com/gpu]", id="another limit"),
+        pytest.param("{limits: {nvidia.com/gpu: 1000m}}", 1, "limits[nvidia.com/gpu]", id="whole quantity"),
+        pytest.param("{limits: {nvidia.com/gpu: 1k}}", 1000, "limits[nvidia.com/gpu]", id="suffix"),
+        pytest.param("{limits: {nvidia.com/gpu: 500m}}", None, "limits[nvidia.com/gpu]", id="fraction"),
+        pytest.param("{limits: {nvidia.com/gpu: two}}", None, "limits[nvidia.com/gpu]", id="no quantity"),
+        pytest.param("{limits: {nvidia.com/gpu: '-1'}}", -1, "limits[nvidia.com/gpu]", id="negative"),
+        pytest.param("{limits: {gpu.intel.com/xe: 1}}", 1, "limits[gpu.intel.com/xe]", id="other vendor"),
+        pytest.param("{limits: {example.com/tpu: 1}}", 0, NOWHERE, id="resource that is no GPU"),
+        pytest.param("{limits: {nvidia.com/mig-1g.5gb: 3, rdma/ib: 9}}", 3, "limits[nvidia.com/mig-1g.5gb]", id="slice"),
+        pytest.param("{limits: {nvidia.com/mig-1g.5gb: 3, amd.com/gpu: 2}}", 2, "limits[amd.com/gpu]", id="alphabetically first"),
+        pytest.param("{limits: {nvidia.com/gpu: 1, amd.com/gpu: null}}", 1, "limits[nvidia.com/gpu]", id="null entry"),
     ],
 )
-def test_gpus_are_counted_where_reconciliation_finds_them(component: str, number: int | None, path: str) -> None:
-    found = gpu_count(yaml.safe_load(component))
-    assert (found.number, render(found.path)) == (number, path)
+def test_gpus_are_counted_where_reconciliation_finds_them(resources: str, number: int | None, path: str) -> None:
+    containers = [{"name": "main", "resources": yaml.safe_load(resources)}] if path != NOWHERE else [{"name": "side"}, None]
+    found = gpu_count({"podTemplate": {"spec": {"containers": containers}}})
+    assert (found.number, format_path(found.path)) == (number, path if path == NOWHERE else MAIN + path)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +74,7 @@ def test_gpus_are_counted_where_reconciliation_finds_them(component: str, number
     ],
 )
 def test_profile_1_2_counts_plain_digits_in_two_places(component: str, number: int | None) -> None:
-    assert gpu_count_1_2(yaml.safe_load(component)).number == number
+    assert _gpus(yaml.safe_load(component)).number == number
 
 
 @pytest.mark.parametrize(
@@ -122,4 +91,4 @@ def test_profile_1_2_counts_plain_digits_in_two_places(component: str, number: i
     ids=["zeros", "signed zero", "minus one", "largest", "too large", "smallest", "absurd"],
 )
 def test_plain_digits_of_any_length_are_read_as_the_go_operator_does(text: str, number: int | None) -> None:
-    assert gpu_count_1_2({"resources": {"limits": {"gpu": text}}}).number == number
+    assert _gpus({"resources": {"limits": {"gpu": text}}}).number == number

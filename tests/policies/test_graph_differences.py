@@ -1,4 +1,4 @@
-"""Where rules of a whole graph decide otherwise than profile 1.2: each such case side by side, and what an unknown fact does to them."""
+"""Where rules of a whole graph decide otherwise than the Go operator 1.2, side by side, and what an unknown fact does to them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission import judging
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, V1_2, Review
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from tests.golden.overlay.engine import profile_1_2
 
 FACTS = Facts(
     operatorLine=Line.V1_2, grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True
@@ -20,12 +21,17 @@ EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 DISCOVERY = "nvidia.com/dynamo-kube-discovery-mode"
 
 
-def names(profile: str, obj: dict[str, Any], old: dict[str, Any] | None = None, facts: Facts = FACTS) -> list[str]:
+def names(obj: dict[str, Any], old: dict[str, Any] | None = None, facts: Facts = FACTS) -> list[str]:
     """The rules that find something, each once a finding."""
-    review = Review("DynamoGraphDeployment/v1alpha1", CREATE if old is None else UPDATE, obj, old, facts=facts, profile=profile)
-    found = evaluate(review)
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE if old is None else UPDATE, obj, old, facts=facts)
+    found = judging.judge(review)
     assert not [finding for finding in found if finding.level is Level.FAULT]
     return [finding.rule.name for finding in found]
+
+
+def names_in_1_2(obj: dict[str, Any], old: dict[str, Any] | None = None, facts: Facts = FACTS) -> list[str]:
+    with profile_1_2():
+        return names(obj, old, facts)
 
 
 def graph(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -50,32 +56,32 @@ def test_a_look_up_belongs_to_the_create_and_not_to_generation_1(rule: str) -> N
     spec, facts = LOOK_UPS[rule]
     first, later = graph(spec, generation=1), graph(spec, generation=2)
     labelled = graph(spec, generation=1, labels={"a": "b"})
-    assert names(CURRENT, first, facts=facts) == names(CURRENT, later, facts=facts) == [rule]
-    assert names(V1_2, first, facts=facts) == [rule]
-    assert names(V1_2, later, facts=facts) == []
-    assert names(V1_2, labelled, first, facts) == [rule]
-    assert names(CURRENT, labelled, first, facts) == []
+    assert names(first, facts=facts) == names(later, facts=facts) == [rule]
+    assert names_in_1_2(first, facts=facts) == [rule]
+    assert names_in_1_2(later, facts=facts) == []
+    assert names_in_1_2(labelled, first, facts) == [rule]
+    assert names(labelled, first, facts) == []
 
 
 @pytest.mark.parametrize("rule", LOOK_UPS)
 def test_nothing_is_looked_up_off_grove(rule: str) -> None:
     spec, facts = LOOK_UPS[rule]
     off = facts._replace(grove=False)
-    assert names(V1_2, graph(spec, generation=1), facts=off) == []
-    assert names(CURRENT, graph(spec), facts=off) == ["warn-topology-ignored"]
+    assert names_in_1_2(graph(spec, generation=1), facts=off) == []
+    assert names(graph(spec), facts=off) == ["warn-topology-ignored"]
 
 
 def test_unknown_topologies_are_one_note_and_no_verdict() -> None:
     facts = FACTS._replace(clusterTopologies=UNKNOWN)
     review = Review("DynamoGraphDeployment/v1alpha1", CREATE, graph(topology("default", "room", x="zone")), facts=facts)
-    assert [(finding.rule.name, finding.level, finding.fact) for finding in evaluate(review)] == [
+    assert [(finding.rule.name, finding.level, finding.fact) for finding in judging.judge(review)] == [
         ("topology-cluster-not-found", Level.NOT_EVALUATED, "clusterTopologies")
     ]
 
 
 def test_an_unknown_grove_warns_of_nothing() -> None:
     facts = FACTS._replace(grove=UNKNOWN, lws=False)
-    assert names(CURRENT, graph(topology("default", "rack")), facts=facts) == []
+    assert names(graph(topology("default", "rack")), facts=facts) == []
 
 
 @pytest.mark.parametrize(
@@ -94,27 +100,27 @@ def test_several_nodes_need_to_know_of_one_orchestrator(grove: Any, lws: Any, op
     written = graph({"services": {"w": {"multinode": {"nodeCount": 2}}}})
     if opted_out:
         written["metadata"] = {**written["metadata"], "annotations": {"nvidia.com/enable-grove": "false"}}
-    found = names(CURRENT, written, facts=FACTS._replace(grove=grove, lws=lws))
+    found = names(written, facts=FACTS._replace(grove=grove, lws=lws))
     assert found == ["multinode-requires-orchestrator"] * idle
 
 
 def test_a_malformed_domain_is_not_called_unknown_too() -> None:
-    assert names(CURRENT, graph(topology("default", "Rack", x="a_b"))) == ["topology-service-domain-format", "topology-spec-domain-format"]
+    assert names(graph(topology("default", "Rack", x="a_b"))) == ["topology-service-domain-format", "topology-spec-domain-format"]
 
 
 def test_one_service_with_a_constraint_is_enough_for_a_graph_without_a_domain() -> None:
     rule = "topology-service-constraint-required"
-    assert names(CURRENT, graph(topology("default", None, x="rack"))) == []
-    assert names(V1_2, graph(topology("default", None, x="rack"))) == [rule]
-    assert names(CURRENT, graph(topology("default"))) == [rule]
-    assert names(V1_2, graph({**topology("default"), "services": {"v": {}, "w": {}}})) == [rule, rule]
+    assert names(graph(topology("default", None, x="rack"))) == []
+    assert names_in_1_2(graph(topology("default", None, x="rack"))) == [rule]
+    assert names(graph(topology("default"))) == [rule]
+    assert names_in_1_2(graph({**topology("default"), "services": {"v": {}, "w": {}}})) == [rule, rule]
 
 
 def test_a_null_service_is_refused_by_both_and_a_stored_one_by_1_2_only() -> None:
     null, sound = graph({"services": {"w": {}, "x": None}}), graph({"services": {"w": {}}})
-    assert names(CURRENT, null) == names(V1_2, null) == ["service-null"]
-    assert "service-null" in names(V1_2, sound, null)
-    assert "service-null" not in names(CURRENT, sound, null)
+    assert names(null) == names_in_1_2(null) == ["service-null"]
+    assert "service-null" in names_in_1_2(sound, null)
+    assert "service-null" not in names(sound, null)
 
 
 @pytest.mark.parametrize(
@@ -122,16 +128,15 @@ def test_a_null_service_is_refused_by_both_and_a_stored_one_by_1_2_only() -> Non
     [(ORIGIN, "dgd-annotation-origin-version"), (EXECUTOR, "dgd-annotation-vllm-executor"), (DISCOVERY, "dgd-annotation-discovery-mode")],
 )
 def test_a_null_annotation_is_absent_and_an_empty_one_is_wrong(key: str, rule: str) -> None:
-    assert names(CURRENT, graph({}, annotations={key: None})) == []
-    assert names(V1_2, graph({}, annotations={key: None})) == [rule]
-    assert names(CURRENT, graph({}, annotations={key: ""})) == names(V1_2, graph({}, annotations={key: ""})) == [rule]
+    assert names(graph({}, annotations={key: None})) == []
+    assert names_in_1_2(graph({}, annotations={key: None})) == [rule]
+    assert names(graph({}, annotations={key: ""})) == names_in_1_2(graph({}, annotations={key: ""})) == [rule]
 
 
-@pytest.mark.parametrize("profile", [CURRENT, V1_2])
 @pytest.mark.parametrize("key", [ORIGIN, EXECUTOR, DISCOVERY])
-def test_a_wrong_annotation_is_shown_under_both_profiles(key: str, profile: str) -> None:
-    review = Review("DynamoGraphDeployment/v1alpha1", CREATE, graph({}, annotations={key: "1.2.3.4"}), facts=FACTS, profile=profile)
-    assert [finding.text.rpartition(", ")[2] for finding in evaluate(review)] == ['got "1.2.3.4"']
+def test_a_wrong_annotation_is_shown(key: str) -> None:
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE, graph({}, annotations={key: "1.2.3.4"}), facts=FACTS)
+    assert [finding.text.rpartition(", ")[2] for finding in judging.judge(review)] == ['got "1.2.3.4"']
 
 
 def test_failover_without_a_mode_is_intrapod_failover() -> None:
@@ -140,24 +145,24 @@ def test_failover_without_a_mode_is_intrapod_failover() -> None:
     unset = graph(
         {"services": {"w": {**worker, "failover": {"enabled": True}}, "x": {**worker, "failover": {"enabled": True, "mode": ""}}}}
     )
-    assert names(CURRENT, unset).count(rule) == 1
-    assert rule not in names(V1_2, unset)
+    assert names(unset).count(rule) == 1
+    assert rule not in names_in_1_2(unset)
     unset["metadata"]["annotations"] = {DISCOVERY: "container"}
-    assert rule not in names(CURRENT, unset)
+    assert rule not in names(unset)
 
 
 def test_names_that_stand_in_the_cluster_are_not_refused_by_an_update() -> None:
     old = graph({"services": {"a_b": {}, "A_B": {}}})
     new = graph({"services": {"a_b": {"replicas": 2}, "A_B": {}}})
-    assert names(CURRENT, old) == ["service-name-format", "service-name-format", "service-name-collision"]
-    assert names(CURRENT, new, old) == []
-    assert names(V1_2, old) == []
+    assert names(old) == ["service-name-format", "service-name-format", "service-name-collision"]
+    assert names(new, old) == []
+    assert names_in_1_2(old) == []
 
 
 def test_null_entries_of_lists_read_as_empty_ones() -> None:
-    assert names(CURRENT, graph({"pvcs": [None]})) == names(V1_2, graph({"pvcs": [None]})) == ["pvc-name-required"]
+    assert names(graph({"pvcs": [None]})) == names_in_1_2(graph({"pvcs": [None]})) == ["pvc-name-required"]
     twice = graph({"restart": {"id": "r", "strategy": {"order": [None, ""]}}})
-    assert names(V1_2, twice) == ["restart-order-unknown", "restart-order-unique"]
+    assert names_in_1_2(twice) == ["restart-order-unknown", "restart-order-unique"]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +170,8 @@ def test_null_entries_of_lists_read_as_empty_ones() -> None:
 )
 def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(weight: float, fits: bool) -> None:
     policy = {"labelKey": "k", "domain": "z", "enforcement": "preferred", "preferredWeight": weight}
-    for profile in (CURRENT, V1_2):
-        assert names(profile, graph({"experimental": {"kvTransferPolicy": policy}})) == ([] if fits else ["kvt-weight-range"])
+    for say in (names, names_in_1_2):
+        assert say(graph({"experimental": {"kvTransferPolicy": policy}})) == ([] if fits else ["kvt-weight-range"])
 
 
 @pytest.mark.parametrize(
@@ -189,5 +194,5 @@ def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(weight: flo
     ],
 )
 def test_a_label_key_is_a_qualified_name(key: str, fits: bool) -> None:
-    found = names(CURRENT, graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
+    found = names(graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
     assert found == ([] if fits else ["kvt-label-key-format"])

@@ -2,72 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.evaluate import edits, evaluate
+from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.index import _rule
 from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.review import CREATE, CURRENT, V1_2, Review
+from dynamo_webhooks.policies.review import CREATE, Review
 from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, default, rule
 from tools.manual.versions import twins
 from tools.rule_index import _row
 
-OBJECT = {"metadata": {"name": "g"}, "spec": {"services": {"a": {}}}}
+OBJECT = {"metadata": {"name": "g"}, "spec": {"components": [{"name": "a"}]}}
+
+
+def documented(title: str) -> Callable[[Callable[[At], Hits]], Callable[[At], Hits]]:
+    def set_doc(check: Callable[[At], Hits]) -> Callable[[At], Hits]:
+        block = "a: 1 # expect"
+        check.__doc__ = (
+            f"{title}\n\n    Why\n        w\n\n    Fix\n        f\n\n    Bad\n        {block}\n\n    Good\n        {block}\n    "
+        )
+        return check
+
+    return set_doc
 
 
 @rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.5")
+@documented("Is of line 1.5 only.")
 def only_new(at: At) -> Hits:
-    """Is of line 1.5 only.
-
-    Why
-        w
-
-    Fix
-        f
-
-    Bad
-        ```yaml
-        a: 1 # expect
-        ```
-
-    Good
-        ```yaml
-        a: 1
-        ```
-    """
     yield at.forbidden("", "is new")
 
 
 @rule("DYN999", where=GRAPH, stage=Stage.SHAPE, until="1.5")
+@documented("Is of line 1.2 only.")
 def only_old(at: At) -> Hits:
-    """Is of line 1.2 only.
-
-    Why
-        w
-
-    Fix
-        f
-
-    Bad
-        ```yaml
-        a: 1 # expect
-        ```
-
-    Good
-        ```yaml
-        a: 1
-        ```
-    """
     yield at.forbidden("", "is old")
 
 
@@ -79,14 +57,10 @@ def only_filled(at: At) -> Iterator[Edit]:
         w
 
     Before
-        ```yaml
         a: 1
-        ```
 
     After
-        ```yaml
         a: 1
-        ```
     """
     yield at.set(("metadata", "labels"), {"a": "b"})
 
@@ -94,8 +68,8 @@ def only_filled(at: At) -> Iterator[Edit]:
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A catalogue of these rules alone."""
-    monkeypatch.setattr(catalogue, "declared", lambda: (only_new, only_old, only_filled))
-    caches = (catalogue.rules, engine._plan)
+    monkeypatch.setattr(catalogue, "list_declared", lambda: (only_new, only_old, only_filled))
+    caches = (catalogue.list_rules, engine._plan)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -103,11 +77,11 @@ def three(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cache.cache_clear()
 
 
-def _said(facts: Facts, profile: str = CURRENT) -> list[str]:
-    review = Review(DGD, CREATE, OBJECT, facts=facts, profile=profile)
+def _said(facts: Facts) -> list[str]:
+    review = Review(DGD, CREATE, OBJECT, facts=facts)
     found = evaluate(review)
     assert all(one.level is Level.ERROR for one in found)
-    return [*(one.rule.name for one in found), *(edit.rule.name for edit in edits(review))]
+    return [*(one.rule.name for one in found), *(edit.rule.name for edit in compute_edits(review))]
 
 
 @pytest.mark.usefixtures("three")
@@ -116,29 +90,28 @@ def test_a_rule_is_asked_on_its_line_alone() -> None:
     assert _said(facts_from({"operatorVersion": "1.5.0"})) == new
     assert _said(facts_from({"operatorVersion": "1.4.2"})) == old
     assert _said(Facts()) == new
-    assert _said(facts_from({"operatorVersion": "1.5.0"}), V1_2) == old, "profile 1.2 is the operator 1.2 whatever runs"
     assert _said(facts_from({"operatorVersion": "1.2.0", "operatorLine": 1.5})) == new, "a line that is said goes before the version"
-    assert {one.name for one in catalogue.rules(CURRENT)} == {*new, *old}
+    assert {one.name for one in catalogue.list_rules()} == {*new, *old}
 
 
 def test_the_index_keeps_the_lines() -> None:
-    for one, lines in ((only_new, (Line.V1_5,)), (only_old, (Line.V1_2,))):
+    for one, lines in ((only_new, (Line.V1_5, Line.V1_6)), (only_old, (Line.V1_2, Line.V1_3, Line.V1_4))):
         read: Rule = _rule(_row(one))
         assert (one.lines, read.lines) == (lines, lines)
         assert read.declared() == one.declared()
 
 
 def test_a_line_that_nobody_knows_does_not_import() -> None:
-    with pytest.raises(ValueError, match=r"1\.4"):
-        rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.4")(only_new.check)
+    with pytest.raises(ValueError, match=r"1\.1"):
+        rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.1")(only_new.check)
 
 
 @pytest.mark.parametrize("name", ["checkpoint-gate", "checkpoint-layout-unsupported"])
 def test_pages_show_blocks_as_the_line_of_their_rule_has_them(name: str) -> None:
-    found = catalogue.by_word(name)
+    found = catalogue.find_rule(name)
     assert found is not None
     blocks = [yaml.safe_load(block) for examples in twins(found) for block in examples]
-    components = [component for block in blocks for component in block["spec"]["components"]]
-    checkpoints = [checkpoint for each in components if (checkpoint := (each.get("experimental") or {}).get("checkpoint")) is not None]
+    services = [service for block in blocks for service in block["spec"]["services"].values()]
+    checkpoints = [checkpoint for each in services if (checkpoint := each.get("checkpoint")) is not None]
     assert checkpoints
     assert all("enabled" in checkpoint for checkpoint in checkpoints)

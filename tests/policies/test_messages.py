@@ -6,14 +6,13 @@ import re
 
 import pytest
 
-from dynamo_webhooks.policies.catalogue import rules
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.admission.judging import judge as evaluate
+from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.finding import Finding, Level
-from dynamo_webhooks.policies.review import CURRENT
 from dynamo_webhooks.policies.rule import MODEL_KIND, Rule
 from tests.policies.examples import Example, parse
 
-CHECKED = [rule for rule in rules(CURRENT) if not rule.is_default]
+CHECKED = [rule for rule in list_rules() if not rule.is_default]
 
 
 def _findings(rule: Rule) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE, Review
 

@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies import ratchet
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, refuses
-from dynamo_webhooks.policies.catalogue import by_word
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, is_refused
+from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Cause, Finding, Level
 from dynamo_webhooks.policies.ratchet import new_ones
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
-from dynamo_webhooks.policies.rule import DGD
+from dynamo_webhooks.policies.rule import DGD_V1ALPHA1
 from tests.policies.examples import merged
 
 
 def _finding(index: int, text: str = "t") -> Finding:
-    rule = by_word("replicas-non-negative")
+    rule = find_rule("replicas-non-negative")
     assert rule is not None
     return Finding(rule, Cause.INVALID, Level.ERROR, ("spec", index), text)
 
 
 def _review(operation: str, *objects: dict[str, Any]) -> Review:
-    return Review(DGD, operation, *objects, facts=Facts(operatorVersion="1.2.0"))
+    return Review(DGD_V1ALPHA1, operation, *objects, facts=Facts(operatorVersion="1.2.0"))
 
 
 def _graph(mounts: list[Any]) -> dict[str, Any]:
-    return merged(DGD, {"spec": {"services": {"a": {"volumeMounts": mounts}}}})
+    return merged(DGD_V1ALPHA1, {"spec": {"services": {"a": {"volumeMounts": mounts}}}})
 
 
 def test_whatever_the_order_what_was_there_is_forgiven() -> None:
@@ -72,9 +72,9 @@ def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
     cache = {"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}
     obj = _graph([cache] * 3_000)
     found = evaluate(_review(CREATE, obj), 10)
-    assert (len(found), refuses(found)) == (10, False)
+    assert (len(found), is_refused(found)) == (10, False)
     obj["spec"]["services"]["z"] = {"replicas": -1}
-    assert refuses(evaluate(_review(CREATE, obj), 10))
+    assert is_refused(evaluate(_review(CREATE, obj), 10))
 
 
 def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:
@@ -85,7 +85,7 @@ def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:
 
 
 def test_sentences_are_bounded_where_findings_are() -> None:
-    obj = merged(DGD, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
+    obj = merged(DGD_V1ALPHA1, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
     [whole], [short] = evaluate(_review(CREATE, obj)), evaluate(_review(CREATE, obj), 10)
     assert (len(whole.text) > 10_000, len(short.text)) == (True, MESSAGE_LENGTH)
 
@@ -93,8 +93,8 @@ def test_sentences_are_bounded_where_findings_are() -> None:
 def test_findings_below_one_name_share_it_whichever_object_they_are_about() -> None:
     """Or each comparison would read the name, which may be as long as the object."""
     name = "n" * 100
-    old = merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}})
-    review = _review(UPDATE, merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}}), old)
+    old = merged(DGD_V1ALPHA1, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}})
+    review = _review(UPDATE, merged(DGD_V1ALPHA1, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}}), old)
     paths = [finding.path for finding in evaluate(_review(CREATE, review.object)) if "volumeMounts" in finding.path]
     assert len(paths) == 3
     assert all(path[2] is paths[0][2] for path in paths)

@@ -1,4 +1,4 @@
-"""When two specs of a request are the same: by meaning for the lock of profile current, by their text for that of 1.2."""
+"""When two specs of a request are the same: by meaning for our lock, by their text for that of the Go operator 1.2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.policies.request._sameness import same_meaning, same_text
+from dynamo_webhooks.policies.request._sameness import same_meaning
+from tests.golden.overlay.engine import profile_1_2
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "null": ({"model": "m", "image": None}, {"model": "m"}),
@@ -76,6 +77,11 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"overrides": {"profilingJob": {}}},
     ),
 }
+
+
+def same_text(one: dict[str, Any], other: dict[str, Any], line: Line) -> bool:
+    with profile_1_2():
+        return same_meaning(one, other, line)
 
 
 @pytest.mark.parametrize("line", Line)

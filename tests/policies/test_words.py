@@ -11,29 +11,29 @@ from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.admission.version_view import in_version
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import resolve, whole_schema
-from dynamo_webhooks.cli.explain.rule import markdown, page
+from dynamo_webhooks.cli.commands.explain.rule import markdown, page
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.conversion.translate import translate_path
 from dynamo_webhooks.policies import rule as room
-from dynamo_webhooks.policies.answer import sentence
-from dynamo_webhooks.policies.catalogue import declared
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.answer import format_finding
+from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.review import CREATE, CURRENT, PROFILES, UPDATE, V1_2, Review
-from dynamo_webhooks.policies.rule import DCD, DGD, Rule
-from dynamo_webhooks.policies.words import NAMES, Words, mode, words
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, Rule
+from dynamo_webhooks.policies.words import NAMES, Words, format_words
 from tests.policies.examples import parse
 
 GRAPH: Final = "DynamoGraphDeployment"
-RULES: Final = [rule for rule in declared() if not rule.is_default]
+RULES: Final = [rule for rule in list_declared() if not rule.is_default]
 VERSIONS: Final = (ALPHA, BETA)
 REFERENCE: Final = re.compile("|".join(re.escape(f"{{{name}}}") for name in NAMES))
 # where a name must be one: in code, in a path, or by its capitals
@@ -52,7 +52,7 @@ OTHER: Final[dict[str, Any]] = {"spec": {"components": [{"name": "w"}]}}
 
 
 def _place(*path: str | int) -> FieldPath:
-    found = translated(KINDS[GRAPH], path, OBJECT, BETA, OTHER)
+    found = translate_path(KINDS[GRAPH], path, OBJECT, BETA, OTHER)
     assert found.exact, path
     return found.path
 
@@ -67,9 +67,12 @@ def test_names_of_fields_are_those_of_the_lenses() -> None:
     found["services"] = _dotted(_place("spec", "services")[1:])
     found["service"] = found["services"].removesuffix("s")
     found["topologyProfile"] = _dotted(_place("spec", "topologyConstraint", "topologyProfile")[2:])
-    *main, limits, gpu = _place(*COMPONENT, "resources", "limits", "gpu")
-    assert main[-3:] == ["containers", "main", "resources"]
+    *above, limits, gpu = _place(*COMPONENT, "resources", "limits", "gpu")
+    assert above[-3:] == ["containers", "main", "resources"]
     found["resources.limits.gpu"] = f"resources.{limits}[{gpu}] of the main container"
+    for field in ("command", "image"):
+        *pod, containers, main, last = _place(*COMPONENT, "extraPodSpec", "mainContainer", field)[3:]
+        found[f"extraPodSpec.mainContainer.{field}"] = f"{last} of the container {main} in {_dotted((*pod, containers))}"
     cache_of = {"services": {"w": {"volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}}}
     [made] = convert(KINDS[GRAPH], {"spec": cache_of}, BETA).object["spec"]["components"]
     [found["useAsCompilationCache"]] = made.keys() - {"name", "podTemplate"}
@@ -110,7 +113,7 @@ def _moved(kind: str) -> frozenset[str]:
         return frozenset()
     services = whole_schema(GRAPH, ALPHA)["properties"]["spec"]["properties"]["services"]
     fields = services["additionalProperties"]["properties"]
-    found = {name: translated(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
+    found = {name: translate_path(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
     return frozenset(name for name, place in found.items() if place.exact and place.path[3:] != (name,))
 
 
@@ -150,45 +153,44 @@ def _of_graph(rule: Rule) -> bool:
     return ".policies.graph." in rule.module
 
 
-def _examples(rule: Rule, profile: str) -> Iterator[tuple[str, Finding, bool]]:
+def _examples(rule: Rule) -> Iterator[tuple[str, Finding, bool]]:
     """What a rule says of its Bad examples, by version, and whether that version has the field."""
     for block in rule.bad:
-        review = parse(block, rule.kinds[0], rule.name).review(profile)
+        review = parse(block, rule.kinds[0], rule.name).review()
         kind, _, written = review.kind.partition("/")
         for version in VERSIONS if kind in KINDS else (written,):
             obj, old = review.object, review.old
             if version != written:
                 obj = convert(KINDS[kind], obj, version).object
                 old = None if old is None else convert(KINDS[kind], old, version).object
-            write = Admission(kind, version, review.operation, obj, old, user=review.user, settings=Settings(review.facts, profile))
+            write = Admission(kind, version, review.operation, obj, old, user=review.user, settings=Settings(review.facts))
             for finding in write.judge():
                 if finding.rule.name == rule.name:
                     yield version, finding, version == written or f" of {written} " not in finding.text
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}-{rule.profile}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_speaks_to_authors_of_either_version_in_their_names(rule: Rule) -> None:
     told = 0
-    for profile in PROFILES if rule.profile == "both" else (rule.profile,):
-        for version, finding, known in _examples(rule, profile):
-            kind = rule.kinds[0].partition("/")[0]
-            fix = finding.fix or rule.fix_in(version)
-            for text in (finding.text, fix) if known else ():
-                assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
-            for text in (sentence(finding), fix, finding.other_text, finding.other_fix):
-                assert not REFERENCE.search(text), text
-                assert "Words(" not in text
-            told += 1
-    assert told or rule.profile == V1_2  # Bad is what profile current refuses
+    for version, finding, known in _examples(rule):
+        kind = rule.kinds[0].partition("/")[0]
+        fix = finding.fix or rule.fix_in(version)
+        for text in (finding.text, fix) if known else ():
+            assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
+        for text in (format_finding(finding), fix, finding.other_text, finding.other_fix):
+            assert not REFERENCE.search(text), text
+            assert "Words(" not in text
+        told += 1
+    assert told
 
 
 def _known(rule: Rule) -> set[str]:
     """The versions that have the fields which the rule is about."""
     read = rule.kinds[0].partition("/")[2]
-    return {read, *(version for version, _, known in _examples(rule, rule.profile if rule.profile == V1_2 else CURRENT) if known)}
+    return {read, *(version for version, _, known in _examples(rule) if known)}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}-{rule.profile}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_remedy_is_in_the_names_of_its_version(rule: Rule) -> None:
     kind, _, read = rule.kinds[0].partition("/")
     assert rule.fix == rule.fix_in(read)
@@ -205,7 +207,7 @@ SOURCES: Final = sorted([*SHARED, *(file for folder in ("component", "graph", "r
 
 def _calls(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "words":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "format_words":
             yield node
 
 
@@ -260,35 +262,36 @@ def test_no_text_of_a_rule_is_written_in_the_names_of_one_version(source: Path) 
     kind = rules[0].kinds[0].partition("/")[0] if rules else GRAPH
     for text in _sentences(source):
         for version in {version for rule in rules for version in _known(rule)} if rules else VERSIONS:
-            assert not foreign(words(text).of(version), kind, version, of_graph=source.parent.name == "graph"), text
+            assert not foreign(format_words(text).of(version), kind, version, of_graph=source.parent.name == "graph"), text
 
 
 def test_a_value_is_never_read_as_a_reference() -> None:
     for name in ("{service}", "{gpuMemoryService} service", 'a" service "b', "\x01{name}\x02"):
-        assert words('a {service} "{name}" {name: x} {}', name=name) == Words(
+        assert format_words('a {service} "{name}" {name: x} {}', name=name) == Words(
             f'a service "{name}" {{name: x}} {{}}', f'a component "{name}" {{name: x}} {{}}'
         )
         restart = {"id": "r", "strategy": {"order": ["w", name]}}
-        found = evaluate(Review(DGD, CREATE, {"spec": {"services": {"w": {}}, "restart": restart}}, facts=Facts(grove=True)))
+        found = evaluate(Review(DGD, CREATE, {"spec": {"components": [{"name": "w"}], "restart": restart}}, facts=Facts(grove=True)))
         said = next(finding for finding in found if finding.rule.name == "restart-order-unknown")
-        assert said.text == f'must be a service of this graph, got "{name}"'
-        assert in_version(said, BETA).text == f'must be a component of this graph, got "{name}"'
+        assert said.text == f'must be a component of this graph, got "{name}"'
+        assert in_version(said, ALPHA).text == f'must be a service of this graph, got "{name}"'
 
 
 def test_values_are_put_into_the_words_of_their_version() -> None:
-    text = words("{seen} in {mode}, {count}", seen=words("{failover}"), mode=mode("interPod"), count=2)
+    text = format_words("{seen} in {mode}, {count}", seen=format_words("{failover}"), mode=format_words("{interPod}"), count=2)
     assert text == Words("failover in interPod, 2", "experimental.failover in InterPod, 2")
     assert (text.of(ALPHA), text.of(BETA)) == text.both(ALPHA) == text.both(BETA)[::-1] == text
-    assert words("100% of {what} {}", what="%s {failover}") == Words(*["100% of %s {failover} {}"] * 2)
-    assert mode("Auto") == "Auto"
+    assert format_words("100% of {what} {}", what="%s {failover}") == Words(*["100% of %s {failover} {}"] * 2)
 
 
 def test_the_ratchet_compares_what_the_rule_said() -> None:
     """A finding of an update is forgiven by its words in the version that is read, whoever asks."""
     spec = {"failover": {"enabled": True, "mode": "interPod"}, "gpuMemoryService": {"enabled": True, "mode": "intraPod"}}
     old = {"spec": spec}
-    assert "failover-interpod-mode-mismatch" in {each.rule.name for each in evaluate(Review(DCD, CREATE, old, facts=Facts(dra=True)))}
-    assert evaluate(Review(DCD, UPDATE, old, old, facts=Facts(dra=True))) == []
+    assert "failover-interpod-mode-mismatch" in {
+        each.rule.name for each in evaluate(Review(DCD_V1ALPHA1, CREATE, old, facts=Facts(dra=True)))
+    }
+    assert evaluate(Review(DCD_V1ALPHA1, UPDATE, old, old, facts=Facts(dra=True))) == []
     there = convert(KINDS["DynamoComponentDeployment"], old, BETA).object
     write = Admission("DynamoComponentDeployment", BETA, UPDATE, there, there, user="", settings=Settings(Facts(dra=True)))
     assert write.judge() == []

@@ -1,4 +1,4 @@
-"""The worked examples (tests/policies/worked): each verdict holds under profile 1.2, by the rule that the example names."""
+"""The worked examples (tests/policies/worked): each verdict is that of the Go operator 1.2, by the rule that the example names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.policies.answer import refuses
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.admission import judging
+from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.review import V1_2, Review
+from dynamo_webhooks.policies.review import Review
+from tests.golden.overlay.engine import profile_1_2
 
 CASES: list[dict[str, Any]] = [
     case for file in sorted((Path(__file__).parent / "worked").glob("*.yaml")) for case in yaml.safe_load(file.read_text())
@@ -54,10 +55,10 @@ def test_a_worked_example_holds(case: dict[str, Any]) -> None:
         old,
         user=case.get("user", "jane"),
         facts=_configuration(case["config"]),
-        profile=V1_2,
     )
-    found = evaluate(review)
-    assert refuses(found) is (case["verdict"] == "deny"), found
+    with profile_1_2():
+        found = judging.judge(review)
+    assert is_refused(found) is (case["verdict"] == "deny"), found
     if case["verdict"] == "deny":
         assert case["rule"] in {finding.rule.name for finding in found}
     assert len([finding for finding in found if finding.level is Level.WARNING]) == case.get("warnings", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dynamo_webhooks.cli.render.admit import admitted
+from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -16,9 +16,7 @@ GROUP: Final = "nvidia.com"
 
 def stored(obj: Fields, version: str = VERSION, **facts: Any) -> Fields:
     """The object as a cluster would hold it."""
-    done = admitted(obj, Facts(operatorVersion=version, **facts), "")
-    assert done.errors == []
-    return done.object
+    return create(obj, Facts(operatorVersion=version, **facts), "")
 
 
 def rendered(obj: Fields, **settings: Any) -> Rendered:

@@ -54,7 +54,7 @@ def test_it_says_what_the_installed_command_says_and_unpacks_once(bare: Path, pa
     assert unpacked(home) == [folder]
 
 
-def test_commands_that_need_pydantic_data_files_and_several_processes_run(bare: Path, packed: Path, home: Path) -> None:
+def test_commands_that_need_data_files_and_several_processes_run(bare: Path, packed: Path, home: Path) -> None:
     (home / "operator.yaml").write_text(OPERATOR)
     (home / "many").mkdir()
     for number in range(60):
@@ -120,6 +120,6 @@ def test_wheels_that_differ_in_a_file_are_refused(tmp_path: Path) -> None:
     for name, text in (("a.whl", b"1"), ("b.whl", b"2")):
         write_zip(tmp_path / name, {"x/__init__.py": text, "x-1.dist-info/RECORD": text}, 0)
     with pytest.raises(ReleaseError, match=r"^b\.whl must hold the same x/__init__\.py as the wheels before it"):
-        pyz.merged([tmp_path / "a.whl", tmp_path / "b.whl"])
+        pyz.merge_wheels([tmp_path / "a.whl", tmp_path / "b.whl"])
     with zipfile.ZipFile(tmp_path / "a.whl") as archive:
         assert archive.getinfo("x/__init__.py").date_time == (1980, 1, 1, 0, 0, 0)

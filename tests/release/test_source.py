@@ -35,32 +35,32 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_tagged_commit_is_released_under_its_version(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(repository, "tag", "reviewed")  # tags that name no version are not ours to judge
-    found = source.chosen()
+    found = source.read_source()
     assert (found.version, found.tag, found.notes, len(found.commit)) == ("0.1.0", "v0.1.0", "The first.\n", 40)
     assert found.epoch > 1_600_000_000
     assert found.url == "https://github.com/OWNER/dynamo-webhooks"
     monkeypatch.setenv("REPOSITORY", "me/mine")
-    assert source.chosen().url == "https://github.com/me/mine"
+    assert source.read_source().url == "https://github.com/me/mine"
 
 
 def test_a_commit_without_its_tag_is_refused(repository: Path) -> None:
     wanted = "HEAD must have the tag v0.1.0, after the version in pyproject.toml"
     git(repository, "tag", "v0.2.0")
     with pytest.raises(ReleaseError) as told:
-        source.chosen()
+        source.read_source()
     assert str(told.value) == f"{wanted}, and no other of a version, got v0.1.0, v0.2.0; correct one of both"
     git(repository, "tag", "--delete", "v0.1.0", "v0.2.0")
     with pytest.raises(ReleaseError) as told:
-        source.chosen()
+        source.read_source()
     assert str(told.value) == f"{wanted}, got none; run git tag v0.1.0"
 
 
 def test_a_working_tree_with_changes_is_refused(repository: Path) -> None:
     (repository / "ignored").write_text("")
-    source.chosen()
+    source.read_source()
     (repository / "new").write_text("")
     with pytest.raises(ReleaseError, match=r"^the working tree must be clean, got 1 changed or new files; commit or remove them$"):
-        source.chosen()
+        source.read_source()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Command:
         own: bool = True,
         cluster: tuple[str, ...] = ("--no-cluster",),
         named: bool = True,
-        program: tuple[str, ...] = ("-m", "dynamo_webhooks.cli.main"),
+        program: tuple[str, ...] = ("-m", "dynamo_webhooks.cli.main", "serve"),
         where: Path = ROOT,
     ) -> None:
         """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair.
@@ -44,7 +44,7 @@ class Command:
             (directory / "facts.yaml").write_text(json.dumps(facts))
             given = ["--facts", str(directory / "facts.yaml")]
         certificates = [*(["--self-signed"] if own else []), *(["--cert-dir", str(self.directory)] if named else [])]
-        words = [sys.executable, *program, "serve", *listen, *cluster, *certificates, *given, *flags]
+        words = [sys.executable, *program, *listen, *cluster, *certificates, *given, *flags]
         self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=where, start_new_session=True)
         self.lines: list[str] = []
         self._rest = b""
@@ -137,7 +137,7 @@ class Command:
         return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(start))
 
     def children(self) -> list[int]:
-        """The worker processes."""
+        """The child processes: one that forks for long requests, and one that watches the cluster."""
         return self.below(self.process.pid)
 
     @staticmethod

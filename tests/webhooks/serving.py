@@ -171,16 +171,15 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, c
     executor = Executor(limits)
     server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, executor, limits)
     lines.start(asyncio.get_running_loop())
-    address, sockets = bind(Address("127.0.0.1", 0))
-    await server.start(sockets)
+    address, sock = bind(Address("127.0.0.1", 0))
+    await server.start([sock])
     running = Served(server, address.port, authority, directory, log, lines)
     try:
         yield running
     finally:
         await running.close()
         await server.drain()
-        for sock in sockets:
-            sock.close()
+        sock.close()
         executor.close()
         lines.close()
         logs.remove(handler)

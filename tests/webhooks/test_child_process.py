@@ -22,6 +22,7 @@ OURS = (
     "-P",
     "-c",
     f"import sys; sys.path.insert(0, {str(ROOT)!r}); from dynamo_webhooks.cli.main import main; sys.exit(main())",
+    "serve",
 )  # as the installed command
 
 
@@ -51,16 +52,15 @@ def test_a_decoy_is_run_by_a_plain_module_start(decoys: Path) -> None:
 def test_a_module_is_ours(decoys: Path) -> None:
     words = child_process.command("dynamo_webhooks.cli.main", "version")
     done = subprocess.run(words, cwd=decoys, env=child_process.environment(), check=True, timeout=DEADLINE, capture_output=True, text=True)
-    assert "profiles" in json.loads(done.stdout)
+    assert "kinds" in json.loads(done.stdout)
     assert not (decoys / "ran").exists()
 
 
 @proc_only
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_runs_its_own_watcher_and_configuration_reader(tmp_path: Path, decoys: Path, workers: str) -> None:
+def test_a_server_runs_its_own_watcher_and_configuration_reader(tmp_path: Path, decoys: Path) -> None:
     file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
     nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
-    with Command(tmp_path, "--config", file, "--workers", workers, cluster=nowhere, program=OURS, where=decoys) as command:
+    with Command(tmp_path, "--config", file, cluster=nowhere, program=OURS, where=decoys) as command:
         command.ready()
         assert "no file" in command.log("the cluster can't be watched")["msg"]
         stored(tmp_path, logging={"level": "info"}, **PLAIN)
@@ -72,10 +72,9 @@ def test_a_server_runs_its_own_watcher_and_configuration_reader(tmp_path: Path, 
 
 
 @proc_only
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_ends_in_good_order_while_its_watcher_is_down(tmp_path: Path, workers: str) -> None:
+def test_a_server_ends_in_good_order_while_its_watcher_is_down(tmp_path: Path) -> None:
     nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
-    with Command(tmp_path, "--config", stored(tmp_path, **PLAIN), "--workers", workers, cluster=nowhere) as command:
+    with Command(tmp_path, "--config", stored(tmp_path, **PLAIN), cluster=nowhere) as command:
         command.ready()
         command.log("the cluster can't be watched")
         [watcher] = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]

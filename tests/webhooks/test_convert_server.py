@@ -249,10 +249,10 @@ async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: py
         second.send(post("/convert", LONG))
         await until(lambda: server.server._bodies._conversion.used >= 2 * WITH_ANSWER * len(LONG))  # both bodies have arrived
         second.writer.transport.abort()
-        await until(lambda: any(connection.transport is None for connection in server.server._http.connections))
+        await until(lambda: any(connection.transport is None for connection in server.server.connections.open))
         held.go()
         assert (await first.answer()).status == 200
-        await until(lambda: not server.server._busy)
+        await until(lambda: not server.server.connections.busy)
         assert held.begun() == 1
         answered, left = [line for line in server.log() if line["logger"] == "access"]
     assert (answered["msg"], left["msg"], left["code"]) == ("converted", "rejected", 408)

@@ -1,14 +1,12 @@
-"""Certificates from an API server to a listener: watched by name, decided once, handed to every worker, tried on a socket."""
+"""Certificates from an API server to a listener: watched by name, decided once, tried on a socket."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +16,11 @@ import trustme
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
-from dynamo_webhooks.webhooks.certificate_source import CertificateSource, ForwardedCertificate, SecretNames
+from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
 from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
 from dynamo_webhooks.webhooks.executor.executor import Executor
-from dynamo_webhooks.webhooks.handshake import Handshake
 from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.probes import Handshake
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
@@ -110,16 +108,12 @@ def delivery(held: dict[str, Any] | None, usable: list[str] | None = None, why: 
     return {"pair": held and held["data"], "why": why, "usable": usable, "heard": heard}
 
 
-async def test_workers_are_handed_what_the_supervisor_decided(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+async def test_a_context_serves_what_the_source_decides(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
     source = CertificateSource(POST, tmp_path)
-    forwarded = ForwardedCertificate(source.line())
-    context = ReloadingContext(forwarded)
+    context = ReloadingContext(source)
     assert context.refresh() is Change.REFUSED
     assert "the API server has not answered yet" in context.reason
     source.delivered(delivery(secret(authority, leaf)))
-    line = source.line()
-    assert line.count(b"\n") == 1
-    forwarded.take(line)
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     assert context.served is not None
     facts = context.served.facts()
@@ -127,12 +121,8 @@ async def test_workers_are_handed_what_the_supervisor_decided(tmp_path: Path, au
     assert all(facts[name] for name in ("serial", "issuer_key_id", "not_after", "bundle"))
     stranger = trustme.CA()
     source.delivered(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
-    forwarded.take(source.line())
     assert [context.refresh() for _ in range(3)] == [Change.REFUSED, Change.SAME, Change.SAME]
     assert "waiting, because its issuer is not among the usable ones" in context.reason
-    assert ForwardedCertificate(source.line()).offer().certificate == forwarded.offer().certificate, (
-        "a worker that starts now serves the same"
-    )
 
 
 async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
@@ -156,15 +146,14 @@ async def listening(source: CertificateSource) -> AsyncIterator[tuple[Webhooks, 
     lines = Lines()
     executor = Executor(QUICK)
     server = Webhooks(SETTINGS, ReloadingContext(source), lines, executor, QUICK)
-    _, sockets = bind(Address("127.0.0.1", 0))
+    _, sock = bind(Address("127.0.0.1", 0))
     seconds = iter(range(10**6))
-    await server.start(sockets)
+    await server.start([sock])
     try:
-        yield server, Handshake(sockets[0], POST.server_name, clock=lambda: float(next(seconds) * 10))
+        yield server, Handshake(server.certificate.context, POST.server_name, clock=lambda: float(next(seconds) * 100))
     finally:
         await server.drain()
-        for each in sockets:
-            each.close()
+        sock.close()
         executor.close()
         lines.close()
 
@@ -176,13 +165,13 @@ async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_ope
     async with listening(source) as (server, handshake):
         assert any("the API server has not answered yet" in reason for reason in server.reasons())
         assert "not listening" in server.reasons()
-        [refused] = await handshake.reasons(authority.cert_pem.bytes())
-        assert "ConnectionRefusedError" in refused
+        [refused] = handshake.reasons(authority.cert_pem.bytes())
+        assert "a handshake with ourselves failed" in refused
         source.delivered(delivery(secret(authority, leaf)))
         server.certificate.hurry()
         await until(lambda: not server.reasons())
-        assert await handshake.reasons(source.bundle()) == []
-        assert server.report()["certificate"]["source"] == "api"
+        assert handshake.reasons(source.bundle()) == []
+        assert server.certificate.report()["certificate"]["source"] == "api"
 
 
 async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
@@ -192,26 +181,26 @@ async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
     source.delivered(delivery(secret(authority, leaf)))
     async with listening(source) as (server, handshake):
         await until(lambda: not server.reasons())
-        [stranger] = await handshake.reasons(trustme.CA().cert_pem.bytes())
+        [stranger] = handshake.reasons(trustme.CA().cert_pem.bytes())
         assert POST.server_name in stranger
         assert "self-signed" in stranger or "unable to get" in stranger
         both = trustme.CA().cert_pem.bytes() + authority.cert_pem.bytes()
-        assert await handshake.reasons(both) == []
+        assert handshake.reasons(both) == []
 
 
 async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
     source = CertificateSource(POST, tmp_path)
     source.delivered(delivery(secret(authority, leaf)))
-    async with listening(source) as (server, handshake):
+    async with listening(source) as (server, _handshake):
         await until(lambda: not server.reasons())
         context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
-        address = handshake._address
+        address = server._sockets[0].getsockname()
         async with asyncio.timeout(DEADLINE):
             reader, writer = await asyncio.open_connection(*address, ssl=context, server_hostname=POST.server_name)
-        before = server.report()["certificate"]["serial"]
+        before = server.certificate.report()["certificate"]["serial"]
         source.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
         server.certificate.hurry()
-        await until(lambda: server.report()["certificate"]["serial"] != before)
+        await until(lambda: server.certificate.report()["certificate"]["serial"] != before)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         async with asyncio.timeout(DEADLINE):
             assert (await reader.readline()).startswith(b"HTTP/1.1 404")
@@ -220,5 +209,3 @@ async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, au
 
 def test_the_watching_process_is_ordered_to_look_at_two_objects_of_one_namespace() -> None:
     assert POST.orders() == {"namespace": POST.namespace, "secret": POST.secret, "trust": POST.trust}
-    now = datetime.now(UTC)
-    assert json.loads(CertificateSource(POST, Path("/nowhere"), now=lambda: now).line()).keys() == {"trouble"}

@@ -20,7 +20,8 @@ from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import job
 from dynamo_webhooks.webhooks.executor.executor import ENDED
 from dynamo_webhooks.webhooks.executor.forker import NO_ROOM
-from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told, written
+from dynamo_webhooks.webhooks.executor.job import JobResult, Order, encode_outcome
+from dynamo_webhooks.webhooks.executor.job import decode_outcome as told
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
@@ -121,12 +122,12 @@ async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path:
         long = await client.post(path, padded(body))
         assert (long.status, long.body) == (short.status, short.body)
         one, other = [line for line in server.log() if line["logger"] == "access"]
-        counted = server.server.meter.snapshot()
+        counted = server.server.meter
     same = {key: value for key, value in one.items() if key not in ("ts", "duration_ms", "seconds", "ms", "size", "bytes")}
     assert {key: other[key] for key in same} == same
-    assert all(sum(values[1:]) == 2 for _, values in counted["requests"])
+    assert all(sum(values[1:]) == 2 for values in counted.requests.values())
     if path == "/convert":
-        assert sum(objects for _, (objects, _) in counted["conversions"]) == 2 * len(MIXED)
+        assert sum(objects for objects, _ in counted.conversions.values()) == 2 * len(MIXED)
 
 
 @pytest.mark.parametrize("what", [forever, swallowing])
@@ -188,10 +189,52 @@ async def test_a_crash_costs_its_own_request(tmp_path: Path, monkeypatch: pytest
     assert (found.status, found.json["reason"]) == (503, "ServiceUnavailable")
 
 
+async def test_the_process_of_a_client_that_leaves_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would hold 100 MiB, and its place, for as long as a request may take: an API server gives up after ten seconds, and asks again."""
+    begun = tmp_path / "begun"
+
+    def working() -> None:
+        begun.write_text(str(os.getpid()))
+        forever()
+
+    slowly(monkeypatch, working)
+    async with served(tmp_path, QUICK._replace(request_cpu=60.0)) as server:
+        client = await server.connect()
+        client.send(post(GRAPHS, padded(review(graph()))))
+        await until(lambda: begun.exists() and begun.read_text())
+        client.writer.transport.abort()
+        pid = int(begun.read_text())
+        await until(lambda: _state(pid) in "ZX")
+
+
+def _state(pid: int) -> str:
+    """A process's state, a letter, as the kernel knows it; X when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+async def test_a_long_result_arrives_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Its reader's reads must not end its process."""
+    real = job._answered
+    here = os.getpid()
+
+    def answered(*given: Any) -> Any:
+        found = real(*given)
+        return found if os.getpid() == here else found._replace(verdict=found.verdict._replace(uid="x" * size))
+
+    monkeypatch.setattr(job, "_answered", answered)
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        assert (await client.post(GRAPHS, padded(review(graph())))).status == 200
+
+
 async def test_where_no_process_can_be_started_a_request_is_refused_and_the_next_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Short of processes for a moment, a node must not lose its servers: the forking process used to end, and its worker with it."""
+    """Short of processes for a moment, a node must not lose its servers: the forking process used to end, and its server with it."""
     here, real, tries = os.getpid(), os.fork, [1]
 
     def crowded() -> int:
@@ -252,7 +295,7 @@ async def test_settings_that_change_leave_no_file_behind(tmp_path: Path) -> None
 
 
 async def test_the_end_of_the_forking_process_is_noticed(tmp_path: Path) -> None:
-    """The server isn't ready any more, and its worker ends and is replaced."""
+    """The server isn't ready any more."""
     async with served(tmp_path) as server:
         os.kill(server.server._executor._pid, signal.SIGKILL)
         await until(lambda: server.server.reasons() == ["the process that answers long requests has ended"])
@@ -261,8 +304,8 @@ async def test_the_end_of_the_forking_process_is_noticed(tmp_path: Path) -> None
         assert (await client.post(GRAPHS, review(graph()))).status == 200
 
 
-async def test_a_forking_process_ends_with_its_worker(tmp_path: Path) -> None:
-    """However the worker ends: the end of the socket is what counts."""
+async def test_a_forking_process_ends_with_its_server(tmp_path: Path) -> None:
+    """However the server ends: the end of the socket is what counts."""
     async with served(tmp_path) as server:
         executor = server.server._executor
         executor._channel.shutdown(2)
@@ -281,14 +324,14 @@ async def test_an_empty_long_body_is_answered(tmp_path: Path) -> None:
 def test_an_outcome_survives_its_line() -> None:
     found = admission.answer(ROUTES["/convert"], conversion(MIXED), SETTINGS)
     outcome = JobResult(found.status, len(found.body), 0.25, found.verdict)
-    again = told(written(outcome))
+    again = told(encode_outcome(outcome))
     assert again[:3] == outcome[:3]
     assert again.verdict._replace(tally=None) == outcome.verdict._replace(tally=None)
     assert again.verdict.tally is not None
     assert outcome.verdict.tally is not None
     assert again.verdict.tally.counts == outcome.verdict.tally.counts
     denied = JobResult(200, 5, 0.1, admission.answer(ROUTES[GRAPHS], review({**graph(), "spec": {"services": {}}}), SETTINGS).verdict)
-    assert told(written(denied)) == denied
+    assert told(encode_outcome(denied)) == denied
 
 
 def test_a_spool_is_written_and_mapped_and_cleared() -> None:
@@ -321,7 +364,7 @@ async def test_long_requests_are_posted_as_they_are(tmp_path: Path) -> None:
         assert (await client.answer()).body == chunked.body
 
 
-async def test_log_lines_of_a_long_request_are_the_workers(tmp_path: Path) -> None:
+async def test_log_lines_of_a_long_request_are_the_servers(tmp_path: Path) -> None:
     """Nobody who doesn't read them is waited for, and no more than a few are kept."""
     obj = graph()
     obj["metadata"]["annotations"] = {"nvidia.com/dgd-spec": "damaged"}

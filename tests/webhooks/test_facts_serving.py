@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.daemon import unreachable
+from tests.cli.daemon.processes import unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_processes import eventually
@@ -24,7 +24,7 @@ CONFIGURATION: Final[dict[str, Any]] = {
     "kind": "OperatorConfiguration",
     "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
     "mpi": {"sshSecretName": "key", "sshSecretNamespace": "dynamo-system"},
-    "serving": {"drainLag": "0s", "workers": 1},
+    "serving": {"drainLag": "0s"},
 }
 
 
@@ -47,10 +47,9 @@ def serving(folder: Path, *flags: str, facts: dict[str, Any] | None = None, **bl
         yield command.ready()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_configuration_is_in_effect_and_metrics_are_served_over_tls(tmp_path: Path, workers: int) -> None:
+def test_a_configuration_is_in_effect_and_metrics_are_served_over_tls(tmp_path: Path) -> None:
     blocks: dict[str, Any] = {"orchestrators": {"grove": {"enabled": False}}}
-    blocks["serving"] = {"drainLag": "0s", "workers": workers, "profile": "1.2"}
+    blocks["serving"] = {"drainLag": "0s"}
     with serving(tmp_path, **blocks) as command:
         obj = graph()
         obj["spec"]["priorityClassName"] = "high"
@@ -68,10 +67,10 @@ def test_flags_and_facts_win_over_the_configuration(tmp_path: Path) -> None:
     facts = {"grove": True}
     blocks = {
         "orchestrators": {"grove": {"enabled": False}},
-        "serving": {"drainLag": "0s", "workers": 2},
+        "serving": {"drainLag": "0s"},
         "server": {"metrics": {"secure": False}},
     }
-    with serving(tmp_path, "--workers", "1", facts=facts, **blocks) as command:
+    with serving(tmp_path, facts=facts, **blocks) as command:
         assert command.get("metrics", "/metrics")[0] == 200
         obj = graph()
         obj["spec"]["priorityClassName"] = "high"
@@ -133,16 +132,17 @@ def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> 
 
 
 def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
-    code = "import sys, dynamo_webhooks.webhooks.supervisor, dynamo_webhooks.cli.daemon.server; print(*sys.modules)"
+    code = "import sys, dynamo_webhooks.webhooks.process, dynamo_webhooks.cli.daemon.server; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert not {"pydantic", "kubernetes", "dynamo_webhooks.kube"} & set(done.stdout.split())
+    modules = done.stdout.split()
+    assert not {"pydantic", "kubernetes"} & set(modules)
+    assert [name for name in modules if name.startswith("dynamo_webhooks.kube.")] == ["dynamo_webhooks.kube.metrics"]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path, workers: str) -> None:
+def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path) -> None:
     """The facts of the file decide, the watching process says once why it can't watch, and it ends with its parent."""
     nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
-    with Command(tmp_path, "--config", stored(tmp_path), "--workers", workers, cluster=nowhere) as command:
+    with Command(tmp_path, "--config", stored(tmp_path), cluster=nowhere) as command:
         command.ready()
         assert "no file" in command.log("the cluster can't be watched")["msg"]
         watchers = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -155,12 +155,11 @@ def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path, w
         assert not Path(f"/proc/{watchers[0]}").exists()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_what_the_watching_process_asks_in_vain_is_counted(tmp_path: Path, workers: str) -> None:
+def test_what_the_watching_process_asks_in_vain_is_counted(tmp_path: Path) -> None:
     cluster = unreachable(tmp_path)
     host = json.loads(cluster.read_text())["clusters"][0]["cluster"]["server"].removeprefix("https://")
     config = stored(tmp_path, server={"metrics": {"secure": False}})
-    with Command(tmp_path, "--config", config, "--workers", workers, cluster=("--kubeconfig", str(cluster))) as command:
+    with Command(tmp_path, "--config", config, cluster=("--kubeconfig", str(cluster))) as command:
         command.ready()
         eventually(lambda: command.metric(f'rest_client_requests_total{{code="<error>",host="{host}",method="GET"}}') > 0)
         assert command.metric('rest_client_requests_total{code="200"') == 0

@@ -12,14 +12,15 @@ import orjson
 import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.api.operator.settings import ScopeSettings
+from dynamo_webhooks.api.operator.scope import ScopeSettings
 from dynamo_webhooks.kube.claims import LEASE_NAME
+from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
-from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
+from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Watcher
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
-from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
+from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, MAX_COST, FairQueue, client_address
 from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
 
 if TYPE_CHECKING:
@@ -86,15 +87,52 @@ def test_some_clients_can_be_left_out() -> None:
     assert queue.take() is None
 
 
-def test_what_was_used_is_forgotten() -> None:
+def test_what_was_used_is_forgotten_while_no_entry_waits() -> None:
     clock = Clock()
     queue: FairQueue[str] = FairQueue(clock)
     queue.charge("a", 1.0)
-    clock.now = 3 * HALF_SECONDS
-    queue.charge("b", 0.2)  # more than the eighth that is left of a's
-    queue.put("a", 0, "a")
+    clock.now = 2.0
+    queue.charge("b", 0.2)
     queue.put("b", 0, "b")
+    queue.put("a", 0, "a")
     assert drained(queue) == ["a", "b"]
+
+
+@pytest.mark.parametrize("hostile", [1, 9, 100])
+def test_a_steady_client_of_small_entries_waits_for_two_costly_entries_of_new_clients(hostile: int) -> None:
+    """Ten entries a second of 0.5 ms for a minute, less than its share; then come clients that have never sent, with entries of 25 ms."""
+    clock, small, costly, longest = Clock(), 0.0005, 0.025, 0.0
+    queue: FairQueue[float] = FairQueue(clock)
+    arrivals = [at / 10 for at in range(900)]
+    while arrivals:
+        while arrivals and arrivals[0] <= clock.now:
+            queue.put("steady", 0, arrivals.pop(0))
+        if clock.now > 60:
+            for number in range(hostile):
+                queue.put(f"hostile {number}", 0, math.inf)
+        entry = queue.take()
+        if entry is None:
+            clock.now = arrivals[0]
+            continue
+        client, arrived = entry
+        clock.now += small if client == "steady" else costly
+        queue.charge(client, small if client == "steady" else costly)
+        if client == "steady":
+            longest = max(longest, clock.now - arrived)
+    assert longest <= 2 * costly + small + 1e-6
+
+
+def test_a_client_whose_entries_take_seconds_does_not_wait_for_as_much_of_others() -> None:
+    queue: FairQueue[str] = FairQueue(Clock())
+    queue.charge("lists", 10.0)
+    for client in ("lists", "hostile"):
+        queue.put(client, 0, client)
+    for _ in range(round((10.0 + MAX_COST) / 0.1) + 2):
+        if queue.take() == ("lists", "lists"):
+            return
+        queue.charge("hostile", 0.1)
+        queue.put("hostile", 0, "hostile")
+    pytest.fail("the client of lists is starved")
 
 
 def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
@@ -103,7 +141,7 @@ def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
     for number in range(10_000):
         clock.now += 1
         queue.charge(f"client {number}", 0.01)
-    assert len(queue._used) < 2_000
+    assert len(queue._starts) < 2_000
 
 
 @pytest.mark.parametrize(
@@ -120,7 +158,7 @@ def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
     ],
 )
 def test_a_client_is_an_address_or_a_network(peer: object, client: str) -> None:
-    assert client_of(peer) == client
+    assert client_address(peer) == client
 
 
 def _answer(name: str) -> Answer:

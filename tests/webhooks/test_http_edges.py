@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from dynamo_webhooks.webhooks.connection import Connection
 from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served
@@ -62,6 +63,7 @@ GOOD: Final = {
     "zeros before a chunk size": chunk(b"0" * 100 + SIZE),
     "sixty headers": lengthy(b"".join(b"X%d: y\r\n" % number for number in range(60))),
     "the longest header": lengthy(b"X: " + b"y" * 4000 + b"\r\n"),
+    "nearly the longest head": lengthy(b"".join(b"X%d: " % number + b"y" * 2400 + b"\r\n" for number in range(6))),
     "another expectation": lengthy(b"Expect: 200-ok\r\n"),
     "proxy header": lengthy(b"Proxy-Connection: keep-alive\r\n"),
 }
@@ -185,6 +187,8 @@ BAD: Final = {
     "last chunk that ends in line feeds": chunk(SIZE, rest=b"0\n\n"),
     "seventy headers": lengthy(b"".join(b"X%d: y\r\n" % number for number in range(70))),
     "header too long": lengthy(b"X: " + b"y" * 4200 + b"\r\n"),
+    "head too long": lengthy(b"".join(b"X%d: " % number + b"y" * 3000 + b"\r\n" for number in range(9))),
+    "head that never begins": b"\r\n" * 30_000,
     "name too long": lengthy(b"X" * 5000 + b": y\r\n"),
     "target too long": lengthy(b"").replace(PATH, PATH + b"?" + b"x" * 5000),
 }
@@ -312,15 +316,43 @@ async def test_continue_is_not_said_to_http_1_0(running: Served) -> None:
     assert (await client.answer()).status == 200
 
 
-async def test_requests_that_wait_are_few(running: Served) -> None:
-    """The rest of a long pipeline stays with the client, or unparsed, and is answered in order all the same."""
+async def test_one_request_of_a_connection_is_parsed_at_a_time(running: Served) -> None:
+    """The rest of a long pipeline stays with the client, or unparsed within a bound, and is answered in order all the same."""
     client = await running.connect()
     client.send(b"".join(post(GRAPHS, review(graph(), uid=f"p-{number}")) for number in range(500)))
-    most = 0
+    parsed, kept = 0, 0
     for number in range(500):
         assert (await client.answer()).json["response"]["uid"] == f"p-{number}"
-        most = max(most, *(len(connection._messages) for connection in running.server._http.connections))
-    assert most <= 64
+        [connection] = running.server.connections.open
+        assert isinstance(connection, Connection)
+        parsed, kept = max(parsed, len(connection._messages)), max(kept, len(connection._held))
+    assert parsed <= 1
+    assert 0 < kept <= 256 * 1024  # what one read of a socket brings
+
+
+async def test_a_later_head_must_be_complete_in_time_too(tmp_path: Path) -> None:
+    """Once it has begun; a client may wait before that, also longer than that from the connection on."""
+    async with served(tmp_path, QUICK._replace(head_seconds=1.0)) as running:
+        client, idle = await running.connect(), await running.connect()
+        for each in (client, idle):
+            assert (await each.post(GRAPHS, BODY)).status == 200
+        client.send(b"GET / HTTP/1.1\r\nX: ")
+        assert await client.closed()
+        assert running.server.meter.bounds == {Bound.HEAD_SECONDS: 1}
+        assert (await idle.post(GRAPHS, BODY)).status == 200
+
+
+async def test_a_body_in_pieces_starts_no_clock_of_heads(tmp_path: Path) -> None:
+    async with served(tmp_path, QUICK._replace(head_seconds=0.4)) as running:
+        client = await running.connect()
+        whole = lengthy(b"")
+        client.send(whole[:-9])
+        await asyncio.sleep(0.05)
+        client.send(whole[-9:])
+        assert (await client.answer()).status == 200
+        await asyncio.sleep(0.6)
+        assert (await client.post(GRAPHS, BODY)).status == 200
+        assert running.server.meter.bounds == {}
 
 
 async def test_a_head_that_is_refused_is_counted(running: Served) -> None:

@@ -1,10 +1,9 @@
-"""The log level of a running server follows the configuration file: in one process, in workers, and in one that replaces a crashed one."""
+"""The log level of a running server follows the configuration file."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import sys
 from pathlib import Path
@@ -93,27 +92,20 @@ def say(command: Command, uid: str) -> None:
 
 
 def heard(command: Command, uid: str) -> bool:
-    """Asks, and whether an access line of it has come a moment later: workers learn of a level one after the other."""
+    """Asks, and whether an access line of it has come a moment later."""
     say(command, uid)
     return command.told(uid)
 
 
 @proc_only
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_another_level_takes_effect_without_a_restart(tmp_path: Path, workers: str) -> None:
-    """T33: quiet, then access lines, from a worker that was started afterwards too; a wrong file changes nothing."""
+def test_another_level_takes_effect_without_a_restart(tmp_path: Path) -> None:
+    """T33: quiet, then access lines; a wrong file changes nothing."""
     file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
-    with Command(tmp_path, "--config", file, "--workers", workers) as command:
+    with Command(tmp_path, "--config", file) as command:
         command.ready()
         say(command, "quiet")
         stored(tmp_path, logging={"level": "info"}, **PLAIN)
         eventually(lambda: heard(command, "loud"))
-        if workers == "2":
-            for pid in command.children():
-                os.kill(pid, signal.SIGKILL)
-            eventually(lambda: command.metric("dynamo_webhooks_workers_replaced_total") == 2)
-            eventually(lambda: command.get("probes", "/readyz")[0] == 200)
-            eventually(lambda: heard(command, "after"))
         Path(file).write_text("nonsense: 1")
         assert command.log("can't be used")["level"] == "error"
         eventually(lambda: heard(command, "still"))

@@ -128,7 +128,7 @@ def test_exceptions_are_named_and_placed_but_not_quoted(file: tuple[Path, int]) 
 
 
 def test_installing_twice_writes_once(file: tuple[Path, int]) -> None:
-    """A worker installs its own lines over those that it was forked with."""
+    """A process installs its own lines over those that it was forked with."""
     first = logs.install(Lines(file[1]))
     second = logs.install(Lines(file[1]))
     try:

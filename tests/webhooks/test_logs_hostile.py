@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from dynamo_webhooks.api.operator.settings import Logs
+from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, Lines, readable, word
 from tests.webhooks.requests import GRAPHS, graph, review
@@ -114,7 +114,7 @@ async def test_headers_and_paths_that_are_no_text(tmp_path: Path, value: bytes) 
 def test_messages_of_ordinary_records(tmp_path: Path, text: str, *, console: bool) -> None:
     """What other libraries and our own modules log, for programs and for people."""
     descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    handler = logs.install(Lines(descriptor), Logs("info", console=console))
+    handler = logs.install(Lines(descriptor), Logging(format="console" if console else "json"))
     try:
         logging.getLogger("somebody").error("it says %s", text)
     finally:

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.memory import BESIDE, DEFAULT, LEAST, MIB, OWN, container_limit, divided, workers_for
+from dynamo_webhooks.webhooks.memory import DEFAULT, FORKER, LEAST, MIB, WATCHER, container_limit, divide_memory, parts
+from tests.webhooks.processes import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("memory", [1024 * MIB, 2048 * MIB, 64 * 1024 * MIB])
-@pytest.mark.parametrize("processors", [1, 2, 7, 96])
-def test_all_that_may_be_used_together_fits(memory: int, processors: int) -> None:
-    workers = workers_for(memory, processors)
-    found = divided(Limits(), memory, workers)
-    each = OWN + found.room + found.conversion_room + 3 * found.request_memory
-    assert 1 <= workers <= processors
-    assert BESIDE + workers * each <= memory
+@pytest.mark.parametrize("memory", [768 * MIB, 1024 * MIB, 64 * 1024 * MIB])
+def test_all_parts_together_fit(memory: int) -> None:
+    found = divide_memory(Limits(), memory)
+    assert sum(parts(found).values()) <= memory
+    assert min(parts(found).values()) > 0
     assert found.room >= found.body
     assert found.conversion_body * WITH_ANSWER <= found.conversion_room
 
 
+@pytest.mark.parametrize("file", ["base/server.yaml", "chart/values.yaml"])
+def test_the_manifests_give_what_is_divided_without_a_limit(file: str) -> None:
+    limits = re.findall(r"limits:\s+\{?memory: (\d+)Gi", (ROOT / "manifests" / file).read_text())
+    assert int(limits[0]) * 1024 * MIB == DEFAULT
+
+
 def test_the_manifests_memory_takes_the_documented_list() -> None:
-    assert divided(Limits(), DEFAULT, 2).conversion_body // MIB == 93
+    assert divide_memory(Limits(), DEFAULT).conversion_body // MIB == 66
 
 
 def test_a_wanted_bound_can_only_be_lower() -> None:
-    most = divided(Limits(), DEFAULT, 2).conversion_body
-    assert divided(Limits(), DEFAULT, 2, MIB).conversion_body == MIB
-    assert divided(Limits(), DEFAULT, 2, 10 * most).conversion_body == most
+    most = divide_memory(Limits(), DEFAULT).conversion_body
+    assert divide_memory(Limits(), DEFAULT, MIB).conversion_body == MIB
+    assert divide_memory(Limits(), DEFAULT, 10 * most).conversion_body == most
 
 
 def test_too_little_memory_serves_with_the_least_share() -> None:
-    assert workers_for(64 * MIB, 8) == 1
-    found = divided(Limits(), 64 * MIB, 1)
-    assert found.room + found.conversion_room + 3 * found.request_memory <= LEAST
+    found = parts(divide_memory(Limits(), 64 * MIB))
+    assert sum(found.values()) - found["server"] - found["connections"] <= LEAST + WATCHER + FORKER
 
 
 @pytest.mark.parametrize(

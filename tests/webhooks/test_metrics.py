@@ -1,8 +1,7 @@
-"""Metrics: the names, labels and buckets that dashboards of the Go operator read, sums over workers, and no label from a client."""
+"""Metrics: the names, labels and buckets that dashboards of the Go operator read, and no label from a client."""
 
 from __future__ import annotations
 
-import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -95,21 +94,6 @@ def test_buckets(seconds: float, bound: str) -> None:
     bounds = [*(str(number) for number in BUCKETS), "+Inf"]
     assert [counts[word] for word in bounds] == [float(bounds.index(word) >= bounds.index(bound)) for word in bounds]
     assert found["dynamo_operator_webhook_duration_seconds_sum", frozenset({KIND, "CREATE"})] == pytest.approx(seconds)
-
-
-def test_workers_add_up() -> None:
-    """A snapshot goes through JSON and adds to another, as if one process had counted all."""
-    one, other = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED))), metered((GRAPHS, review(DENIED)))
-    for meter in (one, other):
-        meter.count("connections", 2)
-        meter.reading[GRAPHS] = 1
-    total = Meter()
-    for meter in (one, other):
-        total.add(orjson.loads(orjson.dumps(meter.snapshot())))
-    together = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED)), (GRAPHS, review(DENIED)))
-    together.count("connections", 4)
-    together.reading[GRAPHS] = 2
-    assert samples(total) == samples(together)
 
 
 def test_no_client_makes_series() -> None:

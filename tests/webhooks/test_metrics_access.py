@@ -216,7 +216,7 @@ async def listening(folder: Path, door: Door) -> AsyncIterator[tuple[int, trustm
     """Metrics over TLS behind a gate."""
     authority = trustme.CA()
     write_pair(folder, authority.issue_cert("127.0.0.1"))
-    address, [sock] = bind(Address("127.0.0.1", 0))
+    address, sock = bind(Address("127.0.0.1", 0))
     probes = Probes(READY)
     await probes.listen(asyncio.get_running_loop(), sock, METRICS, ReloadingContext(folder), door.gate)
     try:

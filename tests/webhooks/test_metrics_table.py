@@ -6,25 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import orjson
-import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from dynamo_webhooks.policies.catalogue import declared as rules
+from dynamo_webhooks.kube.metrics import COUNTER
+from dynamo_webhooks.policies.catalogue import list_declared as rules
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.cluster.feed import Feed
+from dynamo_webhooks.webhooks.cluster.feed import STALE_SECONDS, Feed
+from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS
+from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.metrics import export
-from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, OWN
-from dynamo_webhooks.webhooks.process import ready_gauge
+from dynamo_webhooks.webhooks.metrics_access import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
+from dynamo_webhooks.webhooks.metrics_table import DECLARED, OWN
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import review as conversion
-from tests.webhooks.test_metrics import DENIED, KIND, LEASED, metered, samples
-from tools.manual.metrics import metrics_page, provisioner_metrics
+from tests.webhooks.test_metrics import DENIED, KIND, LEASED, metered
+from tools.manual.metrics import PROVISIONER
 from tools.pages import DOCS
 
 # the spec's table of the Go operator's webhook metrics, as an exposition: T32
@@ -76,10 +77,10 @@ def full() -> Meter:
 
 
 async def everything(tmp_path: Path) -> list[Metric]:
-    """What a server with a feed and workers prints."""
+    """What a server with a feed prints."""
     async with served(tmp_path) as running:
-        gauges = {**running.server.gauges(), **ready_gauge({}), **Feed({}, lambda _facts: None).gauges(), "workers": 2.0}
-        certificate = running.server.report()["certificate"]
+        gauges = {**running.server.gauges(), "ready": 1.0, **Feed({}, lambda _facts: None).gauges()}
+        certificate = running.server.certificate.report()["certificate"]
     traffic = {("200", "GET", "api:6443"): 2}
     return list(text_string_to_metric_families(export(full(), gauges, certificate, traffic).decode()))
 
@@ -98,16 +99,20 @@ async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) 
 
 
 def test_names_are_ours_and_no_metric_is_declared_twice() -> None:
-    names = [each.name for each in (*DECLARED.values(), *provisioner_metrics())]
+    names = [each.name for each in (*DECLARED.values(), *PROVISIONER)]
     assert {name for name in names if names.count(name) > 1} == {"dynamo_webhooks_leaf_not_after_seconds"}, "of pods of different kinds"
     assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", "certwatcher_", "rest_client_", OWN)) for name in names)
     assert not any("namespace" in each.labels for each in DECLARED.values())
 
 
-def test_the_page_is_fresh_and_names_every_metric() -> None:
+def test_the_page_names_every_metric_and_the_times() -> None:
     page = (DOCS / "metrics.md").read_text()
-    assert page == metrics_page()
-    for each in (*DECLARED.values(), *provisioner_metrics()):
+    times = [
+        *(f"cached for {ALLOW_SECONDS:g} s, a negative one for {DENY_SECONDS:g} s", f"last {STALE_ALLOW_SECONDS / 60:g} minutes"),
+        *(f"older than {STALE_SECONDS:g} s", f"processes {Limits().poll_seconds:g} s after", f"every {REPORT_SECONDS:g} s"),
+    ]
+    assert [words for words in times if words not in " ".join(page.split())] == []
+    for each in (*DECLARED.values(), *PROVISIONER):
         assert f"`{each.samples[0] if each.type == COUNTER else each.name}`" in page
 
 
@@ -135,32 +140,3 @@ def test_hostile_words_make_no_series() -> None:
 def test_a_reason_is_a_rule() -> None:
     [key] = metered((GRAPHS, review(DENIED))).denials
     assert key[2] in {rule.name for rule in rules()}
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_no_counter_goes_back_when_a_worker_is_replaced(times: int) -> None:
-    """What it had counted is kept by the supervisor, and its successor begins at nothing; what was in flight is gone."""
-    gone, alive = Meter(), full()
-    alive.reading[GRAPHS] = 1
-    before = counters(total(gone, alive))
-    for _ in range(times):
-        gone.add({**orjson.loads(orjson.dumps(alive.snapshot())), "reading": []})
-        alive = Meter()
-        now = counters(total(gone, alive))
-        assert all(now.get(key, 0.0) >= value for key, value in before.items())
-        alive = full()
-        before = counters(total(gone, alive))
-    assert total(gone, alive).reading == {}
-
-
-def total(gone: Meter, alive: Meter) -> Meter:
-    """As the supervisor adds up."""
-    found = Meter()
-    found.add(gone.snapshot())
-    found.add(alive.snapshot())
-    return found
-
-
-def counters(meter: Meter) -> dict[tuple[str, frozenset[str]], float]:
-    gauges = {name for name, each in DECLARED.items() if each.type == GAUGE}
-    return {key: value for key, value in samples(meter).items() if key[0] not in gauges}

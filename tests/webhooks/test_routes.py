@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dynamo_webhooks.admission.new_pods import PATH
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import ALIASES, ROUTES, at
+from dynamo_webhooks.webhooks.routes import ALIASES, ROUTES, find_route
 
-REFERENCE = {
-    "/validate-nvidia-com-v1alpha1-dynamocomponentdeployment",
-    "/validate-nvidia-com-v1alpha1-dynamographdeployment",
+READ = {
+    "/validate-nvidia-com-v1beta1-dynamocomponentdeployment",
+    "/validate-nvidia-com-v1beta1-dynamographdeployment",
     "/validate-nvidia-com-v1alpha1-dynamocheckpoint",
     "/validate-nvidia-com-v1alpha1-dynamomodel",
     "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
-    "/mutate-nvidia-com-v1alpha1-dynamographdeployment",
+    "/mutate-nvidia-com-v1beta1-dynamographdeployment",
     "/mutate-nvidia-com-v1beta1-dynamocomponentdeployment",
     "/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest",
 }
 
 
-def test_the_reference_paths_need_no_conversion() -> None:
-    assert {route.path for route in ROUTES.values() if route.purpose is not Purpose.CONVERT and not route.converts} == REFERENCE
+def test_the_version_that_rules_read_needs_no_conversion() -> None:
+    asked = (route for route in ROUTES.values() if route.purpose in (Purpose.VALIDATE, Purpose.MUTATE))
+    assert {route.path for route in asked if not route.converts} == READ
 
 
 def test_both_versions_of_the_three_kinds_are_served() -> None:
@@ -29,10 +31,10 @@ def test_both_versions_of_the_three_kinds_are_served() -> None:
         for version in ("v1alpha1", "v1beta1")
         for name in names
     }
-    assert set(ROUTES) == wanted | REFERENCE | {"/convert"}
+    assert set(ROUTES) == wanted | READ | {"/convert", PATH}
 
 
-# how line 1.5 of the Go operator registers, where that differs from REFERENCE
+# how line 1.5 of the Go operator registers, where that differs from READ
 LINE_1_5 = {
     "/validate/nvidia.com/v1beta1/dynamographdeployments": "/validate-nvidia-com-v1beta1-dynamographdeployment",
     "/validate/nvidia.com/v1beta1/dynamocomponentdeployments": "/validate-nvidia-com-v1beta1-dynamocomponentdeployment",
@@ -43,7 +45,7 @@ LINE_1_5 = {
 def test_registrations_of_line_1_5_find_their_paths() -> None:
     assert {path: route.path for path, route in ALIASES.items()} == LINE_1_5
     for path, same in LINE_1_5.items():
-        assert at(f"{path}?timeout=10s") is ROUTES[same]
+        assert find_route(f"{path}?timeout=10s") is ROUTES[same]
 
 
 def test_paths_are_their_own_keys() -> None:

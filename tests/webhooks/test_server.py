@@ -126,17 +126,6 @@ async def test_bodies_in_any_framing(running: Served) -> None:
     assert (await client.answer()).json["response"]["allowed"] is True
 
 
-async def test_expect_continue_is_answered(running: Served) -> None:
-    """Clients with long bodies wait for it."""
-    client = await running.connect()
-    whole = post(GRAPHS, BODY, "application/json", "Expect: 100-continue")
-    client.send(whole[: -len(BODY)])
-    async with asyncio.timeout(DEADLINE):
-        assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
-    client.send(BODY)
-    assert (await client.answer()).status == 200
-
-
 async def test_a_body_of_seven_mebibytes_is_accepted(tmp_path: Path) -> None:
     async with served(tmp_path) as running:
         obj = graph()
@@ -172,37 +161,6 @@ async def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
         assert "must arrive within" in found.json["message"]
 
 
-async def test_large_bodies_take_turns(tmp_path: Path) -> None:
-    """Memory for long bodies is bounded: a whole one waits for the one that holds the place."""
-    async with served(tmp_path, QUICK._replace(small_body=10, room=10)) as running:
-        holder, other = await running.connect(), await running.connect()
-        whole = post(GRAPHS, BODY)
-        holder.send(whole[:-1])
-        await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
-        other.send(whole[:-1])
-        await until(lambda: running.server.meter.reading.get(GRAPHS) == 2)
-        other.send(whole[-1:])
-        waiting = asyncio.create_task(other.answer())
-        third = await running.connect()
-        third.send(f"GET {GRAPHS} HTTP/1.1\r\nHost: s\r\n\r\n".encode())
-        assert (await third.answer()).status == 405
-        assert not waiting.done()
-        holder.send(whole[-1:])
-        assert (await holder.answer()).status == 200
-        assert (await waiting).status == 200
-        assert running.server.meter.reading == {GRAPHS: 0}
-
-
-async def test_who_holds_the_room_for_large_bodies_loses_it(tmp_path: Path) -> None:
-    """And who waited for it is told that there was none, unless it got that in the last moment."""
-    async with served(tmp_path, QUICK._replace(small_body=10, room=10, body_seconds=0.2)) as running:
-        clients = [await running.connect() for _ in range(2)]
-        for client in clients:
-            client.send(post(GRAPHS, BODY)[:-1])
-        assert sorted([(await client.answer()).status for client in clients]) in ([408, 429], [408, 408])
-        assert running.server.meter.reading == {GRAPHS: 0}
-
-
 @pytest.mark.parametrize("leaves", [True, False])
 async def test_the_rest_of_a_body_that_was_refused_holds_nothing_up(tmp_path: Path, *, leaves: bool) -> None:
     """Neither a client that leaves instead of sending it is kept in the books, nor does a drain wait for it."""
@@ -216,16 +174,6 @@ async def test_the_rest_of_a_body_that_was_refused_holds_nothing_up(tmp_path: Pa
         async with asyncio.timeout(DEADLINE):
             await running.server.drain()
         assert await client.closed()
-
-
-async def test_a_silent_client_is_dropped(tmp_path: Path) -> None:
-    """Neither an idle connection nor one that sends its headers for ever is kept."""
-    async with served(tmp_path, QUICK._replace(head_seconds=3.0)) as running:  # enough for a handshake, whatever else runs
-        silent, slow = await running.connect(), await running.connect()
-        slow.send(b"POST / HTTP/1.1\r\nHost:")
-        assert await silent.closed()
-        assert await slow.closed()
-        await running.gone()
 
 
 async def test_a_client_that_has_spoken_is_kept(tmp_path: Path) -> None:
@@ -313,8 +261,9 @@ async def test_plain_http_and_old_tls_are_refused(running: Served) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
     writer.write(post(GRAPHS, BODY))
     async with asyncio.timeout(DEADLINE):
-        assert b"HTTP/" not in await reader.read()
-    writer.close()
+        with contextlib.suppress(ConnectionError):
+            assert b"HTTP/" not in await reader.read()
+    writer.transport.abort()
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, ssl.TLSVersion.TLSv1_2
     old.set_ciphers("AES128-SHA")
@@ -396,23 +345,13 @@ async def test_drain_finishes_what_has_begun(running: Served) -> None:
         await drain
 
 
-async def test_drain_gives_up_on_clients_that_never_finish(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK._replace(drain_seconds=0.1)) as running:
-        client = await running.connect()
-        client.send(post(GRAPHS, BODY)[:-1])
-        await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
-        async with asyncio.timeout(DEADLINE):
-            await running.server.drain()
-        assert await client.closed()
-
-
 async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks itself before it lets others ask."""
 
     def fail(*_given: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", fail)
+    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", fail)
     async with served(tmp_path) as running:
         [reason] = running.server.reasons()
         assert "could not be judged" in reason
@@ -436,7 +375,7 @@ async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch
     def fail(*_given: object) -> None:
         raise ValueError(PRIVATE)
 
-    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", fail)
+    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", fail)
     await client.post(GRAPHS, BODY)
     lines = running.log()
     access = [line for line in lines if line["logger"] == "access"]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import socket
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from aiohttp.web import RequestHandler
 
+from dynamo_webhooks.webhooks import listener
 from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.tls_queue import AT_ONCE, TlsQueue
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, served, until
 
@@ -131,7 +135,6 @@ async def test_requests_without_end_from_a_client_that_reads_nothing_are_not_col
     """They wait on its side; the connection goes when it takes nothing for too long."""
     async with served(tmp_path, QUICK._replace(write_seconds=0.5)) as running:
         client = await running.connect()
-        client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.writer.transport.pause_reading()  # type: ignore[attr-defined]
         client.send(b"GET / HTTP/1.1\r\nHost: s\r\n\r\n" * MANY)
         await until(lambda: running.server.meter.bounds.get(Bound.WRITE_SECONDS))
@@ -149,8 +152,9 @@ async def test_garbage_instead_of_a_handshake_costs_a_connection(running: Served
         writer.write(data)
         writer.write_eof()
         async with asyncio.timeout(DEADLINE):
-            assert b"HTTP/" not in await reader.read()
-        writer.close()
+            with contextlib.suppress(ConnectionError):
+                assert b"HTTP/" not in await reader.read()
+        writer.transport.abort()
         assert (await other.post(GRAPHS, BODY)).status == 200
     torn = await running.connect()
     raw: socket.socket = torn.writer.get_extra_info("socket")
@@ -204,3 +208,87 @@ async def test_a_thousand_clients_that_never_speak_cost_next_to_nothing(tmp_path
                 sock.close()
         await until(lambda: descriptors() < before + 60)
         assert running.server.meter.bounds[Bound.HANDSHAKES] > 0
+
+
+def hello() -> bytes:
+    """The first message of a client, as a recording of it has it."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(back, there, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return there.read()
+
+
+async def test_a_flood_of_first_messages_keeps_no_other_client_waiting(tmp_path: Path) -> None:
+    """Each costs its sender nothing, and the server a millisecond; another client comes before most of those that came before it."""
+    began: list[str] = []
+
+    class Seen(TlsQueue):
+        async def _greet(self, greeting: Any) -> None:
+            began.append(greeting.client)
+            await super()._greet(greeting)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listener, "TlsQueue", Seen)
+        async with served(tmp_path, QUICK._replace(handshakes=100)) as running:
+            recorded, flood = hello(), []
+            for _ in range(90):
+                sock = socket.create_connection(("127.0.0.1", running.port), timeout=DEADLINE, source_address=("127.0.0.2", 0))
+                sock.sendall(recorded)
+                flood.append(sock)
+            client = await running.connect()
+            assert running.server.reasons() == []  # a queue is no reason, as long as it moves
+            place = began.index("127.0.0.1")
+            assert (await client.post(GRAPHS, BODY)).status == 200
+            await until(lambda: len(began) == 91)
+            for sock in flood:
+                sock.close()
+    assert place <= 4 * AT_ONCE
+
+
+async def test_a_listener_that_accepts_nothing_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it goes on."""
+    monkeypatch.setattr(listener, "STUCK_SECONDS", 0.05)
+    async with served(tmp_path) as running:
+        [stuck] = running.server._listeners
+        asyncio.get_running_loop().remove_reader(stuck._sock)
+        with socket.create_connection(("127.0.0.1", running.port), timeout=DEADLINE):
+            await until(running.server.reasons)
+            [reason] = running.server.reasons()
+            assert re.fullmatch(r"no connection has been accepted for \d+ s, and some wait", reason)
+            stuck._resume()
+            await until(lambda: not running.server.reasons())
+
+
+async def test_handshakes_that_make_no_progress_are_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where some wait."""
+    monkeypatch.setattr(listener, "STUCK_SECONDS", 0.05)
+    async with served(tmp_path) as running:
+        queue = running.server._listeners[0]._handshakes
+        assert queue is not None
+        monkeypatch.setattr(queue, "_begin", lambda: None)
+        with socket.create_connection(("127.0.0.1", running.port), timeout=DEADLINE) as sock:
+            sock.sendall(hello())
+            await until(running.server.reasons)
+            [reason] = running.server.reasons()
+            assert re.fullmatch(r"no handshake has been computed for \d+ s, and some wait", reason)
+            monkeypatch.undo()
+            queue._begin()
+            await until(lambda: not running.server.reasons())
+
+
+async def test_first_messages_that_wait_are_bounded_and_leave_nothing_behind(tmp_path: Path) -> None:
+    """Of one client, in all; parts of one as well."""
+    async with served(tmp_path, QUICK._replace(handshakes=10, client_connections=20)) as running:
+        other = await running.connect()
+        flood = []
+        for number in range(60):
+            sock = socket.create_connection(("127.0.0.1", running.port), timeout=DEADLINE, source_address=("127.0.0.2", 0))
+            sock.sendall(hello()[: 40 if number % 2 else None])
+            flood.append(sock)
+        assert (await other.post(GRAPHS, BODY)).status == 200
+        assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+        assert running.server.connections._of["127.0.0.2"] <= 20
+        for sock in flood:
+            sock.close()
+        await until(lambda: running.server.connections._all == 2)

@@ -1,7 +1,6 @@
-"""Writes docs/architecture.md: the stages of a write and the rooms with their imports, both read from the code."""
+"""The stages of a write, and the rooms with their imports, both read from the code: parts of docs/architecture.md."""
 
-from __future__ import annotations
-
+from importlib import import_module
 from inspect import isfunction
 from itertools import pairwise
 from typing import Final
@@ -9,9 +8,12 @@ from typing import Final
 import grimp
 
 from dynamo_webhooks.admission.pipeline import Admission
+from tools.manual.table import table
+from tools.size import BUDGETS
 
 _PACKAGE: Final = "dynamo_webhooks"
-# method of the pipeline -> what it does, who refuses, the stage that findings of `check` name
+INSIDE: Final = ("cli", "reconciler")  # rooms whose folders are drawn, too
+# method of the pipeline -> its effect, the part that refuses, the stage in findings of `check`
 STAGES: Final = {
     "decode": ("checks the types of fields", "the webhooks, with 400", "decode"),
     "decode_metadata": ("checks the types of metadata", "the API server, with 400", "decode"),
@@ -21,28 +23,6 @@ STAGES: Final = {
     "conform": ("checks the schema and its CEL rules", "the API server, with 422", "schema, cel"),
     "judge": ("evaluates the rules", "the validating webhook, with 422 and one cause for each finding", "policies"),
 }
-_HEAD: Final = """\
-<!-- written by `make docs` (tools/pages.py) from admission/pipeline.py and the imports of the rooms; edit those, not this file -->
-
-# Architecture
-
-This page shows how a request is processed, and which room imports which. [CONTRIBUTING](../CONTRIBUTING.md#the-path-of-a-request) follows
-one request through the functions.
-
-## The pipeline
-
-A request to the server and a file given to `check` pass the same stages: the methods of `Admission` in `admission/pipeline.py`. An API
-server stops at the first stage that refuses; `check` continues. The API server then converts the object to the stored version by `/convert`
-(`conversion/objects.py`), which fails only for an object that the other version can't represent.
-
-"""
-_ROOMS: Final = """
-## The rooms
-
-An arrow means "imports"; indirect imports are left out. `make contracts` enforces the direction, and that `policies`, `conversion`,
-`admission` and `reconciler/render` are pure.
-
-"""
 
 
 def stages() -> list[str]:
@@ -50,13 +30,13 @@ def stages() -> list[str]:
     return [name for name, value in vars(Admission).items() if name in STAGES and isfunction(value)]
 
 
-def imports() -> dict[str, set[str]]:
-    """The rooms that each room imports when it runs."""
+def imports(package: str = _PACKAGE) -> dict[str, set[str]]:
+    """The folders of a package that each of its folders imports when it runs; without a package the rooms."""
     graph = grimp.build_graph(_PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
-    rooms = [room for room in sorted(graph.find_children(_PACKAGE)) if graph.find_children(room)]
+    rooms = [room for room in sorted(graph.find_children(package)) if graph.find_children(room)]
     for room in rooms:
         graph.squash_module(room)
-    return {room: {other for other in graph.find_modules_directly_imported_by(room) if other in rooms} for room in rooms}
+    return {room: graph.find_modules_directly_imported_by(room) & set(rooms) - {room} for room in rooms}
 
 
 def reduced(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
@@ -73,27 +53,33 @@ def reduced(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
     ]
 
 
-def architecture_page() -> str:
-    """The whole page."""
+def draw_pipeline() -> str:
+    """The stages as a picture and as a table."""
     names = stages()
-    drawn = ["request([AdmissionReview]) --> " + names[0], "file([file]) --> " + names[0]]
-    drawn += [f"{one} --> {two}" for one, two in pairwise(names)]
-    drawn += [f"{names[-1]} --> response([response or report])"]
-    rows = [f"| `{name}` | {' | '.join(STAGES[name])} |" for name in names]
-    edges = [f"{_short(room)} --> {_short(other)}" for room, other in reduced(imports())]
-    return (
-        _HEAD
-        + _mermaid("flowchart LR", drawn)
-        + "\n| method | what it does | who refuses | stage in findings |\n| --- | --- | --- | --- |\n"
-        + "\n".join(rows)
-        + "\n"
-        + _ROOMS
-        + _mermaid("flowchart TD", edges)
-    )
+    drawn = [f"{start} --> {names[0]}" for start in ("request([AdmissionReview])", "file([file])")]
+    drawn += [f"{one} --> {two}" for one, two in pairwise([*names, "response([response or report])"])]
+    rows = ((f"`{name}`", *STAGES[name]) for name in names)
+    return _mermaid("flowchart LR", drawn) + "\n" + table("method | effect | refused by | stage in findings", rows)
 
 
-def _short(room: str) -> str:
-    return room.removeprefix(f"{_PACKAGE}.")
+def draw_rooms() -> str:
+    """The rooms, and the folders of some of them with the sentence of each."""
+    text = _mermaid("flowchart TD", [f"{_short(room)} --> {_short(other)}" for room, other in reduced(imports())])
+    for room in INSIDE:
+        edges = imports(f"{_PACKAGE}.{room}")
+        rows = ((f"`{_short(folder)}`", str(import_module(folder).__doc__)) for folder in edges)
+        drawn = [f"{_short(folder, room)} --> {_short(other, room)}" for folder, other in reduced(edges)]
+        text += f"\n### The inside of `{room}`\n\n{_mermaid('flowchart TD', drawn)}\n{table('folder | contents', rows)}\n"
+    return text
+
+
+def list_budgets() -> str:
+    """The budget of each room."""
+    return table("room | lines", ((f"`{room}`", f"{lines:,}") for room, lines in BUDGETS.items()))
+
+
+def _short(folder: str, room: str = "") -> str:
+    return folder.removeprefix(f"{_PACKAGE}.").removeprefix(f"{room}.").replace(".", "/")
 
 
 def _mermaid(head: str, lines: list[str]) -> str:

@@ -1,14 +1,12 @@
-"""Makes the outputs in a page true: runs each command of its `console` blocks anew, and leaves everything else as people wrote it.
+"""Refreshes the outputs in a page: runs each command of its `console` blocks, and leaves the rest unchanged.
 
 A page may hold, beside `console` blocks whose commands begin with `$ `:
 
 - `<!-- file: NAME -->` before a block: the block is written to that file first;
 - `<!-- run: LINE -->`: a line that is run and not shown;
 - `<!-- fresh -->`: what follows happens in another empty folder;
-- `<!-- made: NAME -->` and `<!-- end -->`: what stands between is written by the function of that name.
+- `<!-- made: NAME -->` and `<!-- end -->`: the function of that name writes the text between them.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,10 +26,10 @@ class PageError(Exception):
     """A page whose blocks or directives don't fit together; the text names the line."""
 
 
-def refreshed(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """The page with outputs and made parts as they are today.
+def refresh(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
+    """The page with current outputs and made parts.
 
-    Raises: PageError for a block or part without an end, or a part that nobody makes; TerminalError for outputs that can't be kept.
+    Raises: PageError for a block or part without an end, or a part without a generator; TerminalError for outputs that can't be kept.
     """
     with ExitStack() as stack:
         return "".join(_lines(text, parts, lambda: stack.enter_context(terminal())))
@@ -63,7 +61,7 @@ def _lines(text: str, parts: Mapping[str, Callable[[], str]], fresh: Callable[[]
 
 def _made(name: str, lines: Iterator[str], parts: Mapping[str, Callable[[], str]]) -> Iterator[str]:
     if name not in parts:
-        raise PageError(f"<!-- made: {name} -->: nobody makes that part")
+        raise PageError(f"<!-- made: {name} -->: no generator has that name")
     *_, end = _until(lines, _END, f"<!-- made: {name} -->")
     yield f"\n{parts[name]().strip()}\n\n"
     yield end
@@ -79,7 +77,7 @@ def _until(lines: Iterator[str], end: str, begun: str) -> Iterator[str]:
 
 
 def _run(block: Iterable[str], session: Terminal, fence: str) -> Iterator[str]:
-    """The commands of a block, each with what it prints now."""
+    """The commands of a block, each with its current output."""
     for line in block:
         if line.startswith(_PROMPT):
             yield line

@@ -1,53 +1,37 @@
-"""Writes docs/fields.md: corresponding fields of the two versions, from the lenses."""
+"""Corresponding fields of the two versions, from the lenses, as tables of docs/fields.md."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
 
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
-from dynamo_webhooks.cli.convert.fields import rows
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.field_map import field_rows
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
 from dynamo_webhooks.conversion.kinds import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.conversion.kind import Kind
-
-HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the lenses themselves; edit those, not this file -->\n"
+from tools.manual.table import table
 
 
-def fields_page() -> str:
-    """The page of all converting kinds."""
-    lines = [
-        HEADER,
-        "# The same field in both versions",
-        "",
-        "This page lists corresponding fields of v1alpha1 and v1beta1. `dynamo-webhooks convert --fields KIND` prints one kind. Fields",
-        "that only one version has are saved in an annotation and restored.",
-    ]
-    return "\n".join([*lines, *(line for kind in KINDS.values() for line in _section(kind))]) + "\n"
+def fields() -> str:
+    """A section for each converting kind."""
+    return "\n\n".join(f"## {kind.name}\n\n{table(f'{LEFT} | {RIGHT} | how', _rows(kind))}" for kind in KINDS.values())
 
 
-def _section(kind: Kind) -> Iterator[str]:
-    yield from ("", f"## {kind.name}", "", f"| {LEFT} | {RIGHT} | how |", "| --- | --- | --- |")
-    for left, right, rule in rows(kind):
-        since = "; only line 1.5" if _is_later(kind.name, left) else ""
-        yield f"| {_code(left)} | {_code(right)} | {rule.replace('|', chr(92) + '|')}{since} |"
+def _rows(kind: Kind) -> Iterator[tuple[str, ...]]:
+    for left, right, rule in field_rows(kind):
+        line = _since(kind.name, left)
+        yield _code(left), _code(right), rule.replace("|", "\\|") + (f"; since line {line}" if line else "")
 
 
-def _is_later(kind: str, path: str) -> bool:
-    """Whether only line 1.5 has a field of v1alpha1."""
+def _since(kind: str, path: str) -> str:
+    """The first line that has a field of v1alpha1; empty where all have it."""
     node = whole_schema(kind, LEFT)
     for step in path.split(", ", maxsplit=1)[0].replace("{}", ".*").replace("[]", ".*").split("."):
         node = resolve(node)
         below = node.get("items") or node.get("additionalProperties") if step == "*" else node.get("properties", {}).get(step)
         if not isinstance(below, dict):
-            return False
+            return ""
         if SINCE in below:
-            return True
+            return str(below[SINCE])
         node = below
-    return False
+    return ""
 
 
 def _code(name: str) -> str:

@@ -1,59 +1,43 @@
-"""docs/lines.md: what the lines of the operator have different, from the marks of the models, the definitions and the rules."""
-
-from __future__ import annotations
+"""What the lines of the operator have different, from the marks of the models, the definitions and the rules: tables of docs/lines.md."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.kinds import BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.policies.catalogue import rules
-from dynamo_webhooks.policies.review import CURRENT
-from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.catalogue import list_rules
+from tools.manual.table import table
 
 Node = dict[str, Any]
-_HEAD: Final = """\
-<!-- written by `make docs` (tools/pages.py) from api/models and policies; edit those, not this file -->
-
-# Differences between the lines 1.2 and 1.5
-
-This page lists what one line of the operator has and the other lacks. No field was removed. [Moving from 1.2 to 1.5](moving-to-1.5.md)
-explains the changes to authors, [install](install.md#from-line-12-to-15) to administrators.
-"""
+Nodes = Mapping[tuple[str, str], Node]  # by version and path
+Row = tuple[str, ...]
+_STEPS: Final = tuple(pairwise(Line))
+_LINES: Final = " | ".join(Line)
 _RULES: Final = "x-kubernetes-validations"
 _STRUCTURE: Final = ("properties", "items", "additionalProperties", "description", _RULES)
 _WORDS: Final = {"x-kubernetes-preserve-unknown-fields": "free form", "maxLength": "maximum length", "minLength": "minimum length"}
 
 
-def lines_page() -> str:
-    """Fields, constraints, definitions, defaults and rules, each with what either line says."""
-    nodes = {kind.name: (_nodes(kind.name, Line.V1_2), _nodes(kind.name, Line.V1_5)) for kind in KINDS}
-    only = [rule for rule in rules(CURRENT) if len(rule.lines) == 1]
-    parts = [
-        *("## Fields that 1.5 adds", "Members of an added object are in its row.", _table("kind", "field", "value")),
-        "\n".join(row for kind, (old, new) in nodes.items() for row in _added(kind, old, new)),
-        *("## Constraints of the definitions", _table("kind", "field", "1.2", "1.5")),
-        "\n".join(row for kind, (old, new) in nodes.items() for row in _changed(kind, old, new)),
-        *("## Definitions", _table("kind", "what", "1.2", "1.5")),
-        "\n".join(row for kind in KINDS for row in _definition(kind.name)),
-        *("## Defaults", _table("default", "what it does", "1.2", "1.5")),
-        "\n".join(_rule(rule) for rule in only if rule.is_default),
-        *("## Rules", _table("rule", "what is refused", "1.2", "1.5")),
-        "\n".join(_rule(rule) for rule in only if not rule.is_default),
-    ]
-    text = _HEAD
-    for part in parts:
-        text += ("" if part.startswith("| ") and text.endswith("--- |\n") else "\n") + part + "\n"
-    return text
+def _fields(heads: str, rows: Callable[[str, Nodes, Nodes], Iterator[Row]]) -> str:
+    """The rows of each step from a line to the next, behind the later line."""
+    steps = ((newer, rows(kind.name, _nodes(kind.name, older), _nodes(kind.name, newer))) for kind in KINDS for older, newer in _STEPS)
+    return table(f"line | {heads}", ((str(newer), *row) for newer, found in steps for row in found))
 
 
-def _table(*names: str) -> str:
-    return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}"
+def _rules(heads: str, *, defaults: bool) -> str:
+    only = [rule for rule in list_rules() if len(rule.lines) < len(Line) and rule.is_default is defaults]
+    marks = ("", "yes")
+    return table(
+        heads, ((f"[`{one.name}`](rules/{one.name}.md)", one.title.rstrip("."), *(marks[one.is_of(line)] for line in Line)) for one in only)
+    )
 
 
-def _nodes(kind: str, line: Line) -> dict[tuple[str, str], Node]:
+@cache
+def _nodes(kind: str, line: Line) -> Nodes:
     """Every node of the definition's schemas by version and path."""
     return {
         (version["name"], path): node
@@ -71,7 +55,7 @@ def _below(node: Node, path: str) -> Iterator[tuple[str, Node]]:
             yield from _below(node[key], path + mark)
 
 
-def _added(kind: str, old: Mapping[tuple[str, str], Node], new: Mapping[tuple[str, str], Node]) -> Iterator[str]:
+def _added(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
     """A row for each field that is in no added one."""
     added: list[tuple[str, str]] = []
     for version, path in new:
@@ -79,7 +63,7 @@ def _added(kind: str, old: Mapping[tuple[str, str], Node], new: Mapping[tuple[st
         if (version, path) not in old and not inside:
             added.append((version, path))
     for version, path in added:
-        yield f"| {kind}/{version} | `{path}` | {_value(new[version, path])} |"
+        yield f"{kind}/{version}", f"`{path}`", _value(new[version, path])
 
 
 def _value(node: Node) -> str:
@@ -100,7 +84,7 @@ def _facet(key: str, value: Any) -> str:
     return f"{_WORDS.get(key, key)} `{text}`".replace("|", "\\|")
 
 
-def _changed(kind: str, old: Mapping[tuple[str, str], Node], new: Mapping[tuple[str, str], Node]) -> Iterator[str]:
+def _changed(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
     """A row for each field of both lines that one of them holds to something else."""
     for (version, path), node in new.items():
         before = old.get((version, path))
@@ -109,7 +93,7 @@ def _changed(kind: str, old: Mapping[tuple[str, str], Node], new: Mapping[tuple[
         one, other = _demands(before), _demands(node)
         cells = ["<br>".join(text for text in mine if text not in theirs) for mine, theirs in ((one, other), (other, one))]
         if any(cells):
-            yield f"| {kind}/{version} | `{path}` | {' | '.join(cells)} |"
+            yield f"{kind}/{version}", f"`{path}`", *cells
 
 
 def _demands(node: Node) -> list[str]:
@@ -118,16 +102,23 @@ def _demands(node: Node) -> list[str]:
     return [_facet(key, value) for key, value in _facets(node).items()] + said
 
 
-def _definition(kind: str) -> Iterator[str]:
-    """Storage and columns."""
+def _definition(kind: str) -> Iterator[Row]:
+    """Storage and columns, and that it is gone."""
+    if until := BY_NAME[kind].until:
+        yield str(until), kind, "the kind", "served", "gone"
     specs = [build(kind, line=line)["spec"]["versions"] for line in Line]
     stored = [next(each["name"] for each in versions if each["storage"]) for versions in specs]
     columns = [", ".join(column["name"] for column in versions[-1]["additionalPrinterColumns"]) for versions in specs]
-    for what, (one, other) in (("stored version", stored), ("columns of `kubectl get`", columns)):
-        if one != other:
-            yield f"| {kind} | {what} | {one} | {other} |"
+    for what, told in (("stored version", stored), ("columns of `kubectl get`", columns)):
+        for (_, newer), (one, other) in zip(_STEPS, pairwise(told), strict=True):
+            if one != other:
+                yield str(newer), kind, what, one, other
 
 
-def _rule(rule: Rule) -> str:
-    marks = " | ".join("yes" if rule.is_of(line) else "" for line in Line)
-    return f"| [`{rule.name}`](rules/{rule.name}.md) | {rule.title.rstrip('.')} | {marks} |"
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "added fields": lambda: _fields("kind | field | value", _added),
+    "constraints": lambda: _fields("kind | field | before | since", _changed),
+    "definitions": lambda: table("line | kind | what | before | since", (row for kind in KINDS for row in _definition(kind.name))),
+    "defaults by line": lambda: _rules(f"default | effect | {_LINES}", defaults=True),
+    "rules by line": lambda: _rules(f"rule | it refuses | {_LINES}", defaults=False),
+}

@@ -1,11 +1,10 @@
-"""A small file for each check that `check` makes itself, and what it prints of it; shown on the page of the check."""
-
-from __future__ import annotations
+"""A small file for each check of `check` itself, with its output; the page of the check shows them."""
 
 import re
 from hashlib import sha256
 from typing import Final
 
+from dynamo_webhooks.conversion.bounds import TOO_LONG
 from tools.manual.console import PageError
 from tools.manual.terminal import terminal
 
@@ -25,7 +24,7 @@ _WORKER: Final = f"{_BETA}    - name: worker\n      type: worker\n"
 # what a page shows of a text that is too long for it, and that can't be packed
 _LONG: Final = "(400,000 random characters)"
 
-# check -> a file that it finds something in. Of conversion-loss none is known: it would be a bug of ours, or an annotation made up by hand.
+# check -> a file with a finding. conversion-loss has none: it would need an internal error, or an annotation written by hand.
 FILES: Final[dict[str, str]] = {
     "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
     "wrong-type": "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m, labels: {tier: 1}}\n"
@@ -36,12 +35,13 @@ FILES: Final[dict[str, str]] = {
     "schema-rule": f"{_BETA}    - name: picker\n      type: worker\n      eppConfig: {{configMapRef: {{key: config, name: picker}}}}\n",
     "ignore-without-reason": f"{_WORKER}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",
     "unused-ignore": f"{_WORKER}      replicas: 1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler writes -1\n",
-    "unconvertible": f"{_BETA}    - {{name: worker, type: worker}}\n    - {{name: worker, type: worker}}\n",
+    "unconvertible": _GRAPH.replace("namespace: llm}", f"namespace: llm, labels: {{{TOO_LONG}: too-long}}}}"),
     "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
     "damaged-remainder": _WORKER.replace("namespace: llm}", "namespace: llm, annotations: {nvidia.com/dgd-spec: x}}"),
     "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
     "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
     "duplicate-object": f"{_WORKER}---\n{_WORKER}",
+    "name-of-other-version": f"{_WORKER}      podTemplate: {{spec: {{containers: [{{name: main, resources: {{limits: {{gpu: 1}}}}}}]}}}}\n",
     "unfilled-placeholder": f"{_WORKER}      replicas: ${{REPLICAS}}\n",
 }
 # check -> the file as it was, where the check compares with that
@@ -53,7 +53,7 @@ def _random() -> str:
     return "".join(sha256(str(number).encode()).hexdigest() for number in range(400_000 // 64))
 
 
-def shown(name: str) -> str:
+def show_example(name: str) -> str:
     """The file and the report, as parts of a page; empty for a check without a file. Raises: PageError when the check finds nothing."""
     if name not in FILES:
         return ""

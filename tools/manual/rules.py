@@ -1,26 +1,21 @@
-"""The pages of the rules: the index, and one page for each rule, default, and own check of `check`."""
-
-from __future__ import annotations
+"""The pages of the rules: the tables of the index, and one page for each rule, default and check."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.check.record import OWN_RULES, OwnRule
-from dynamo_webhooks.cli.explain.rule import beside, find, names, placed
-from dynamo_webhooks.policies.catalogue import by_word, declared, rules
-from dynamo_webhooks.policies.review import CURRENT, V1_2
+from dynamo_webhooks.api.line import OLDEST, Line
+from dynamo_webhooks.cli.commands.explain.rule import add_other_version, beside, find, names
+from dynamo_webhooks.policies.catalogue import find_rule, list_all
 from dynamo_webhooks.policies.rule import Rule
-from tools.manual.own import shown
+from tools.manual.own import show_example
+from tools.manual.table import table
 from tools.manual.versions import other_version, twins
 
-HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->\n"
-_FAULT: Final = "| DYN000 | `fault` | a rule raised an exception: an internal error, 500 from the server and exit code 70 from `check` |"
-_PROFILES: Final = {
-    "both": "`current` (the default) and `1.2`",
-    CURRENT: "`current` (the default)",
-    V1_2: "`1.2`",
-}
+HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->"
+_FAULT: Final = (
+    *("DYN000", "`fault`", "A rule raised an exception: an internal error, 500 from the server and exit code 70 from `check`", "fault"),
+    *[""] * 5,
+)
 _EXAMPLES: Final = {
     "bad": "`# expect` marks the reported line.",
     "before": "The submitted object.",
@@ -30,37 +25,20 @@ _EXAMPLES: Final = {
 _FRAGMENTS: Final = "Examples are parts of objects; `--- # becomes` separates the stored object from its update."
 
 
-def rules_page() -> str:
-    """One table of all rules and defaults of profile current: code, name, title, kinds and fields, facts."""
-    lines = [
-        HEADER,
-        "# Rules and defaults",
-        "",
-        "This page lists the rules and defaults of profile `current`. The last column marks those that [differ](differences.md) in profile",
-        "`1.2`; the one before, those that only one line of the operator has. `dynamo-webhooks explain NAME` prints one in a terminal;",
-        "see also [how to read a refusal](refusals.md).",
-        "",
-        "| code | name | title | level | operations | looks at | facts | line | 1.2 |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    odd = {rule.name for rule in declared() if rule.difference}
-    for rule in rules(CURRENT):
+def list_every_rule() -> str:
+    """All rules, defaults and checks: code, name, title, kinds and fields, facts."""
+    rows = []
+    for rule in list_all():
         looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
-        cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(sorted(rule.on)), looks, " ".join(rule.needs)]
-        cells.append(f"only {rule.lines[0]}" if len(rule.lines) == 1 else "")
-        lines.append(f"| {' | '.join([*cells, 'differs' if rule.name in odd else ''])} |")
-    lines += _only_in_1_2()
-    lines += ["", "## Own checks of `check`", "", "| code | name | title |", "| --- | --- | --- |"]
-    lines += [f"| {own.code} | {_link(own.name)} | {own.title.rstrip('.')} |" for own in OWN_RULES]
-    return "\n".join([*lines, _FAULT]) + "\n"
+        cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
+        rows.append([*cells, _span(rule), "differs" if rule.difference else ""])
+    return table("code | name | title | level | operations | looks at | facts | line | 1.2", [*rows, _FAULT])
 
 
-def _only_in_1_2() -> Iterator[str]:
-    known = {rule.name for rule in rules(CURRENT)}
-    gone = [rule for rule in declared() if rule.name not in known]
-    if gone:
-        yield from ("", "## Only in profile 1.2", "", "| code | name | title |", "| --- | --- | --- |")
-        yield from (f"| {rule.code} | {_link(rule.name)} | {rule.title.rstrip('.')} |" for rule in gone)
+def _span(rule: Rule) -> str:
+    """Which lines have a rule; empty for all."""
+    first, last = rule.lines[0], rule.lines[-1]
+    return "" if len(rule.lines) == len(Line) else f"since {first}" if first != OLDEST else f"up to {last}"
 
 
 def _level(rule: Rule) -> str:
@@ -79,25 +57,26 @@ def rule_pages() -> dict[str, str]:
 def _page(name: str) -> str:
     found = find(name)
     assert found is not None, name  # noqa: S101 - the names are those that have a page
-    page = placed(found)
-    rule = by_word(name)
+    page = add_other_version(found)
+    rule = find_rule(name)
+    assert rule is not None, name  # noqa: S101 - as above
     parts = [
-        HEADER.rstrip("\n"),
+        HEADER,
         f"# {name}",
         f"{page['code']}, {_kind_of(page)}. {page['title']}",
         f"**Why.** {page['why']}",
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
-        *(_of_rule(rule, page) if rule is not None else _of_check(name)),
+        *(_of_check(rule) if rule.is_check else _of_rule(rule, page)),
+        *([example] if (example := show_example(name)) else []),
         *_examples(rule, page),
-        *([example] if rule is None and (example := shown(name)) else []),
-        *(_ignoring(name) if rule is None or not rule.is_default else []),
+        *([] if rule.is_default else _ignoring(name)),
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _kind_of(page: dict[str, Any]) -> str:
-    return {"default": "a default", "error": "an error", "warning": "a warning", "check": "a check of `check`"}[page["level"]]
+    return {"default": "a default", "error": "an error", "warning": "a warning"}[page["level"]]
 
 
 def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
@@ -107,19 +86,16 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
     if page["facts"]:
         facts = ", ".join(f"[`{fact}`](../ci.md#facts-of-the-cluster)" for fact in page["facts"])
         lines.append(f"| facts | {facts}; without them a server refuses |")
-    if len(rule.lines) == 1:
-        lines.append(f"| line of the operator | only {rule.lines[0]} |")
-    lines.append(f"| profiles | {_PROFILES[rule.profile if rule.is_of(Line.V1_2) else CURRENT]} |")
+    if len(rule.lines) < len(Line):
+        lines.append(f"| lines of the operator | {', '.join(rule.lines)} |")
     if not rule.is_default:
         kept = "accepted" if rule.ratchets else "refused too"
         lines.append(f"| on updates | mistakes of the stored object are {kept} |")
     yield "\n".join(lines)
     for difference in page["differences"]:
-        numbers = ", ".join(difference["quirks"])
-        only = "Not in profile `1.2`" if difference["profile"] == CURRENT else "Other verdicts in profile `1.2`"
-        if rule.profile == V1_2:
-            only = "Not in profile `current`"
-        yield f"**Difference from the Go operator 1.2** ({numbers}). {only}: {difference['because']}. [All differences](../differences.md)."
+        numbers = f" ({', '.join(difference['quirks'])})" if difference["quirks"] else ""
+        only = "It lacks the rule" if difference["lacking"] else "Its verdicts are others"
+        yield f"**Difference from the Go operator 1.2**{numbers}. {only}: {difference['because']}. [All differences](../differences.md)."
 
 
 def _place(place: dict[str, Any]) -> str:
@@ -130,20 +106,19 @@ def _place(place: dict[str, Any]) -> str:
 # of checks that the server makes too
 _FOUND: Final = {
     "long-remainder": "From half the limit, and on updates of an object that was too long before, it is a warning. The server makes the"
-    " same check, except in profile `1.2`.",
+    " same check.",
 }
 
 
-def _of_check(name: str) -> Iterator[str]:
-    own: OwnRule = next(own for own in OWN_RULES if own.name == name)
-    level = f"It is {'an error' if own.level == 'error' else 'a warning'}"
-    strict = "; with `--strict` an error." if name == "unknown-field" else "."
-    yield f"{level}{strict} {_FOUND.get(name, 'The server has no such rule: the API server, its schema or `check` finds it.')}"
+def _of_check(rule: Rule) -> Iterator[str]:
+    if rule.name == "unknown-field":
+        yield "With `--validate=warn`, and in objects of a cluster, it is a warning."
+    yield _FOUND.get(rule.name, "The server has no such rule: the API server, its schema or `check` finds it.")
 
 
-def _examples(rule: Rule | None, page: dict[str, Any]) -> Iterator[str]:
+def _examples(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
     """The examples in both versions, v1beta1 first; of a kind with one version as they are."""
-    if rule is None:
+    if rule.is_check:
         return
     (first, firsts), (second, seconds) = page["examples"].items()
     written = rule.kinds[0].partition("/")[2]

@@ -1,6 +1,4 @@
-"""A terminal in a fresh folder: runs lines as a person would type them, and tells what is printed. For pages whose outputs must be true."""
-
-from __future__ import annotations
+"""A terminal in a fresh folder: runs lines as typed, and returns their output, for pages."""
 
 import contextlib
 import io
@@ -13,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.cli.exits import BUG
-from dynamo_webhooks.cli.main import PROGRAM, main
+from dynamo_webhooks.cli.console.exits import BUG
+from dynamo_webhooks.cli.console.program import PROGRAM
+from dynamo_webhooks.cli.main import main
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
-_UNSET: Final = ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+_KEPT: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
 _WHEN: Final = "2026-01-01T00:00:00Z"
 _PATIENCE: Final = 120  # seconds for one line
 _GIT: Final = {
@@ -30,7 +29,7 @@ _GIT: Final = {
 
 
 class TerminalError(Exception):
-    """A line that printed what no page is to show: something that would differ on another machine, or a bug of ours."""
+    """A line whose output no page may show: it would differ on another machine, or is an internal error."""
 
 
 class Terminal:
@@ -80,11 +79,10 @@ class Terminal:
             return code, both.getvalue().decode()
 
     def _shell(self, line: str) -> tuple[int, str]:
-        environment = {key: value for key, value in os.environ.items() if key not in _UNSET} | self._changes
-        done = subprocess.run(  # noqa: S603 - the lines stand in pages of this repository
+        done = subprocess.run(  # noqa: S603 - the lines are those of pages of this repository
             ["/bin/bash", "-o", "pipefail", "-c", line],
             cwd=self._folder,
-            env=environment,
+            env=_kept(self._changes),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -101,12 +99,15 @@ def terminal() -> Iterator[Terminal]:
         yield Terminal(Path(folder).resolve(), Path(programs))
 
 
+def _kept(changes: dict[str, str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | changes
+
+
 @contextlib.contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    for name in _UNSET:
-        os.environ.pop(name, None)
-    os.environ.update(changes)
+    before, during = dict(os.environ), _kept(changes)
+    os.environ.clear()
+    os.environ.update(during)
     try:
         yield
     finally:

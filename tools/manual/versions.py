@@ -11,17 +11,15 @@ import yaml
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.conversion.remainder import keys
-from tests.policies.examples import parse
+from dynamo_webhooks.conversion.objects import Target, convert_object, target
+from dynamo_webhooks.conversion.remainder import annotation_keys
+from tests.policies.examples import Example, parse
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.objects import Target
     from dynamo_webhooks.policies.rule import Rule
-    from tests.policies.examples import Example
 
     Object = dict[str, Any]
 
@@ -94,7 +92,7 @@ def _plain(name: str, written: str, fragment: Object, wanted: Target) -> Object:
     obj = {"apiVersion": api_version(written), "kind": name, **copy.deepcopy(fragment)}
     found = dict(convert_object(obj, wanted, whole=True).object)
     kind = KINDS[name]
-    reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
+    reserved = {*annotation_keys(kind), *(kind.legacy.keys if kind.legacy else ())}
     metadata = dict(found.pop("metadata"))
     if annotations := {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in reserved}:
         metadata["annotations"] = annotations
@@ -112,7 +110,7 @@ def _admission(example: Example) -> Admission:
 
 def _reported(example: Example) -> dict[int, list[str]]:
     """The rules that a server names, by the line of the new object's text."""
-    document = load(example.text, "example")[0]
+    document = load_documents(example.text, "example")[0]
     found: dict[int, list[str]] = {}
     for finding in _admission(example).judge():
         found.setdefault(document.position(finding.path).line, []).append(finding.rule.name)

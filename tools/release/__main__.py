@@ -1,22 +1,18 @@
 """Makes a release of the tagged commit in `dist`: `make release`. Two runs on one machine write the same bytes.
 
-It needs the package index, for the locked wheels, and about two minutes.
+It needs the package indexes of Python and npm, for the locked packages, and about three minutes.
 """
 
-from __future__ import annotations
-
-import json
+import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tools.release import bill, distributions, image, krew, provenance, pyz, wheels
-from tools.release.source import ROOT, ReleaseError, Source, chosen, export
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tools.release import distributions, image, pyz, vsix, wheels
+from tools.release.archives import sha256
+from tools.release.source import ROOT, ReleaseError, Source, export, read_source
 
 DIST: Final = ROOT / "dist"
 PYZ: Final = "dynamo-webhooks.pyz"
@@ -24,8 +20,9 @@ PYZ: Final = "dynamo-webhooks.pyz"
 
 def main() -> int:
     """Writes the files and their sums; 1 with a sentence where nothing can be released."""
+    os.umask(0o022)  # modes of files are in the wheel and in the image
     try:
-        source = chosen()
+        source = read_source()
         with tempfile.TemporaryDirectory() as scratch:
             made = _made(Path(scratch), source)
             shutil.rmtree(DIST, ignore_errors=True)
@@ -34,7 +31,7 @@ def main() -> int:
         sys.stderr.write(f"make release: {error}\n")
         return 1
     for file in sorted(DIST.iterdir()):
-        sys.stdout.write(f"{provenance.sha256(file)}  dist/{file.name}\n")
+        sys.stdout.write(f"{sha256(file)}  dist/{file.name}\n")
     return 0
 
 
@@ -44,25 +41,23 @@ def _made(scratch: Path, source: Source) -> Path:
     for folder in (exported, target):
         folder.mkdir()
     export(exported)
-    wheel, _ = distributions.build(exported, target, source.epoch)
+    wheel = distributions.build_wheel(exported, target, source.epoch)
+    compiled = distributions.build_compiled(exported, target, source.epoch)
     pyz.build([wheel, *wheels.fetch(scratch / "wheels")], target / PYZ, source.epoch)
-    krew.write(target / PYZ, target, source)
     named = target / f"dynamo-webhooks-{source.version}"
-    packages = image.install(wheel, environment)
-    _store(Path(f"{named}.cdx.json"), bill.bill(packages, source))
-    image.collect(environment, root)
+    extension = vsix.install(exported)
+    vsix.build(extension, target / PYZ, Path(f"{named}.vsix"), source.epoch)
+    vsix.write_bill(extension, Path(f"{named}-vscode.cdx.json"), source)
+    python = image.install(compiled, environment)
+    image.write_bill(python, Path(f"{named}.cdx.json"), source)
+    image.collect(python, root)
     image.write(root, Path(f"{named}-oci.tar"), source)
     for lock in (wheels.FILES_LOCK, wheels.SERVER_LOCK):
         shutil.copyfile(lock, target / lock.name)
     (target / "NOTES.txt").write_text(source.notes, "utf-8")
-    _store(Path(f"{named}.provenance.json"), provenance.statement(target.iterdir(), source))
-    sums = "".join(f"{provenance.sha256(file)}  {file.name}\n" for file in sorted(target.iterdir()))
+    sums = "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(target.iterdir()))
     (target / "SHA256SUMS").write_text(sums, "utf-8")
     return target
-
-
-def _store(file: Path, value: Mapping[str, object]) -> None:
-    file.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,30 +1,44 @@
-"""The wheel and the source distribution, built from an export of the commit by the locked setuptools and written again in plain order."""
-
-from __future__ import annotations
+"""Runs the programs of a release; the first is the locked setuptools, which builds the wheels from an export of the commit."""
 
 import os
+import platform
+import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from tools.release.archives import read_tar, read_zip, write_tar, write_zip
+from tools.release.archives import read_zip
 from tools.release.source import ReleaseError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _PATIENCE: Final = 900  # seconds, for each program
-_HOOK: Final = "import sys; from setuptools import build_meta as hooks; getattr(hooks, 'build_' + sys.argv[1])(sys.argv[2])"
+_HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
+GLIBC: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
 
 
-def build(source: Path, target: Path, epoch: int) -> tuple[Path, Path]:
-    """Builds both into a folder; returns the wheel and the source distribution."""
-    for kind in ("wheel", "sdist"):
-        run([sys.executable, "-c", _HOOK, kind, str(target)], source, SOURCE_DATE_EPOCH=str(epoch))
-    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
-    write_zip(wheel, read_zip(wheel), epoch)
-    write_tar(sdist, read_tar(sdist), epoch)
-    return wheel, sdist
+def build_wheel(source: Path, target: Path, epoch: int) -> Path:
+    """Builds the interpreted wheel into a folder; setuptools writes its files in order, with the time `epoch`."""
+    run([sys.executable, "-c", _HOOK, str(target)], source, SOURCE_DATE_EPOCH=str(epoch), DYNAMO_WEBHOOKS_COMPILE="0")
+    [wheel] = target.glob("*-none-any.whl")
+    return wheel
+
+
+def build_compiled(source: Path, target: Path, epoch: int) -> Path:
+    """Builds the wheel with compiled modules, for this interpreter and processor. Raises: ReleaseError where it needs a newer glibc."""
+    tag = f"manylinux_2_{GLIBC}_{platform.machine()}"
+    command = [sys.executable, "-c", _HOOK, str(target), f"--plat-name={tag}"]
+    linker = "gcc -shared"  # the interpreter's own command may write its folder into each module
+    run(command, source, SOURCE_DATE_EPOCH=str(epoch), DYNAMO_WEBHOOKS_COMPILE="1", CC="gcc", LDSHARED=linker)
+    [wheel] = target.glob(f"*-{tag}.whl")
+    if (needed := newest_glibc(wheel)) > GLIBC:
+        raise ReleaseError(f"compiled modules must run on glibc 2.{GLIBC}, got symbols of 2.{needed}; build on an older system")
+    return wheel
+
+
+def newest_glibc(wheel: Path) -> int:
+    """The newest 2.x of glibc that a compiled module in a wheel asks for by the version of a symbol; 0 without compiled modules."""
+    modules = [content for name, content in read_zip(wheel).items() if name.endswith(".so")]
+    return max((int(minor) for content in modules for minor in re.findall(rb"GLIBC_2\.(\d+)", content)), default=0)
 
 
 def run(command: list[str], folder: Path, **environment: str) -> None:
@@ -34,5 +48,7 @@ def run(command: list[str], folder: Path, **environment: str) -> None:
         done = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False, timeout=_PATIENCE)  # noqa: S603
     except subprocess.TimeoutExpired as late:
         raise ReleaseError(f"{command[2]} must end within {_PATIENCE} s, got no end; try again") from late
+    except FileNotFoundError as error:
+        raise ReleaseError(f"{command[0]} must be installed, got none on the PATH; install it") from error
     if done.returncode:
         raise ReleaseError(f"{' '.join(command[:4])} must succeed, got exit code {done.returncode}: {(done.stderr or done.stdout)[-1500:]}")

@@ -1,16 +1,12 @@
 """The command for files as one file, `dynamo-webhooks.pyz`: all wheels in one archive, which the start beside this file unpacks."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tools.release.archives import read_zip, write_zip
 from tools.release.source import ReleaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 START: Final = Path(__file__).with_name("start.py")
 _SHEBANG: Final = b"#!/usr/bin/env python3\n"
@@ -20,7 +16,7 @@ _READ: Final = ("METADATA", "licenses/")  # what of it is used; wheels of one di
 
 def build(wheels: Iterable[Path], target: Path, epoch: int) -> None:
     """Writes the file; it may be executed, and has three entries: the start, the digest of the application, the application."""
-    files = merged(wheels)
+    files = merge_wheels(wheels)
     digest = hashlib.sha256()
     for name in sorted(files):
         digest.update(f"{name}\0{len(files[name])}\0".encode() + files[name])
@@ -32,7 +28,7 @@ def build(wheels: Iterable[Path], target: Path, epoch: int) -> None:
     target.chmod(0o755)
 
 
-def merged(wheels: Iterable[Path]) -> dict[str, bytes]:
+def merge_wheels(wheels: Iterable[Path]) -> dict[str, bytes]:
     """All files of wheels, as one folder of packages has them. Raises: ReleaseError where two differ in a file."""
     files: dict[str, bytes] = {}
     for wheel in wheels:

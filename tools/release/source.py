@@ -1,6 +1,4 @@
-"""What is released: the tag, the version, the commit and its time; and when nothing may be released."""
-
-from __future__ import annotations
+"""The source of a release: tag, version, commit and its time; and the conditions of a release."""
 
 import io
 import os
@@ -43,7 +41,7 @@ class Source:
         return f"https://github.com/{self.repository}"
 
 
-def chosen() -> Source:
+def read_source() -> Source:
     """The commit that is checked out. Raises: ReleaseError."""
     version = _tagged(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
     if changed := git("status", "--porcelain").decode().splitlines():
@@ -66,7 +64,7 @@ def _tagged(declared: str) -> str:
 
 
 def section(changelog: str, version: str) -> str:
-    """The section of a version. Raises: ReleaseError where there is none, or changes stand above it."""
+    """The section of a version. Raises: ReleaseError where there is none, or changes above it."""
     parts = re.split(r"^## (.+)\n", changelog, flags=re.MULTILINE)
     found = {title.split()[0]: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
     if not found.get(version):

@@ -1,6 +1,6 @@
 """Starts `dynamo-webhooks.pyz`: unpacks the application once for this interpreter, into a folder of the user's own, and runs it.
 
-The folder lies in $XDG_CACHE_HOME or ~/.cache, where both can't be written in a temporary one that ends with the process. Its name holds
+The folder is in $XDG_CACHE_HOME or ~/.cache, or if neither can be written in a temporary one that ends with the process. Its name holds
 the digest of the application, its mode is 0700. Unpacking costs about 15 MB and a second, once. It must parse on Python 3.6.
 """
 
@@ -8,11 +8,8 @@ import importlib.machinery
 import os
 import stat
 import sys
+import zipfile
 import zipimport
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import zipfile
 
 WANTED = "CPython 3.11 to 3.14 on Linux with glibc (x86_64 or aarch64)"
 INSTALL = "install it with pip instead"
@@ -67,7 +64,7 @@ def kept(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
         return extracted(inner, names, passing())
     try:
         os.rename(extracted(inner, names, fresh), place)
-    except OSError:  # another process was faster, something else stands there, or the disk is full
+    except OSError:  # another process was faster, the path is taken, or the disk is full
         import shutil
 
         shutil.rmtree(fresh, ignore_errors=True)
@@ -76,7 +73,7 @@ def kept(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
 
 
 def is_ours(place: str) -> bool:
-    """Whether this is a folder of this user that nobody else may look into."""
+    """Whether this folder belongs to this user and is closed to all others."""
     try:
         about = os.lstat(place)
     except OSError:

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.api.operator.settings import Logs, ScopeSettings
-from dynamo_webhooks.kube.config import ConfigError
-from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.scope import LeaseTakenError, NamespaceLease
-from dynamo_webhooks.webhooks import logs
-from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer
-from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
-from dynamo_webhooks.webhooks.cluster.watcher import Watcher
-from dynamo_webhooks.webhooks.logs import Lines
+from ...api.operator.scope import ScopeSettings
+from ...api.operator.server import Logging
+from ...kube.config import ConfigError
+from ...kube.errors import ApiError
+from ...kube.scope import LeaseTakenError, NamespaceLease
+from .. import logs
+from ..logs import Lines
+from .reviews import AccessReviewer
+from .secret_watch import SecretWatch
+from .snapshot_watch import SnapshotWatch
+from .watcher import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.kube.traffic import Traffic
+    from ...kube.protocol import Cluster
+    from ...kube.traffic import Traffic
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
@@ -41,7 +43,6 @@ class Holder:
     """Claims the namespace of a restricted operator, or reports the other holder."""
 
     def __init__(self, cluster: Cluster, scope: ScopeSettings) -> None:
-        """Writes nothing yet."""
         self.reason = ""
         self._lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
 
@@ -67,7 +68,7 @@ class Holder:
 
 async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
     """Connect to an API server, retrying forever; logs each reason once, and reports configured facts meanwhile."""
-    from dynamo_webhooks.kube.client import connect
+    from ...kube.client import connect
 
     said = ""
     while True:
@@ -98,6 +99,8 @@ async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None
                 tasks.create_task(holder.run())
             if orders["certificates"] is not None:
                 tasks.create_task(SecretWatch(cluster, orders["certificates"], report).run())
+            if orders["told"].get("checkpoint"):
+                tasks.create_task(SnapshotWatch(cluster, scope.restricted, report).run())
             tasks.create_task(watcher.run())
     finally:
         if holder is not None and stopped.is_set():
@@ -111,7 +114,7 @@ async def _main() -> None:
     reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=os.dup(0)), limit=2**24)
     stopped = asyncio.Event()
     orders = orjson.loads(await reader.readline())
-    logs.install(Lines(shared=True), Logs(**orders["logs"]))
+    logs.install(Lines(shared=True), Logging(**orders["logs"]))
 
     def report(found: dict[str, Any]) -> None:
         writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.policies.facts import FactsError, facts_from
-from dynamo_webhooks.webhooks import child_process
+from ...policies.facts import Facts, FactsError, facts_from
+from .. import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.policies.facts import Facts
-    from dynamo_webhooks.webhooks.meters import TrafficKey
+    from ..meters import TrafficKey
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -51,12 +50,13 @@ class Feed:
         taken: Callable[[dict[str, Any]], None],
         *,
         delivered: Callable[[dict[str, Any]], None] = lambda _report: None,
+        offered: Callable[[dict[str, dict[str, str]]], None] = lambda _offers: None,
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`orders` are sent to the process first. `delivered` gets the reports of secret_watch.py."""
+        """`orders` are sent to the process first. `delivered` gets the reports of secret_watch.py, `offered` those of snapshot_watch.py."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
-        self._taken, self._delivered = taken, delivered
+        self._taken, self._delivered, self._offered = taken, delivered, offered
         self._command = command
         self._clock = clock
         self._began = clock()
@@ -136,7 +136,7 @@ class Feed:
             await asyncio.sleep(pause)
 
     async def stop(self) -> None:
-        """Ends the process in good order, so that it gives back what it holds."""
+        """Ends the process cleanly, so that it releases its Lease."""
         self._stopping = True
         process = self._process
         if process is None:
@@ -204,6 +204,9 @@ class Feed:
             return
         if "delivery" in report:
             self._delivered(report["delivery"])
+            return
+        if "offers" in report:
+            self._offered(report["offers"])
             return
         self._heard, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
         self._traffic = Counter({(code, method, host): count for code, method, host, count in report["traffic"]})

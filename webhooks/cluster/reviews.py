@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
-from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+from ...kube.errors import ApiError, ForbiddenError
+from ...kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.kube.resources import Resource
+    from ...kube.protocol import Cluster
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 PATIENCE: Final = 4.0  # seconds for both reviews; the caller gives up a second later
@@ -45,14 +44,14 @@ async def _review(cluster: Cluster, resource: Resource, spec: dict[str, Any]) ->
 
 
 class AccessReviewer:
-    """Answers the serving process; what it can't answer is None."""
+    """Answers the serving process; None means unknown."""
 
     def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
         """No review is possible before `cluster` is set."""
         self.cluster: Cluster | None = None
         self._report = report
         self._free = asyncio.Semaphore(AT_ONCE)
-        self._said = False
+        self._logged = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, question: bytes) -> None:
@@ -71,10 +70,10 @@ class AccessReviewer:
             async with asyncio.timeout(PATIENCE), self._free:
                 return await may_read(self.cluster, token) if self.cluster is not None else None
         except ForbiddenError:
-            if not self._said:
-                self._said = True
+            if not self._logged:
+                self._logged = True
                 _LOG.error(
-                    "metrics are read by nobody: our own service account must be allowed to create tokenreviews and subjectaccessreviews"
+                    "reads of metrics are refused: the service account must be allowed to create tokenreviews and subjectaccessreviews"
                 )
         except (ApiError, TimeoutError):
             pass  # asked again at the next scrape; the outage is reported elsewhere

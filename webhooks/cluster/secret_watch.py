@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dynamo_webhooks.certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY, USABLE
-from dynamo_webhooks.kube.reflector import Reflector, WatchState
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
+from ...certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY, USABLE
+from ...kube.reflector import Reflector, WatchState
+from ...kube.resources import CONFIG_MAPS, SECRETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from ...kube.protocol import Cluster, Node
 
 Report: TypeAlias = "Callable[[dict[str, Any]], None]"
 _LOOK_SECONDS = 0.5  # between two looks at what has changed without an event: a permission that is missing, a server that is gone
 
 
 class SecretWatch:
-    """Reports `{"delivery": ...}` at once, and whenever it is another one. What it reports holds a key: never log it."""
+    """Reports `{"delivery": ...}` at once and after each change. Reports hold a private key: never log them."""
 
     def __init__(self, cluster: Cluster, names: Mapping[str, str], report: Report) -> None:
         """`names` are `namespace`, `secret` and `trust`."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
-from dynamo_webhooks.kube.reflector import Reflector, WatchState
-from dynamo_webhooks.kube.resources import LEASES
-from dynamo_webhooks.kube.times import now as local_time
-from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of, missing, topologies_of
+from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from ...kube.claims import LEASE_NAME, Claims
+from ...kube.clocks import LOCAL, Clocks
+from ...kube.reflector import Reflector, WatchState
+from ...kube.resources import LEASES
+from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
 
-    from dynamo_webhooks.api.operator.settings import ScopeSettings
-    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from ...api.operator.scope import ScopeSettings
+    from ...kube.protocol import Cluster, Node
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke
@@ -29,17 +26,8 @@ RELIST_SECONDS: Final = 300.0
 GROUPS_SECONDS: Final = 20.0  # between two questions for the served API groups, which cost an API server next to nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """The clocks; tests replace them."""
-
-    monotonic: Callable[[], float] = time.monotonic
-    wall: Callable[[], datetime] = local_time
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-
 class Watcher:
-    """Watches one cluster and reports; what was once known stays when the cluster can't be reached."""
+    """Watches one cluster and reports facts; known facts stay while the cluster can't be reached."""
 
     def __init__(
         self,
@@ -48,20 +36,17 @@ class Watcher:
         told: Mapping[str, Any],
         report: Callable[[dict[str, Any]], None],
         refused: Callable[[], str] = lambda: "",
-        clocks: Clocks | None = None,
+        clocks: Clocks = LOCAL,
     ) -> None:
         """`told` are facts that override the cluster's; `report` takes each report; `refused` returns why this operator must not work."""
-        self._clocks = clocks or Clocks()
-        now, sleep = self._clocks.monotonic, self._clocks.sleep
+        self._clocks = clocks
         self.claims = Claims(scope)
         self._told, self._report, self._refused = told, report, refused
-        self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clock=now, sleep=sleep)
-        self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clock=now, sleep=sleep)
-        self._groups = Detector(
-            cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clock=now, sleep=sleep
-        )
+        self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clocks=clocks)
+        self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clocks=clocks)
+        self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clocks=clocks)
         self._last: dict[str, Any] = {}
-        self._reported = now()
+        self._reported = clocks.monotonic()
         self._missing: list[str] = []
         self._leases.subscribe(self._lease)
         self._topologies.subscribe(lambda _old, _new: self.look())
@@ -89,7 +74,7 @@ class Watcher:
         if found != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = found, now
             self._report({**found, "stale": self._stale()})
-        lacking = missing(self._told, observed)
+        lacking = list_missing(self._told, observed)
         if lacking and lacking != self._missing:
             _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
         self._missing = lacking
@@ -98,7 +83,9 @@ class Watcher:
         served = {fact: self._groups.known[name].served for name, fact in CAPABILITIES.items()}
         return Observed(
             {fact: value for fact, value in served.items() if value is not None},
-            {key[1]: domains(topology) for key, topology in self._topologies.store.items()} if self._topologies.synced.is_set() else None,
+            {key[1]: read_topology_domains(topology) for key, topology in self._topologies.store.items()}
+            if self._topologies.synced.is_set()
+            else None,
             self._topologies.state is WatchState.ABSENT,
             self.claims.excluded(now) if self._leases.synced.is_set() else None,
         )

@@ -1,4 +1,4 @@
-"""The worker's side: long requests wait for their turn, are handed to a process of their own, and their answers come back."""
+"""The server's side: long requests wait for their turn, are handed to a process of their own, and their answers come back."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.envelope import Answer, rejection
-from dynamo_webhooks.webhooks.executor import forker
-from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told
-from dynamo_webhooks.webhooks.executor.spool import Spool
-from dynamo_webhooks.webhooks.fair_queue import FairQueue
-from dynamo_webhooks.webhooks.limits import Bound
+from ...admission.registration import Purpose
+from ..envelope import Answer, Verdict, reject_http
+from ..fair_queue import FairQueue
+from ..limits import Bound, Limits
+from . import forker
+from .job import JobResult, Order, decode_outcome
+from .spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.webhooks.envelope import Verdict
-    from dynamo_webhooks.webhooks.limits import Limits
-    from dynamo_webhooks.webhooks.routes import Route
+    from ...admission.pipeline import Settings
+    from ..routes import Route
 
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MIB: Final = 1024 * 1024
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
+_LOOKS: Final = 1.0  # seconds between two looks whether a client is still there
+LEFT: Final = "the client has left"
 ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
 
 
 class LongAnswer(NamedTuple):
-    """An `Answer` whose body lies in memory that came from another process."""
+    """An `Answer` whose body is in memory that another process wrote."""
 
     status: int
     body: memoryview
@@ -41,7 +41,7 @@ class LongAnswer(NamedTuple):
 
 
 class Executor:
-    """Answers long requests of one worker: one of admission and two conversions at a time, these for different clients."""
+    """Answers long requests: one of admission and two conversions at a time, these for different clients."""
 
     def __init__(self, limits: Limits) -> None:
         """Forks the process that forks; see forker.py for when that may be."""
@@ -71,11 +71,11 @@ class Executor:
         outcome = None
         try:
             if not here():  # the client is gone: an API server that gave up asks again, and work would pile up
-                return rejection(408, "the client has left")
+                return reject_http(408, LEFT)
             with Spool() as out:
-                outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings)
+                outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings, here)
                 if outcome is None:
-                    return rejection(503, ENDED, Bound.REQUEST_MEMORY)
+                    return reject_http(503, ENDED, Bound.REQUEST_MEMORY) if here() else reject_http(408, LEFT)
                 for line in outcome.lines:
                     self._log(line)
                 return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)
@@ -89,8 +89,8 @@ class Executor:
             cpu = max(cpu, min(cpu + limits.conversion_cpu * size / _MIB, limits.conversion_seconds))
         return Order(route.path, size, cpu, limits.request_memory, logging.getLogger().level)
 
-    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> JobResult | None:
-        """What came of it; nothing when its process was ended."""
+    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings, here: Callable[[], bool]) -> JobResult | None:
+        """What came of it; nothing when its process was ended, as it is when the client leaves."""
         reading, writing = os.pipe()
         try:
             forker.order(self._channel, order, (body.descriptor, out.descriptor, self._written(settings), writing))
@@ -99,8 +99,8 @@ class Executor:
             return None
         finally:
             os.close(writing)
-        line = await _line(reading)
-        return told(line) if line.endswith(b"\n") else None
+        line = await _line(reading, here)
+        return decode_outcome(line) if line.endswith(b"\n") else None
 
     def _written(self, settings: Settings) -> int:
         """The descriptor from which a request's process reads the settings; they are written once, as they seldom change."""
@@ -161,10 +161,10 @@ class _Lane:
                 return
 
 
-async def _line(descriptor: int) -> bytes:
-    """Reads a pipe to its end."""
+async def _line(descriptor: int, here: Callable[[], bool]) -> bytes:
+    """Reads a pipe to its end, or as long as the client is here, and closes it."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
+    done = asyncio.Event()
     parts: list[bytes] = []
     os.set_blocking(descriptor, False)
 
@@ -174,12 +174,14 @@ async def _line(descriptor: int) -> bytes:
         except BlockingIOError:
             return
         parts.append(part)
-        if not part and not done.done():
-            done.set_result(None)
+        if not part:
+            done.set()
 
     loop.add_reader(descriptor, read)
     try:
-        await done
+        while here() and not done.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), _LOOKS)
     finally:
         loop.remove_reader(descriptor)
         os.close(descriptor)

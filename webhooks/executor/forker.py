@@ -1,11 +1,12 @@
-"""The process that forks one process for each long request. It is forked from a worker before that serves anything, and does nothing else.
+"""The process that forks one process for each long request, and does nothing else.
 
-So what a request's process inherits is small, known, and holds no connection of anybody.
+It is forked from the server before that serves anything, so that a request's process inherits little, and no connection.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import logging
 import os
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from dynamo_webhooks.webhooks.envelope import rejection
-from dynamo_webhooks.webhooks.executor.job import JobResult, Kept, Order, bound, perform, written
-from dynamo_webhooks.webhooks.executor.spool import Spool
-from dynamo_webhooks.webhooks.forked import fork, settle
-from dynamo_webhooks.webhooks.logs import JsonHandler
+from ..envelope import reject_http
+from ..logs import JsonHandler
+from .fork import fork, settle
+from .job import JobResult, Kept, Order, encode_outcome, perform, set_bounds
+from .spool import Spool
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.admission.pipeline import Settings
+    from ...admission.pipeline import Settings
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome
@@ -66,7 +67,7 @@ def _become(channel: socket.socket) -> NoReturn:
 def _take_orders(channel: socket.socket) -> None:
     while True:
         frame, files, _, _ = socket.recv_fds(channel, FRAME, FILES)
-        if len(frame) < FRAME or len(files) < FILES:  # the worker has ended
+        if len(frame) < FRAME or len(files) < FILES:  # the server has ended
             return
         try:
             pid = os.fork()
@@ -84,10 +85,10 @@ def _take_orders(channel: socket.socket) -> None:
 def _refuse(files: list[int], why: str) -> None:
     """Answers a request without a process, where none could be started for it."""
     _, out, _, pipe = files
-    refused = rejection(503, f"{NO_ROOM}: {why}")
-    with contextlib.suppress(OSError):  # the worker has ended
+    refused = reject_http(503, f"{NO_ROOM}: {why}")
+    with contextlib.suppress(OSError):  # the server has ended
         os.write(out, refused.body)
-        os.write(pipe, written(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
+        os.write(pipe, encode_outcome(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
 
 
 def _reap() -> None:
@@ -98,24 +99,36 @@ def _reap() -> None:
 
 
 def _answer(frame: bytes, files: list[int]) -> NoReturn:
-    """Answer one request and exit; a pipe that closes without a line means that the process was killed."""
+    """Answer one request and exit; a pipe that closes without a line means that the process was killed.
+
+    The server closes the other end of the pipe when the client leaves, and the kernel ends this process then.
+    """
     try:
         body, out, settings, pipe = files
         wanted = Order(*orjson.loads(frame))
         judged_by = _settings(settings)
         kept = Kept()
-        logging.getLogger().handlers[:] = [JsonHandler(kept)]  # the worker's own waits for a thread that is not here
-        bound(wanted)
+        logging.getLogger().handlers[:] = [JsonHandler(kept)]  # the server's own waits for a thread that is not here
+        set_bounds(wanted)
+        _end_with_reader(pipe, yes=True)
         outcome = perform(wanted, Spool(body), Spool(out), judged_by)
-        rest = written(outcome._replace(lines=tuple(kept.lines)))
+        rest = encode_outcome(outcome._replace(lines=tuple(kept.lines)))
+        _end_with_reader(pipe, yes=False)  # what the reader takes is a signal, too
         while rest:
             rest = rest[os.write(pipe, rest) :]
     finally:
         os._exit(0)
 
 
+def _end_with_reader(pipe: int, *, yes: bool) -> None:
+    """Asks the kernel for SIGIO, which ends this process, when something happens at the other end of a pipe."""
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
+    fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC if yes else flags & ~os.O_ASYNC)
+
+
 def _settings(descriptor: int) -> Settings:
-    """What the worker wrote there: nobody else can."""
+    """The settings that the server wrote there."""
     size = os.fstat(descriptor).st_size
     found: Settings = pickle.loads(os.pread(descriptor, size, 0))  # noqa: S301 - written by our own parent
     return found

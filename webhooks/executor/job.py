@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import orjson
 
-from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
-from dynamo_webhooks.webhooks.conversion_statistics import ConversionStatistics
-from dynamo_webhooks.webhooks.envelope import Answer, Verdict, rejection
-from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.routes import ROUTES
+from ...admission.pipeline import Settings
+from ...admission.registration import Purpose
+from .. import convert
+from ..admission import answer
+from ..conversion_statistics import ConversionStatistics
+from ..envelope import Answer, Verdict, reject_http
+from ..limits import MEMORY, Bound, BudgetError
+from ..routes import ROUTES
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.webhooks.executor.spool import Spool
+    from .spool import Spool
 
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process
@@ -36,7 +35,7 @@ PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets
 
 
 class Order(NamedTuple):
-    """A worker's order, as sent: names and numbers."""
+    """An order, as sent: names and numbers."""
 
     path: str
     size: int  # of the body, in bytes
@@ -46,12 +45,11 @@ class Order(NamedTuple):
 
 
 class Kept:
-    """A limited number of log lines of this process, which its worker writes, so that it never waits for readers."""
+    """A limited number of log lines of this process, which the server writes, so that it never waits for readers."""
 
     MOST: Final = 64
 
     def __init__(self) -> None:
-        """Starts without any."""
         self.lines: list[bytes] = []
 
     def add(self, line: bytes) -> None:
@@ -90,12 +88,12 @@ def _answered(order: Order, body: Spool, out: Spool, settings: Settings) -> Answ
             return convert.answer_into(text, out, settings.line)
         return answer(route, memoryview(text), settings)
     except BudgetError as error:  # before the request's uid was known
-        return rejection(413, str(error), Bound.REQUEST_CPU)
+        return reject_http(413, str(error), Bound.REQUEST_CPU)
     except MemoryError:
-        return rejection(413, MEMORY, Bound.REQUEST_MEMORY)
+        return reject_http(413, MEMORY, Bound.REQUEST_MEMORY)
 
 
-def bound(order: Order) -> None:
+def set_bounds(order: Order) -> None:
     """Sets the bounds of this process."""
 
     def spent(_number: int, _frame: object) -> NoReturn:
@@ -120,7 +118,7 @@ def _data() -> int:
         return 0
 
 
-def written(outcome: JobResult) -> bytes:
+def encode_outcome(outcome: JobResult) -> bytes:
     """An outcome as a line of JSON."""
     verdict = outcome.verdict
     tally = verdict.tally
@@ -131,7 +129,7 @@ def written(outcome: JobResult) -> bytes:
     return orjson.dumps([*outcome[:3], plain, counts, damaged, lines], option=orjson.OPT_APPEND_NEWLINE)
 
 
-def told(line: bytes) -> JobResult:
+def decode_outcome(line: bytes) -> JobResult:
     """The outcome that `written` wrote."""
     status, size, seconds, plain, counts, damaged, lines = orjson.loads(line)
     fields: dict[str, Any] = dict(zip(Verdict._fields, plain, strict=True))

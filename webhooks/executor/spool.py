@@ -1,14 +1,10 @@
 """An anonymous file in memory: the body of a long request, or its answer, on its way between two processes without being copied."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import tempfile
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Self
 
 
 class Spool:
@@ -22,11 +18,9 @@ class Spool:
         self.size = 0
 
     def __enter__(self) -> Self:
-        """Itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Closes it."""
         self.close()
 
     def write(self, part: bytes | memoryview) -> None:
@@ -38,7 +32,7 @@ class Spool:
             rest = rest[written:]
 
     def clear(self) -> None:
-        """Forgets what was written."""
+        """Discards the content."""
         os.ftruncate(self.descriptor, 0)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         self.size = 0
@@ -48,7 +42,7 @@ class Spool:
         return mmap.mmap(self.descriptor, size, prot=mmap.PROT_READ)
 
     def close(self) -> None:
-        """Lets go of the file; what is mapped stays."""
+        """Closes the file; mappings stay."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import CKPT_IDENTITY_IMMUTABLE, validations
-from dynamo_webhooks.api.models.facets import SINCE_1_5, ContainerName, Int32, Int64, Part, Time
-from dynamo_webhooks.api.models.kubernetes import Conditions, PodTemplate
-from dynamo_webhooks.api.models.v1alpha1.component import SharedMemory
-from dynamo_webhooks.api.models.v1alpha1.features import CheckpointIdentity, GpuMemoryService
+from ..constraints import CKPT_IDENTITY_IMMUTABLE, validations
+from ..facets import ContainerName, Int32, Int64, Part, Time, since
+from ..kubernetes import Conditions, PodTemplate
+from .component import SharedMemory
+from .features import CheckpointIdentity, GpuMemoryService
 
 
 class CheckpointJobSpec(Part):
@@ -37,8 +37,10 @@ class CheckpointStatus(Part):
 
     phase: Literal["Pending", "Creating", "Ready", "Failed"] | None = Field(None, description="Where the checkpoint stands.")
     identity_hash: str | None = Field(None, description="Hash of the identity.")
-    checkpoint_id: Annotated[str, SINCE_1_5] | None = Field(None, alias="checkpointID", description="Identifier of the checkpoint's data.")
-    pod_snapshot_name: Annotated[str, SINCE_1_5] | None = Field(None, description="Name of the snapshot of the pod.")
+    checkpoint_id: Annotated[str, since("1.4")] | None = Field(
+        None, alias="checkpointID", description="Identifier of the checkpoint's data."
+    )
+    pod_snapshot_name: Annotated[str, since("1.4")] | None = Field(None, description="Name of the snapshot of the pod.")
     location: str | None = Field(None, description="Deprecated: where the checkpoint lies.")
     storage_type: Literal["pvc", "s3", "oci"] | None = Field(None, description="Deprecated: kind of storage it lies in.")
     job_name: str | None = Field(None, description="Name of the job that makes it.")

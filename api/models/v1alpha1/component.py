@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import MIN_AVAILABLE, SHM_SIZE, validations, validations_by_line
-from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
-from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, SINCE_1_5, Domain, Int32, Int64, Part, Quantity, Texts, VersionNumbers
-from dynamo_webhooks.api.models.graph_parts import BackendFramework, ProviderOverride
-from dynamo_webhooks.api.models.kubernetes import Conditions, ConfigMapKey, EnvVar, ExtraPodSpec, Probe
-from dynamo_webhooks.api.models.v1alpha1.features import Checkpoint, Failover, GpuMemoryService
-from dynamo_webhooks.api.models.v1alpha1.network import Autoscaling, Ingress, Resources
-from dynamo_webhooks.api.models.v1alpha1.status import ServiceReplicaStatus
+from ..constraints import SHM_SIZE, validations
+from ..facets import BRIEF, BY_NAME, REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts, below, since
+from ..graph_parts import BackendFramework, ComponentParts, Lpx, Picker, ProviderOverride, Role
+from ..kubernetes import Conditions, EnvVar, ExtraPodSpec, PodTemplate, Probe
+from ..type_constraints import ALONE_ALPHA, PART_ALPHA
+from .features import Checkpoint, Failover, GpuMemoryService
+from .network import Autoscaling, Ingress, Resources
+from .status import ServiceReplicaStatus
 
 
 class VolumeMount(Part):
@@ -53,30 +53,24 @@ class Multinode(Part):
     node_count: Annotated[Int32, Field(ge=2), REQUIRED_ANYWAY] = Field(2, description="Nodes of a replica.")
 
 
-class NodeRole(Part):
-    """What is said of the leader, or of the workers, of a replica over several nodes."""
+class ComponentRole(Role):
+    """One role of the pods of a replica that spans several nodes."""
+
+    pod_template: Annotated[PodTemplate, BRIEF, since("1.6")] | None = Field(
+        None, description="Template of the role's pods, in place of the component's."
+    )
+
+
+class GraphRole(ComponentRole):
+    """One role of the pods of a replica that spans several nodes."""
 
     provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
-
-
-class GraphMultinode(Multinode):
-    """Spreads each replica over several nodes."""
-
-    leader: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the leader.")
-    worker: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the workers.")
 
 
 class ScalingAdapter(Part):
     """Hands the number of replicas to a scaling adapter."""
 
     enabled: bool = Field(False, description="Whether an adapter is made and owns the replicas.")
-
-
-class EndpointPicker(Part):
-    """Settings of an endpoint picker component."""
-
-    config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
-    config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")
 
 
 class FrontendSidecar(Part):
@@ -94,10 +88,8 @@ class ServiceTopology(Part):
     pack_domain: Domain = Field(description="Domain of the graph's topology.")
 
 
-class Component(Part):
+class Component(ComponentParts):
     """One service: what runs, how often, and with which extras."""
-
-    model_config = ConfigDict(json_schema_extra=validations_by_line((), MIN_AVAILABLE))
 
     annotations: Texts | None = Field(None, description="Annotations for the service's resources.")
     labels: Texts | None = Field(None, description="Labels for the service's resources.")
@@ -118,16 +110,9 @@ class Component(Part):
     extra_pod_spec: ExtraPodSpec | None = Field(None, description="Overlay of the pod, and of its main container.")
     liveness_probe: Probe | None = Field(None, description="Liveness probe of the main container.")
     readiness_probe: Probe | None = Field(None, description="Readiness probe of the main container.")
-    replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
-    min_available: Annotated[Int32, Field(ge=1), SINCE_1_5] | None = Field(
-        None, description="Replicas below which the component counts as failed."
-    )
-    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
-        None, description="Version of Dynamo in an image whose tag does not tell it."
-    )
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: EndpointPicker | None = Field(
+    epp_config: Picker | None = Field(
         None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
     )
     frontend_sidecar: FrontendSidecar | None = Field(None, description="A frontend beside the main container.")
@@ -140,16 +125,26 @@ class Component(Part):
 class GraphComponent(Component):
     """One service: what runs, how often, and with which extras."""
 
-    multinode: GraphMultinode | None = Field(None, description="Spreads each replica over several nodes.")
-    provider_override: Annotated[ProviderOverride, SINCE_1_5] | None = Field(
+    model_config = ConfigDict(json_schema_extra=validations(*PART_ALPHA))
+
+    provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
+    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
+        None, description="What is said of the roles of a replica on several nodes, all of them or none."
+    )
+    lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
 class ComponentSpec(Component):
     """What the component should look like."""
 
+    model_config = ConfigDict(json_schema_extra=validations(*ALONE_ALPHA))
+
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
+    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
+        None, description="What is said of the roles of a replica on several nodes, all of them or none."
+    )
 
 
 class ComponentStatus(Part):

@@ -6,61 +6,26 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import CHECKPOINT_ALPHA, CHECKPOINT_SINCE_1_5, GMS_ALPHA, validations, validations_by_line
-from dynamo_webhooks.api.models.facets import (
-    AUTO_BELOW_1_5,
-    BY_NAME,
-    SINCE_1_5,
-    ContainerName,
-    ContainerNames,
-    FreeForm,
-    Int32,
-    Part,
-    Texts,
-)
+from ..checkpoint_parts import CheckpointPolicy, Identity
+from ..constraints import CHECKPOINT_ALPHA, GMS_ALPHA, validations
+from ..facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part
 
 Layout: TypeAlias = Literal["intraPod", "interPod"]
 
 
-class CheckpointIdentity(Part):
+class CheckpointIdentity(Identity):
     """Everything that makes two checkpoints interchangeable."""
 
     model: str = Field(description="Name of the model.")
-    backend_framework: Literal["vllm", "sglang", "trtllm"] = Field(description="Inference engine.")
-    dynamo_version: str | None = Field(None, description="Version of Dynamo in the image.")
-    tensor_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="GPUs across which each layer is split.")
-    pipeline_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="Stages into which the layers are divided.")
-    dtype: str | None = Field(None, description="Number format of the weights.")
-    max_model_len: Annotated[Int32, Field(ge=1)] | None = Field(None, description="Longest sequence in tokens.")
-    extra_parameters: Texts | None = Field(None, description="Anything else that the state of the engine depends on.")
 
 
-class CheckpointJob(Part):
-    """Changes to the job that makes the checkpoint."""
-
-    gms_client_containers: ContainerNames | None = Field(None, description="Containers of the job that use the GPU memory service.")
-    pod_template: FreeForm | None = Field(None, description="Overlay of the job's pod template.")
-
-
-class Checkpoint(Part):
+class Checkpoint(CheckpointPolicy):
     """Starts the pods of a service from a checkpoint."""
 
-    model_config = ConfigDict(json_schema_extra=validations_by_line(CHECKPOINT_ALPHA, CHECKPOINT_SINCE_1_5))
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_ALPHA))
 
     enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
-    mode: Annotated[Literal["Auto", "Manual"], AUTO_BELOW_1_5] | None = Field(
-        None, description="Whether the operator makes a missing checkpoint."
-    )
-    startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], SINCE_1_5] = Field(
-        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
-    )
-    deletion_policy: Annotated[Literal["Delete", "Retain"], SINCE_1_5] = Field(
-        "Delete", description="What becomes of the checkpoint with the component."
-    )
-    checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
-    target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
-    job: CheckpointJob | None = Field(None, description="Changes to the job that makes the checkpoint.")
 
 
 class GmsClientPod(Part):

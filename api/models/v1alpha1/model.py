@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import SINCE_1_5, Part
-from dynamo_webhooks.api.models.kubernetes import Conditions
+from ..facets import Part, since
+from ..kubernetes import Conditions
 
 
 class ModelSource(Part):
@@ -31,7 +31,7 @@ class Endpoint(Part):
     address: str = Field(description="Address of the pod.")
     pod_name: str | None = Field(None, description="Name of the pod.")
     ready: bool = Field(description="Whether the model is loaded there.")
-    lora_fallback_covered: Annotated[bool, SINCE_1_5] | None = Field(
+    lora_fallback_covered: Annotated[bool, since("1.4")] | None = Field(
         None, description="Whether requests for it fall back to the base model there."
     )
 
@@ -42,7 +42,7 @@ class ModelStatus(Part):
     endpoints: list[Endpoint] | None = Field(None, description="Pods that serve the base model.")
     ready_endpoints: int = Field(description="How many endpoints are ready.")
     total_endpoints: int = Field(description="How many endpoints there are, ready or not.")
-    lora_fallback_covered_endpoints: Annotated[int, SINCE_1_5] | None = Field(
+    lora_fallback_covered_endpoints: Annotated[int, since("1.4")] | None = Field(
         None, description="How many endpoints fall back to the base model."
     )
     conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import Part, Texts
-from dynamo_webhooks.api.models.kubernetes import MetricSpec, ResourceClaim, ScalingBehaviour
+from ..facets import Part, Texts
+from ..kubernetes import MetricSpec, ResourceClaim, ScalingBehaviour
 
 
 class ResourceItem(Part):

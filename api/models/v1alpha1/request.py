@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, SINCE_1_5, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionNumbers
-from dynamo_webhooks.api.models.graph_parts import GraphState
-from dynamo_webhooks.api.models.kubernetes import Conditions, ResourceRequirements, Toleration
+from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionNumbers, since
+from ..graph_parts import GraphState
+from ..kubernetes import Conditions, ResourceRequirements, Toleration
 
 
 class ProfilingConfigMap(Part):
@@ -48,7 +48,7 @@ class RequestSpec(Part):
     use_mocker: bool = Field(False, description="Deploys a simulation that needs no GPU.")
     profiling_config: ProfilingConfig = Field(description="How profiling runs.")
     enable_gpu_discovery: bool = Field(True, description="Whether the cluster's GPUs are looked up.")
-    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
+    runtime_version_override: Annotated[VersionNumbers, since("1.5")] | None = Field(
         None, description="Version of Dynamo in an image whose tag does not tell it."
     )
     auto_apply: bool = Field(False, description="Whether the graph found is deployed at once.")

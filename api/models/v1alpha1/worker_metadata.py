@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import FreeForm, Part
+from ..facets import FreeForm, Part
 
 
 class WorkerMetadataSpec(Part):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, MIN_AVAILABLE, validations, validations_by_line
-from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
-from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, SINCE_1_5, Domain, Filled, Int32, Int64, Part, Quantity, VersionNumbers
-from dynamo_webhooks.api.models.graph_parts import BackendFramework, ProviderOverride
-from dynamo_webhooks.api.models.kubernetes import ComponentPodTemplate, ConditionsByType, ConfigMapKey
-from dynamo_webhooks.api.models.v1beta1.features import Experimental
-from dynamo_webhooks.api.models.v1beta1.status import ComponentReplicaStatus
+from ..constraints import EPP_ONE_SOURCE, validations
+from ..facets import BRIEF, BY_NAME, COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity, below, since
+from ..graph_parts import BackendFramework, ComponentParts, Lpx, Picker, ProviderOverride, Role
+from ..kubernetes import ComponentPodTemplate, ConditionsByType
+from ..type_constraints import ALONE_BETA, PART_BETA
+from .features import Experimental
+from .status import ComponentReplicaStatus
 
+_TYPES: Final = ["frontend", "worker", "prefill", "decode", "planner", "epp"]  # below line 1.6
 ComponentName: TypeAlias = Annotated[str, Field(pattern=COMPONENT_PATTERN, min_length=1, max_length=63)]
 
 
@@ -30,30 +31,28 @@ class Multinode(Part):
     node_count: Annotated[Int32, Field(ge=2)] = Field(2, description="Nodes of a replica.")
 
 
-class NodeRole(Part):
-    """What is said of the leader, or of the workers, of a replica over several nodes."""
+class ComponentRole(Role):
+    """One role of the pods of a replica that spans several nodes."""
+
+    pod_template: Annotated[ComponentPodTemplate, BRIEF, since("1.6")] | None = Field(
+        None, description="Template of the role's pods, in place of the component's."
+    )
+
+
+class GraphRole(ComponentRole):
+    """One role of the pods of a replica that spans several nodes."""
 
     provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
-
-
-class GraphMultinode(Multinode):
-    """Spreads each replica over several nodes."""
-
-    leader: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the leader.")
-    worker: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the workers.")
 
 
 class ScalingAdapter(Part):
     """Hands the number of replicas to a scaling adapter; has no settings, its presence switches that on."""
 
 
-class EndpointPicker(Part):
+class EndpointPicker(Picker):
     """Settings of an endpoint picker component."""
 
     model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
-
-    config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
-    config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")
 
 
 class CompilationCache(Part):
@@ -69,23 +68,14 @@ class ComponentTopology(Part):
     pack_domain: Domain = Field(description="Domain of the graph's topology.")
 
 
-class ComponentSettings(Part):
+class ComponentSettings(ComponentParts):
     """What a component in a graph and one on its own have in common, but for the name."""
 
-    model_config = ConfigDict(json_schema_extra=validations_by_line((EPP_TYPE,), (EPP_TYPE, *MIN_AVAILABLE)))
-
-    type: Literal["frontend", "worker", "prefill", "decode", "planner", "epp"] | None = Field(
+    type: Annotated[Literal["frontend", "worker", "prefill", "decode", "planner", "epp", "lpx"], below("1.6", enum=_TYPES)] | None = Field(
         None, description="Role in the graph, which decides the defaults of its pods."
     )
     global_dynamo_namespace: bool | None = Field(None, description="Puts the component into the namespace that all graphs share.")
     pod_template: ComponentPodTemplate | None = Field(None, description="Template of the pods; the container main runs the component.")
-    replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
-    min_available: Annotated[Int32, Field(ge=1), SINCE_1_5] | None = Field(
-        None, description="Replicas below which the component counts as failed."
-    )
-    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
-        None, description="Version of Dynamo in an image whose tag does not tell it."
-    )
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
@@ -102,19 +92,29 @@ class ComponentSettings(Part):
 class Component(ComponentSettings):
     """One component: what runs, how often, and with which extras."""
 
+    model_config = ConfigDict(json_schema_extra=validations(*PART_BETA))
+
     name: ComponentName = Field(description="Name of the component, unique in the graph.")
-    multinode: GraphMultinode | None = Field(None, description="Spreads each replica over several nodes.")
-    provider_override: Annotated[ProviderOverride, SINCE_1_5] | None = Field(
+    provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
+    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
+        None, description="What is said of the roles of a replica on several nodes, all of them or none."
+    )
+    lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
 class ComponentSpec(ComponentSettings):
     """What the component should look like."""
 
+    model_config = ConfigDict(json_schema_extra=validations(*ALONE_BETA))
+
     # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
+    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
+        None, description="What is said of the roles of a replica on several nodes, all of them or none."
+    )
 
 
 class ComponentStatus(Part):

@@ -6,62 +6,26 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import CHECKPOINT_BETA, CHECKPOINT_SINCE_1_5, GMS_BETA, validations, validations_by_line
-from dynamo_webhooks.api.models.facets import (
-    AUTO_BELOW_1_5,
-    BY_NAME,
-    SINCE_1_5,
-    ContainerName,
-    ContainerNames,
-    Filled,
-    FreeForm,
-    Int32,
-    Part,
-    Texts,
-)
+from ..checkpoint_parts import CheckpointPolicy, Identity
+from ..constraints import CHECKPOINT_BETA, GMS_BETA, validations
+from ..facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, since
 
 Layout: TypeAlias = Literal["IntraPod", "InterPod"]
 
 
-class CheckpointIdentity(Part):
+class CheckpointIdentity(Identity):
     """Everything that makes two checkpoints interchangeable."""
 
     model: Filled = Field(description="Name of the model.")
-    backend_framework: Literal["vllm", "sglang", "trtllm"] = Field(description="Inference engine.")
-    dynamo_version: str | None = Field(None, description="Version of Dynamo in the image.")
-    tensor_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="GPUs across which each layer is split.")
-    pipeline_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="Stages into which the layers are divided.")
-    dtype: str | None = Field(None, description="Number format of the weights.")
-    max_model_len: Annotated[Int32, Field(ge=1)] | None = Field(None, description="Longest sequence in tokens.")
-    extra_parameters: Texts | None = Field(None, description="Anything else that the state of the engine depends on.")
 
 
-class CheckpointJob(Part):
-    """Changes to the job that makes the checkpoint."""
-
-    gms_client_containers: ContainerNames | None = Field(None, description="Containers of the job that use the GPU memory service.")
-    pod_template: FreeForm | None = Field(None, description="Overlay of the job's pod template.")
-
-
-class Checkpoint(Part):
+class Checkpoint(CheckpointPolicy):
     """Starts the pods of a component from a checkpoint; below line 1.5 its presence switches that on."""
 
-    model_config = ConfigDict(json_schema_extra=validations_by_line(CHECKPOINT_BETA, CHECKPOINT_SINCE_1_5, required=None))
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_BETA))
 
-    enabled: Annotated[bool, SINCE_1_5] = Field(description="Whether pods start from a checkpoint.")
-    mode: Annotated[Literal["Auto", "Manual"], AUTO_BELOW_1_5] | None = Field(
-        None, description="Whether the operator makes a missing checkpoint."
-    )
-    startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], SINCE_1_5] = Field(
-        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
-    )
-    deletion_policy: Annotated[Literal["Delete", "Retain"], SINCE_1_5] = Field(
-        "Delete", description="What becomes of the checkpoint with the component."
-    )
-    checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
+    enabled: Annotated[bool, since("1.3")] = Field(description="Whether pods start from a checkpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
-    target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
-    job: CheckpointJob | None = Field(None, description="Changes to the job that makes the checkpoint.")
 
 
 class GmsClientPod(Part):
@@ -101,4 +65,4 @@ class Experimental(Part):
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between engines.")
     failover: Failover | None = Field(None, description="Keeps a standby engine ready.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
-    grove: Annotated[Grove, SINCE_1_5] | None = Field(None, description="Settings of a component that Grove runs.")
+    grove: Annotated[Grove, since("1.5")] | None = Field(None, description="Settings of a component that Grove runs.")

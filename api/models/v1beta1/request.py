@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import SINCE_1_5, TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionNumbers
-from dynamo_webhooks.api.models.kubernetes import ConditionsByType, JobSpec
+from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionNumbers, below, since
+from ..kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
+    "gb200",
     "gb200_sxm",
     "gb10",
+    "b300_sxm",
     "b200_sxm",
     "h200_sxm",
     "h100_sxm",
@@ -28,6 +30,8 @@ GpuSku: TypeAlias = Literal[
     "mi200",
     "mi300",
 ]
+# below line 1.6; line 1.5 may have them already
+_SKUS: Final = [sku for sku in get_args(GpuSku) if sku not in ("gb200", "b300_sxm")]
 ProfilingPhase: TypeAlias = Literal[
     "Initializing", "SweepingPrefill", "SweepingDecode", "SelectingConfig", "BuildingCurves", "GeneratingDGD", "Done"
 ]
@@ -44,7 +48,9 @@ class ModelCache(Part):
 class Hardware(Part):
     """The GPUs to profile and deploy on; what is left out is looked up in the cluster."""
 
-    gpu_sku: Annotated[GpuSku, TWICE] | None = Field(None, description="Model of GPU; only nodes that have it are considered.")
+    gpu_sku: Annotated[GpuSku, TWICE, below("1.6", allOf=[{"enum": _SKUS}] * 2)] | None = Field(
+        None, description="Model of GPU; only nodes that have it are considered."
+    )
     vram_mb: float | None = Field(None, description="Memory of one GPU in MiB.")
     total_gpus: Int32 | None = Field(None, description="GPUs that may be used.")
     num_gpus_per_node: Int32 | None = Field(None, description="GPUs in a node.")
@@ -75,6 +81,8 @@ class Overrides(Part):
 
     profiling_job: JobSpec | None = Field(None, description="Overlay of the profiling job.")
     dgd: EmbeddedObject | None = Field(None, description="Overlay of the graph, as an object with apiVersion and kind.")
+    # line 1.5 may have it already
+    trust_remote_code: Annotated[bool, since("1.6")] = Field(False, description="Whether code that comes with a model may run.")
 
 
 class Mocker(Part):
@@ -83,11 +91,18 @@ class Mocker(Part):
     enabled: bool | None = Field(None, description="Whether it is deployed in place of an engine.")
 
 
+class KvRouter(Part):
+    """Routing by the content of caches."""
+
+    enabled: bool | None = Field(None, description="Whether requests are routed so.")
+
+
 class Features(Part):
     """Optional parts of the graph."""
 
     planner: FreeForm | None = Field(None, description="Settings of the planner, in its own form.")
     mocker: Mocker | None = Field(None, description="A simulated backend.")
+    kv_router: Annotated[KvRouter, since("1.6")] | None = Field(None, description="Routing by the content of caches.")
 
 
 class RequestSpec(Part):
@@ -105,7 +120,7 @@ class RequestSpec(Part):
     overrides: Overrides | None = Field(None, description="Changes to the profiling job, and to the graph that is made.")
     features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
     search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
-    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
+    runtime_version_override: Annotated[VersionNumbers, below, since("1.5")] | None = Field(
         None, description="Version of Dynamo in an image whose tag does not tell it."
     )
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")

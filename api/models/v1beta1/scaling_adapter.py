@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import Filled, Int32, Part, Time
+from ..facets import Filled, Int32, Part, Time
 
 
 class ComponentReference(Part):

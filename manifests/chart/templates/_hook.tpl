@@ -1,10 +1,11 @@
-{{/* What all entries of both configurations share: (list $ path). There is no caBundle unless somebody gives one. */}}
+{{/* What all entries of both configurations share: (list $ path), or (list $ path "Ignore" seconds). There is no caBundle unless somebody gives one. */}}
 {{- define "dw.hook" -}}
 {{- $root := index . 0 -}}
 admissionReviewVersions: [v1]
 sideEffects: None
-failurePolicy: {{ $root.Values.webhook.failurePolicy }}
-timeoutSeconds: {{ $root.Values.webhook.timeoutSeconds }}
+{{- $own := gt (len .) 2 }}
+failurePolicy: {{ if $own }}{{ index . 2 }}{{ else }}{{ $root.Values.webhook.failurePolicy }}{{ end }}
+timeoutSeconds: {{ if $own }}{{ index . 3 }}{{ else }}{{ $root.Values.webhook.timeoutSeconds }}{{ end }}
 matchPolicy: Exact
 {{- if $root.Values.namespaceRestriction.enabled }}
 namespaceSelector:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod, size_of
-from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
-from dynamo_webhooks.reconciler.render.grove.cliques import cliques
-from dynamo_webhooks.reconciler.render.grove.member import grove_member
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.multinode.role import check_nodes
-from dynamo_webhooks.reconciler.render.names import GRAPH_NAME, low
-from dynamo_webhooks.reconciler.render.objects import child
+from ....api.paths import format_path
+from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
+from ..errors import RenderError
+from ..graph import Graph, Member, check_templates, is_inter_pod, replicas_in, size_of
+from ..merge import string_map
+from ..multinode.role import check_nodes
+from ..names import GRAPH_NAME, lower_name
+from ..objects import make_child
+from ..template import own_templates
+from . import inter_pod, names, override
+from .cliques import cliques
+from .member import grove_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..checkpoint.restore import Restore
+    from ..settings import Settings
 
 API_VERSION: Final = "grove.io/v1alpha1"
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
@@ -38,6 +39,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     for one in graph.members:
         check_nodes(one.nodes, one.path)
         override.check_roles(one)
+        check_templates(graph, one)
     _check_names(graph.members)
     _check_size(graph)
     # Grove doesn't use accounts of the namespace
@@ -47,12 +49,14 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
         for one in graph.members
         for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours, restores.get(one.name))
     ]
-    labels = {**texts(graph.spec.get("labels")), GRAPH_NAME: graph.name}
-    annotations = texts(graph.spec.get("annotations"))
-    out = child(
+    labels = {**string_map(graph.spec.get("labels")), GRAPH_NAME: graph.name}
+    annotations = string_map(graph.spec.get("annotations"))
+    out = make_child(
         API_VERSION, "PodCliqueSet", names.set_name(graph), graph.namespace, labels=labels, annotations=annotations, owner=graph.object
     )
-    out["spec"] = {"replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
+    strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
+    said = {"updateStrategy": {"type": strategy}} if strategy in GROVE_STRATEGIES else {}
+    out["spec"] = {**said, "replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
     return [out]
 
 
@@ -63,7 +67,7 @@ def _check_names(members: Iterable[Member]) -> None:
         for name in names.cliques(one):
             other = made.setdefault(name, one)
             if other is not one:
-                does = f"would make the PodClique {name} of Grove, as {render(other.path)} ({other.name}) does"
+                does = f"would make the PodClique {name} of Grove, as {format_path(other.path)} ({other.name}) does"
                 raise RenderError((*one.path, "name"), f"must be another one: {one.name} {does}; rename one of both")
 
 
@@ -71,7 +75,7 @@ def _check_size(graph: Graph) -> None:
     """Raises: RenderError for a set that no API server takes, before it is rendered: of a short graph that may take a minute."""
     shared, least = size_of(graph.spec.get("env")), 0
     for one in graph.members:
-        pod = shared + size_of(one.fields.get("podTemplate")) + (LEAST if is_inter_pod(one.fields) else 0)
+        pod = shared + max(size_of(template) for template in own_templates({**one.fields})) + (LEAST if is_inter_pod(one.fields) else 0)
         least += pod * len(names.cliques(one))
         if least > MOST:
             text = f"must be short enough for a PodCliqueSet of {MOST} bytes, which is all that an API server takes"
@@ -99,12 +103,12 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
 
 
 def _group(member: Member) -> Fields:
-    replicas = member.fields.get("replicas")
+    """The scaling group of a component. Grove refuses a set with one of no replicas: it is made with the fewest, then scaled to zero."""
     constraint = override.of_component(member)
     return {
-        "name": low(member.name),
+        "name": lower_name(member.name),
         "cliqueNames": names.cliques(member),
-        "replicas": 1 if replicas is None else replicas,
+        "replicas": replicas_in(member.fields) or names.least(member),
         "minAvailable": names.least(member),
         **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
         **({"topologyConstraint": constraint} if constraint else {}),

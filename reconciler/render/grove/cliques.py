@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.checkpoint.restore import restored_metadata, restored_spec
-from dynamo_webhooks.reconciler.render import discovery
-from dynamo_webhooks.reconciler.render.framework import TRTLLM
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod
-from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
-from dynamo_webhooks.reconciler.render.grove.member import KAI, uses_kai
-from dynamo_webhooks.reconciler.render.multinode.role import grove_rank, grove_roles
-from dynamo_webhooks.reconciler.render.names import GROUP, TOPOLOGY_LABEL, low
-from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
+from .. import discovery
+from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
+from ..framework import TRTLLM
+from ..graph import is_inter_pod, replicas_in
+from ..multinode.role import Role, grove_rank, grove_roles
+from ..names import ENGINE_GROUP, TOPOLOGY_LABEL, lower_name
+from ..pod.assemble import pod_spec
+from . import inter_pod, names, override
+from .member import GroveMember
+from .schedulers import choose_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
-    from dynamo_webhooks.reconciler.render.grove.member import GroveMember
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
-    from dynamo_webhooks.reconciler.render.settings import Settings
-
-_ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
 
 
 def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
@@ -39,9 +35,10 @@ def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None
         return _leader_and_workers(one, settings)
     made = _alone(one, settings)
     if restore is not None:
-        restored_spec(made["spec"]["podSpec"], one.plan.component, restore, member.path)
+        targets = targets_of(one.plan.component)
+        restore_pod_spec(made["spec"]["podSpec"], targets, restore, member.path)
         marks = {name: made[name] for name in ("labels", "annotations")}
-        made |= restored_metadata(marks, one.plan.component, restore)
+        made |= restore_pod_metadata(marks, targets, restore)
     return [made]
 
 
@@ -49,18 +46,18 @@ def _alone(one: GroveMember, settings: Settings) -> Fields:
     """The only clique of a component; one that is in a scaling group is one replica of it."""
     member, pod = one.member, _pod(one, None, settings)
     if names.is_grouped(member):
-        return _clique(one, low(member.name), 1, pod)
-    replicas = member.fields.get("replicas")
-    made = _clique(one, low(member.name), 1 if replicas is None else replicas, pod, least=names.least(member))
+        return _clique(one, lower_name(member.name), 1, pod)
+    made = _clique(one, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
     return _constrained(made, override.of_component(member))
 
 
 def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
-    member, roles = one.member, grove_roles(one.member.name, one.member.nodes)
-    leader = _clique(one, names.leader(member), 1, _pod(one, roles.leader, settings))
+    member, (leads, works) = one.member, grove_roles(one.member.name, one.member.nodes)
+    leader = _clique(one, names.leader(member), 1, _pod(one, leads, settings))
     others = member.nodes - 1
-    workers = _clique(one, names.workers(member), others, _pod(one, roles.worker, settings), least=others)
-    if one.plan.framework == TRTLLM:
+    of_workers = one.workers or one
+    workers = _clique(of_workers, names.workers(member), others, _pod(of_workers, works, settings), least=others)
+    if one.plan.framework == TRTLLM and not one.workers:
         # the leader starts processes on the workers, which must exist
         leader["spec"]["startsAfter"] = [names.workers(member)]
     return [_constrained(leader, override.of_role(member, "leader")), _constrained(workers, override.of_role(member, "worker"))]
@@ -84,7 +81,7 @@ def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     engine = _clique(one, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
     engine["spec"]["startsAfter"] = [names.server(member, rank)]
     if failover:
-        engine["labels"] = dict(sorted({**one.labels, _ENGINE_GROUP: "true"}.items()))
+        engine["labels"] = dict(sorted({**one.labels, ENGINE_GROUP: "true"}.items()))
     return [server, engine]
 
 
@@ -103,6 +100,6 @@ def _constrained(clique: Fields, constraint: Fields) -> Fields:
 
 def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:
     spec = pod_spec(one.plan._replace(role=role), settings)
-    if uses_kai(one.plan.component, settings):
-        spec["schedulerName"] = KAI
+    if scheduler := choose_scheduler(one.plan.component, settings):
+        spec["schedulerName"] = scheduler
     return spec

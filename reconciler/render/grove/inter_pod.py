@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.failover import LOCK
-from dynamo_webhooks.reconciler.render.framework import VLLM
-from dynamo_webhooks.reconciler.render.gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
-from dynamo_webhooks.reconciler.render.graph import experimental, is_inter_pod
-from dynamo_webhooks.reconciler.render.grove import names
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
-from dynamo_webhooks.reconciler.render.names import MAIN
+from ..errors import RenderError
+from ..framework import VLLM
+from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
+from ..graph import Member, experimental, is_inter_pod
+from ..merge import object_items, put_named
+from ..names import MAIN
+from ..pod.failover import LOCK
+from ..probes import drop_probes
+from . import names
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Member
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from ....conversion.lens.protocol import Fields
+    from ..pod.plan import PodPlan
 
 _VOLUME: Final = "gms-shared"
 _ON_HOST: Final = "/run/gms"
@@ -96,25 +95,24 @@ def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
     ready = f'[ "$(ls {_SHARED} | grep -c "^gms_.*\\.sock$")" -ge {_SOCKETS_A_GPU * count} ]'
     main["startupProbe"] = {"exec": {"command": ["sh", "-c", ready]}, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 150}
     values = {"DYN_VLLM_GMS_SHADOW_MODE": "true"} if plan.framework == VLLM else {}
-    _set_env(main, [{"name": name, "value": value} for name, value in {**values, SOCKET_DIRECTORY: _SHARED}.items()])
+    put_named(main, "env", *({"name": name, "value": value} for name, value in {**values, SOCKET_DIRECTORY: _SHARED}.items()))
     spec["restartPolicy"] = "Always"
 
 
 def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> None:
     """Change a component's pod spec in place into that of a rank's engine. One on standby starts as not ready."""
     main = _share(spec, rank)
-    main["env"] = [one for one in items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
+    main["env"] = [one for one in object_items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
     shadow: list[Fields] = [{"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}] if plan.framework == VLLM else []
     index = {"fieldRef": {"fieldPath": "metadata.labels['grove.io/podclique-pod-index']"}}
-    _set_env(
+    put_named(
         main,
-        [
-            *shadow,
-            {"name": "ENGINE_ID", "valueFrom": index},
-            {"name": SOCKET_DIRECTORY, "value": _SHARED},
-            {"name": "FAILOVER_LOCK_PATH", "value": f"{_SHARED}/{LOCK}"},
-            {"name": "DYN_SYSTEM_STARTING_HEALTH_STATUS", "value": "notready"},
-        ],
+        "env",
+        *shadow,
+        {"name": "ENGINE_ID", "valueFrom": index},
+        {"name": SOCKET_DIRECTORY, "value": _SHARED},
+        {"name": "FAILOVER_LOCK_PATH", "value": f"{_SHARED}/{LOCK}"},
+        {"name": "DYN_SYSTEM_STARTING_HEALTH_STATUS", "value": "notready"},
     )
     # a group that has lost an engine is replaced as a whole
     spec["restartPolicy"] = "Never" if failover else "Always"
@@ -122,13 +120,12 @@ def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> No
 
 def _share(spec: Fields, rank: int) -> Fields:
     """Apply what servers and engines share; returns the main container."""
-    main = next(one for one in items(spec["containers"]) if one.get("name") == MAIN)
+    main = next(one for one in object_items(spec["containers"]) if one.get("name") == MAIN)
     drop_gpus(main)
     add_toleration(spec)
     mount = {"name": _VOLUME, "mountPath": _SHARED, "subPathExpr": f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)/rank-{rank}"}
-    main["volumeMounts"] = [*(one for one in items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
-    volume = {"name": _VOLUME, "hostPath": {"path": _ON_HOST, "type": "DirectoryOrCreate"}}
-    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != _VOLUME), volume]
+    main["volumeMounts"] = [*(one for one in object_items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
+    put_named(spec, "volumes", {"name": _VOLUME, "hostPath": {"path": _ON_HOST, "type": "DirectoryOrCreate"}})
     opened = {
         "name": "fix-gms-perms",
         **({"image": main["image"]} if main.get("image") else {}),
@@ -136,10 +133,5 @@ def _share(spec: Fields, rank: int) -> Fields:
         "volumeMounts": [dict(mount)],
         "securityContext": {"runAsUser": 0, "runAsNonRoot": False},
     }
-    spec["initContainers"] = [*items(spec.get("initContainers")), opened]
+    spec["initContainers"] = [*object_items(spec.get("initContainers")), opened]
     return main
-
-
-def _set_env(main: Fields, added: list[Fields]) -> None:
-    ours = {one["name"] for one in added}
-    main["env"] = [*(one for one in items(main.get("env")) if one.get("name") not in ours), *added]

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.reconciler.checkpoint.restore import unmarked
-from dynamo_webhooks.reconciler.render import discovery
-from dynamo_webhooks.reconciler.render.framework import framework_of
-from dynamo_webhooks.reconciler.render.graph import object_name, selects, template_annotations, template_labels
-from dynamo_webhooks.reconciler.render.kv_transfer import apply_kv_transfer
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.names import (
-    BASE_MODEL_HASH,
-    COMPONENT,
-    COMPONENT_CLASS,
-    COMPONENT_TYPE,
-    DECODE,
-    DISCOVERY_BACKEND,
-    ENABLE_METRICS,
-    GRAPH_NAME,
-    METRICS_ENABLED,
-    NAMESPACE,
-    PREFILL,
-    RESTART_AT,
-    SELECTOR,
-    SUB_TYPE,
-    TOPOLOGY_LABEL,
-    WORKER,
-    digest,
-)
-from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
-from dynamo_webhooks.reconciler.render.split import give_env, propagated
+from ....policies.engines import list_templates
+from .. import discovery, names
+from ..checkpoint.restore import strip_restore_marks
+from ..framework import framework_of
+from ..graph import Graph, Member, object_name, selects, template_annotations, template_labels
+from ..kv_transfer import apply_kv_transfer
+from ..merge import string_map
+from ..pod.plan import PodPlan
+from ..split import give_env, propagate_annotations
+from ..template import of_role
+from . import schedulers
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.settings import Settings
-
-QUEUE: Final = "kai.scheduler/queue"
-QUEUE_SAID: Final = "nvidia.com/kai-scheduler-queue"
-_USUAL_QUEUE: Final = "dynamo"
-KAI: Final = "kai-scheduler"
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
 
 
 class GroveMember(NamedTuple):
@@ -53,26 +31,37 @@ class GroveMember(NamedTuple):
     plan: PodPlan  # without a role
     labels: dict[str, str]
     annotations: dict[str, str]
+    workers: GroveMember | None = None  # the same of its workers, where each role has a template
 
 
 def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
-    """Read a component.
+    """Read a component; one whose roles have templates is read as the pods of its leader, with its workers beside.
 
     Raises: RenderError if its framework contradicts its command.
     """
+    if not list_templates(member.fields):
+        return _read(graph, member, settings, restart)
+    leader, workers = (
+        _read(graph, member._replace(fields=of_role(member.fields, name)), settings, restart) for name in (names.LEADER, names.WORKER)
+    )
+    return leader._replace(workers=workers)
+
+
+def _read(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
     component: Fields = copy.deepcopy(member.fields)
     template = component.get("podTemplate") or {}
     component["podTemplate"] = template
-    give_env(graph, template)
+    give_env(graph, member, template)
     label_key = apply_kv_transfer(graph, member, template)
-    written = propagated(graph, template_annotations(member))
-    annotations = {**texts(graph.spec.get("annotations")), **texts(member.alpha.get("annotations")), **written}
-    annotations.pop(TOPOLOGY_LABEL, None)  # the place comes only from the graph's policy
+    written = propagate_annotations(graph, template_annotations(member))
+    annotations = {**string_map(graph.spec.get("annotations")), **string_map(member.alpha.get("annotations")), **written}
+    annotations.pop(names.TOPOLOGY_LABEL, None)  # the place comes only from the graph's policy
     # discovery ignores annotations of a v1alpha1 service
-    followed = {**texts(graph.spec.get("annotations")), **written}
-    annotations[DISCOVERY_BACKEND] = discovery.backend(followed, settings)
-    annotations |= {TOPOLOGY_LABEL: label_key} if label_key else {}
-    annotations |= {RESTART_AT: restart} if restart else {}
+    followed = {**string_map(graph.spec.get("annotations")), **written}
+    annotations[names.DISCOVERY_BACKEND] = discovery.backend(followed, settings)
+    annotations |= {names.TOPOLOGY_LABEL: label_key} if label_key else {}
+    annotations |= {names.RESTART_AT: restart} if restart else {}
+    annotations |= schedulers.give_annotations(graph.annotations, component, settings)
     plan = PodPlan(
         component=component,
         name=member.name,
@@ -86,37 +75,30 @@ def grove_member(graph: Graph, member: Member, settings: Settings, restart: str)
         hints=annotations,
         path=member.path,
     )
-    return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(unmarked(annotations).items())))
+    return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(strip_restore_marks(annotations).items())))
 
 
-def with_old_selectors(graph: Graph, names: Collection[str]) -> Graph:
-    """The graph with these components labelled as by older releases: `worker` with a sub-type."""
-    return graph._replace(members=[one._replace(type=WORKER) if one.name in names else one for one in graph.members]) if names else graph
-
-
-def uses_kai(component: Fields, settings: Settings) -> bool:
-    """Whether the KAI scheduler places a component's pods: if there is one, and the user chose no other."""
-    chosen = ((component.get("podTemplate") or {}).get("spec") or {}).get("schedulerName") or KAI
-    return settings.kai and chosen == KAI
+def with_old_selectors(graph: Graph, of: Collection[str]) -> Graph:
+    """The graph with components of these names labelled as by older releases: `worker` with a sub-type."""
+    return graph._replace(members=[one._replace(type=names.WORKER) if one.name in of else one for one in graph.members]) if of else graph
 
 
 def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Settings) -> dict[str, str]:
-    said = {**texts(graph.spec.get("labels")), **texts(member.alpha.get("labels")), **template_labels(member)}
-    out = unmarked(said)
-    out |= {SELECTOR: object_name(graph, member), GRAPH_NAME: graph.name, COMPONENT: member.name}
-    out[NAMESPACE] = selects(member)[NAMESPACE]
+    said = {**string_map(graph.spec.get("labels")), **string_map(member.alpha.get("labels")), **template_labels(member)}
+    out = strip_restore_marks(said)
+    out |= {names.SELECTOR: object_name(graph, member), names.GRAPH_NAME: graph.name, names.COMPONENT: member.name}
+    out[names.NAMESPACE] = selects(member)[names.NAMESPACE]
     if member.type:
-        out[COMPONENT_TYPE] = member.type
+        out[names.COMPONENT_TYPE] = member.type
     if member.is_worker and graph.picker:
-        out[COMPONENT_CLASS] = WORKER
-    role = member.type if member.type in (PREFILL, DECODE) else str(member.alpha.get("subComponentType") or "")
+        out[names.COMPONENT_CLASS] = names.WORKER
+    role = member.type if member.type in (names.PREFILL, names.DECODE) else str(member.alpha.get("subComponentType") or "")
     if role:
-        out[SUB_TYPE] = role
+        out[names.SUB_TYPE] = role
     model = str((member.fields.get("modelRef") or {}).get("name") or "")
     if model:
-        out[BASE_MODEL_HASH] = digest(model)
-    if graph.annotations.get(ENABLE_METRICS) != "false":
-        out[METRICS_ENABLED] = "true"
-    if uses_kai(member.fields, settings):
-        out[QUEUE] = graph.annotations.get(QUEUE_SAID) or _USUAL_QUEUE
+        out[names.BASE_MODEL_HASH] = names.digest(model)
+    if graph.annotations.get(names.ENABLE_METRICS) != "false":
+        out[names.METRICS_ENABLED] = "true"
+    out |= schedulers.give_labels(graph.annotations, member.fields, settings)
     return dict(sorted((out | discovery.labels(followed, settings)).items()))

@@ -1,14 +1,9 @@
 """Names inside a PodCliqueSet, which Grove combines to names of pods of limited length."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
-from dynamo_webhooks.reconciler.render.graph import forces_group, is_inter_pod
-from dynamo_webhooks.reconciler.render.names import dns, low
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+from ..graph import Graph, Member, forces_group, is_inter_pod
+from ..names import dns_name, lower_name
 
 ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
 _LEAST: Final = 8
@@ -26,7 +21,7 @@ def set_name(graph: Graph) -> str:
 
 def runner(graph: Graph, member: Member) -> str:
     """The object that Grove makes for a component: a PodClique, or a PodCliqueScalingGroup."""
-    return f"{set_name(graph)}-0-{low(member.name)}"
+    return f"{set_name(graph)}-0-{lower_name(member.name)}"
 
 
 def is_grouped(member: Member) -> bool:
@@ -42,41 +37,41 @@ def least(member: Member) -> int:
 
 def leader(member: Member) -> str:
     """The clique of the leader."""
-    return f"{low(member.name)}-ldr"
+    return f"{lower_name(member.name)}-ldr"
 
 
 def workers(member: Member) -> str:
     """The clique of all workers."""
-    return f"{low(member.name)}-wkr"
+    return f"{lower_name(member.name)}-wkr"
 
 
 def server(member: Member, rank: int) -> str:
     """The clique that holds the weights of one rank."""
-    return f"{low(member.name)}-gms-{rank}"
+    return f"{lower_name(member.name)}-gms-{rank}"
 
 
 def engine(member: Member, rank: int) -> str:
     """The clique of the engines of one rank."""
     if member.nodes == 1:
-        return low(member.name)
+        return lower_name(member.name)
     return leader(member) if rank == 0 else f"{workers(member)}-{rank}"
 
 
 def claim(member: Member, rank: int) -> str:
     """The claim that the pods of one rank share."""
-    return f"{dns(member.name)}-gpu-rank-{rank}"
+    return f"{dns_name(member.name)}-gpu-rank-{rank}"
 
 
 def cliques(member: Member) -> list[str]:
     """The names of all cliques of a component."""
     if is_inter_pod(member.fields):
         return [name for rank in range(member.nodes) for name in (server(member, rank), engine(member, rank))]
-    return [leader(member), workers(member)] if member.nodes > 1 else [low(member.name)]
+    return [leader(member), workers(member)] if member.nodes > 1 else [lower_name(member.name)]
 
 
 def _needs(member: Member) -> int:
     longest = max(len(name) for name in cliques(member))
-    return len(low(member.name)) + longest if is_grouped(member) else longest
+    return len(lower_name(member.name)) + longest if is_grouped(member) else longest
 
 
 def _fnv(text: str) -> int:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.paths import lookup
-from dynamo_webhooks.policies.provider_override import API_VERSION, CLIQUE, FIELD, ROLES, SCALING_GROUP, SET
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod
-from dynamo_webhooks.reconciler.render.grove import names
+from ....api.paths import Path, lookup
+from ....policies.engines import list_roles
+from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
+from ..errors import RenderError
+from ..graph import Graph, Member, is_inter_pod
+from . import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from ....conversion.lens.protocol import Fields
 
 _TOPOLOGY: Final = "topologyConstraint"
 
@@ -36,17 +35,17 @@ def of_component(member: Member) -> Fields:
 
 def of_role(member: Member, role: str) -> Fields:
     """The constraint of the clique of a leader or of workers. Raises: RenderError as `of_set`."""
-    nodes = member.fields.get("multinode") or {}
-    return _said(nodes.get(role) or {}, (*member.path, "multinode", role), CLIQUE)
+    found = next(((index, each) for index, each in list_roles(member.fields) if each.get("name") == role), None)
+    return {} if found is None else _said(found[1], (*member.path, "roles", found[0]), CLIQUE)
 
 
 def check_roles(member: Member) -> None:
     """Refuse overrides of a leader or workers that the component hasn't. Raises: RenderError."""
     if member.nodes > 1 and not is_inter_pod(member.fields):
         return
-    for role in ROLES:
-        if ((member.fields.get("multinode") or {}).get(role) or {}).get(FIELD) is not None:
-            path = (*member.path, "multinode", role, FIELD)
+    for index, role in list_roles(member.fields):
+        if role.get(FIELD) is not None:
+            path = (*member.path, "roles", index, FIELD)
             raise RenderError(path, "must be absent: only a component on several nodes, not sharing GPUs between pods, has these roles")
 
 
@@ -65,7 +64,7 @@ def _holders(graph: Graph) -> Iterator[Fields]:
     yield graph.spec
     for one in graph.members:
         yield one.fields
-        yield from (block for role in ROLES if isinstance(block := (one.fields.get("multinode") or {}).get(role), dict))
+        yield from (role for _, role in list_roles(one.fields))
 
 
 def _said(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:

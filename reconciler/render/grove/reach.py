@@ -1,21 +1,19 @@
-"""Services and ingresses of a component on Grove, owned by the graph."""
+"""The Service of a component on Grove, owned by the graph."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.render import discovery
-from dynamo_webhooks.reconciler.render.graph import object_name, selects, template_labels
-from dynamo_webhooks.reconciler.render.ingress import ways_in
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.names import dns
-from dynamo_webhooks.reconciler.render.objects import child
-from dynamo_webhooks.reconciler.render.service import is_served, model_services, service_port
+from .. import discovery
+from ..graph import Graph, Member, object_name, selects, template_labels
+from ..merge import string_map
+from ..names import dns_name
+from ..objects import make_child
+from ..service import is_served, service_port
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph, Member
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
 
 
 def grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
@@ -23,20 +21,10 @@ def grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fie
     if not is_served(member.type, graph.annotations, settings):
         return []
     labels = {
-        **texts(graph.spec.get("labels")),
-        **texts(member.alpha.get("labels")),
+        **string_map(graph.spec.get("labels")),
+        **string_map(member.alpha.get("labels")),
         **template_labels(member),
         **discovery.labels(graph.annotations, settings),
     }
-    out = child("v1", "Service", dns(object_name(graph, member)), graph.namespace, labels=labels, owner=graph.object)
-    return [{**out, "spec": {"ports": [service_port(member.type)], "selector": selects(member)}}]
-
-
-def grove_models(graph: Graph, member: Member, settings: Settings) -> list[Fields]:  # noqa: ARG001 - all three are called alike
-    """The headless Service of a component's model."""
-    return model_services(member.fields, graph.namespace, graph.object)
-
-
-def grove_ways_in(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    """Ingress and VirtualService of a component, if wanted."""
-    return ways_in(object_name(graph, member), graph.namespace, member.type, graph.name, member.alpha, graph.object, settings)
+    name, spec = dns_name(object_name(graph, member)), {"ports": [service_port(member.type)], "selector": selects(member)}
+    return [make_child("v1", "Service", name, graph.namespace, labels=labels, owner=graph.object, spec=spec)]

@@ -7,16 +7,16 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.framework import VLLM, command_line
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode.vllm import MASTER_PORT
-from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
-from dynamo_webhooks.reconciler.render.objects import child
+from ..framework import VLLM, command_line
+from ..merge import object_items, put_named
+from ..names import GRAPH_NAME
+from ..objects import make_child
+from .vllm import MASTER_PORT
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from ....conversion.lens.protocol import Fields
+    from ..graph import Graph
+    from ..pod.plan import PodPlan
 
 CONTAINER: Final = "wait-for-leader-mp"
 VOLUME: Final = "wait-leader-script"
@@ -29,8 +29,8 @@ def config_maps(graph: Graph) -> list[Fields]:
     """The ConfigMap for a graph with a multinode component of any framework."""
     if all(one.nodes == 1 for one in graph.members):
         return []
-    out = child("v1", "ConfigMap", _name(graph.name), graph.namespace, labels={GRAPH_NAME: graph.name}, owner=graph.object)
-    return [{**out, "data": {SCRIPT: _script()}}]
+    name, marks, data = _name(graph.name), {GRAPH_NAME: graph.name}, {SCRIPT: _script()}
+    return [make_child("v1", "ConfigMap", name, graph.namespace, labels=marks, owner=graph.object, data=data)]
 
 
 def make_wait(spec: Fields, main: Fields, plan: PodPlan) -> None:
@@ -46,9 +46,8 @@ def make_wait(spec: Fields, main: Fields, plan: PodPlan) -> None:
         "command": ["sh", "-c", line],
         "volumeMounts": [{"name": VOLUME, "mountPath": _FOLDER, "readOnly": True}],
     }
-    spec["initContainers"] = [*items(spec.get("initContainers")), container]
-    volume = {"name": VOLUME, "configMap": {"name": _name(plan.parent)}}
-    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != VOLUME), volume]
+    spec["initContainers"] = [*object_items(spec.get("initContainers")), container]
+    put_named(spec, "volumes", {"name": VOLUME, "configMap": {"name": _name(plan.parent)}})
 
 
 def _name(parent: str) -> str:

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.names import low
+from ....api.quantity import is_quantity, whole
+from ..errors import RenderError
+from ..names import lower_name
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
+    from ....api.paths import Path
+    from ....conversion.lens.protocol import Fields
+
+USUAL: Final = "nvidia.com/gpu"
+
+
+def count_gpus_per_node(container: Fields) -> int:
+    """The GPUs of a container: requests before limits, the usual name before others; 0 if there are none or the amount is invalid."""
+    resources = container.get("resources") or {}
+    for part in ("requests", "limits"):
+        amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if _counts(name) and amount is not None}
+        if amounts:
+            amount = amounts.get(USUAL, amounts[min(amounts)])
+            return (whole(amount) if is_quantity(amount) else None) or 0
+    return 0
+
+
+def _counts(name: str) -> bool:
+    return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name
+
 
 MOST_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
@@ -45,25 +65,18 @@ def check_nodes(nodes: int, path: Path) -> None:
         raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MOST_NODES} for children to be made, got {nodes}")
 
 
-class Roles(NamedTuple):
-    """Both parts."""
-
-    leader: Role
-    worker: Role
-
-
-def lws_roles(nodes: int) -> Roles:
-    """The roles in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
+def lws_roles(nodes: int) -> tuple[Role, Role]:
+    """Leader and worker in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
     leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
-    return Roles(leader, leader._replace(leader=False, rank=_LWS_RANK))
+    return leader, leader._replace(leader=False, rank=_LWS_RANK)
 
 
-def grove_roles(component: str, nodes: int) -> Roles:
-    """The roles in a scaling group of Grove with one clique for the leader and one for all workers."""
+def grove_roles(component: str, nodes: int) -> tuple[Role, Role]:
+    """Leader and worker in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
     leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
-    return Roles(leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True))
+    return leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True)
 
 
 def grove_rank(component: str, nodes: int, rank: int) -> Role:
@@ -73,4 +86,4 @@ def grove_rank(component: str, nodes: int, rank: int) -> Role:
 
 
 def _grove_host(component: str, pod: str) -> str:
-    return f"{_GROVE_REPLICA}-{low(component)}-{pod}.{_GROVE_DOMAIN}"
+    return f"{_GROVE_REPLICA}-{lower_name(component)}-{pod}.{_GROVE_DOMAIN}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.flags import add_flags
-from dynamo_webhooks.reconciler.render.framework import SGLANG
-from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
+from ..flags import add_flags
+from ..framework import SGLANG
+from ..probes import drop_probes
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from ....conversion.lens.protocol import Fields
+    from .role import Role
 
 _PORT: Final = 29500
 

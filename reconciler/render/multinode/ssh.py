@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
-from dynamo_webhooks.reconciler.render.names import MANAGED_BY, OPERATOR
-from dynamo_webhooks.reconciler.render.objects import child
+from ..names import MANAGED_BY, OPERATOR
+from ..objects import make_child
+from .trtllm import PRIVATE, PUBLIC
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.graph import Graph
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..graph import Graph
+    from ..settings import Settings
 
 GENERATED: Final = "<generated>"  # not base64, so that it can't be applied by mistake
 
@@ -35,5 +35,5 @@ def own_name(graph: str) -> str:
 
 
 def _secret(name: str, namespace: str, owner: Fields | None = None) -> Fields:
-    out = child("v1", "Secret", name, namespace, labels={MANAGED_BY: OPERATOR}, owner=owner)
-    return {**out, "data": {PRIVATE: GENERATED, PUBLIC: GENERATED}}
+    data = {PRIVATE: GENERATED, PUBLIC: GENERATED}
+    return make_child("v1", "Secret", name, namespace, labels={MANAGED_BY: OPERATOR}, owner=owner, data=data)

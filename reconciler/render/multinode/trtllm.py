@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.flags import enclosed, is_python, joined
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
+from ..flags import is_python, join_shell, quote_line
+from ..merge import object_items, put_named
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from ....conversion.lens.protocol import Fields
+    from .role import Role
 
 KEYS: Final = "/ssh-pk"
 PRIVATE: Final = "private.key"
@@ -51,11 +50,11 @@ _TAKE_KEYS: Final = (
 _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 
 
-def change_main(main: Fields, role: Role, volume: str) -> None:
-    """Change the main container of one node, in place."""
-    main["volumeMounts"] = [*items(main.get("volumeMounts")), {"name": volume, "mountPath": KEYS, "readOnly": True}]
-    main["env"] = [*(one for one in items(main.get("env")) if one.get("name") != _ENV["name"]), dict(_ENV)]
-    steps = _leader(main, role) if role.leader else _worker()
+def change_main(main: Fields, role: Role, volume: str, gpus: int) -> None:
+    """Change the main container of one node with its GPUs, in place."""
+    main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": KEYS, "readOnly": True}]
+    put_named(main, "env", dict(_ENV))
+    steps = _leader(main, role, gpus) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
     if not role.leader:
         main.pop("livenessProbe", None)
@@ -66,18 +65,17 @@ def change_main(main: Fields, role: Role, volume: str) -> None:
 
 def change_pod(spec: Fields, volume: str, secret: str) -> None:
     """Add the volume with the keys of a Secret to a pod spec, in place."""
-    made = {"name": volume, "secret": {"secretName": secret, "defaultMode": 0o644}}
-    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != volume), made]
+    put_named(spec, "volumes", {"name": volume, "secret": {"secretName": secret, "defaultMode": 0o644}})
 
 
-def _leader(main: Fields, role: Role) -> list[str]:
-    names = {str(one["name"]) for one in items(main.get("env")) if one.get("name")}
+def _leader(main: Fields, role: Role, gpus: int) -> list[str]:
+    names = {str(one["name"]) for one in object_items(main.get("env")) if one.get("name")}
     told = " ".join(f"-x {name}" for name in sorted(names | _PASSED_ON))
     run = (
         'mpirun $([ "$(id -u)" = "0" ] && echo --allow-run-as-root) --oversubscribe'
-        f" -n {role.nodes * gpus_per_node(main)} -H {','.join((role.host, *role.others))} --mca pml ob1"
+        f" -n {role.nodes * gpus} -H {','.join((role.host, *role.others))} --mca pml ob1"
         f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {told}'
-        f" bash -c {enclosed(f'trtllm-llmapi-launch {_original(main)}')}"
+        f" bash -c {quote_line(f'trtllm-llmapi-launch {_original(main)}')}"
     )
     return [*([_named(role)] if role.waits_for_names else []), run]
 
@@ -85,7 +83,7 @@ def _leader(main: Fields, role: Role) -> list[str]:
 def _original(main: Fields) -> str:
     command, args = main.get("command") or [], main.get("args") or []
     if is_python(main):
-        return joined([*command, *args])
+        return join_shell([*command, *args])
     return " ".join(str(one) for one in args or command)
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.flags import add_flags, flag_value, has_flag, joined
-from dynamo_webhooks.reconciler.render.framework import VLLM
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
-from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
-from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
+from ..flags import add_flags, flag_value, has_flag, join_shell
+from ..framework import VLLM
+from ..merge import put_named
+from ..names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
+from ..probes import drop_probes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from ....conversion.lens.protocol import Fields
+    from .role import Role
 
 MASTER_PORT: Final = 29500
 _RAY_PORT: Final = 6379
@@ -26,9 +25,8 @@ _VERSION: Final = re.compile(r"v?(0|[1-9]\d*)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+
 _DATA_SIZE: Final = "--data-parallel-size"
 
 
-def change_main(main: Fields, role: Role, hints: Mapping[str, str]) -> None:
-    """Change the main container of one node, in place. The hints are annotations: the mode, or the graph's version."""
-    gpus = gpus_per_node(main)
+def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -> None:
+    """Change the main container of one node with its GPUs, in place. The hints are annotations: the mode, or the graph's version."""
     across = flag_value(main, "--tensor-parallel-size") * flag_value(main, "--pipeline-parallel-size")
     by_processes = uses_processes(hints)
     if gpus and across > gpus:
@@ -38,10 +36,14 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str]) -> None:
     elif gpus and across * flag_value(main, _DATA_SIZE) > gpus:
         _side_by_side(main, role, gpus // across)
     if by_processes:
-        address = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-        main["env"] = [*(one for one in items(main.get("env")) if one.get("name") != address["name"]), address]
+        give_address(main)
     if not role.leader:
         drop_probes(main)
+
+
+def give_address(main: Fields) -> None:
+    """Tell the main container, in place, by which address other engines reach it."""
+    put_named(main, "env", {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
 
 
 def uses_processes(hints: Mapping[str, str]) -> bool:
@@ -69,8 +71,16 @@ def _by_ray(main: Fields, role: Role) -> None:
     )
 
 
+def start_ray(main: Fields) -> None:
+    """Start Ray beside the engine of a main container, in place."""
+    _in_shell(main, f"{_LOCAL_RAY} && {_line(main)}")
+
+
 def _elastic(main: Fields, role: Role) -> None:
-    _in_shell(main, f"{_LOCAL_RAY} && {_line(main)}" if role.leader else f"{_leader_lives(role)} && {_join(role)}")
+    if role.leader:
+        start_ray(main)
+    else:
+        _in_shell(main, f"{_leader_lives(role)} && {_join(role)}")
 
 
 def _side_by_side(main: Fields, role: Role, engines: int) -> None:
@@ -88,7 +98,7 @@ def _in_shell(main: Fields, line: str) -> None:
 
 
 def _line(main: Fields) -> str:
-    return joined([*(main.get("command") or ()), *(main.get("args") or ())])
+    return join_shell([*(main.get("command") or ()), *(main.get("args") or ())])
 
 
 def _join(role: Role) -> str:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render import failover, gms, sidecar
-from dynamo_webhooks.reconciler.render.discovery import by_kubernetes
-from dynamo_webhooks.reconciler.render.framework import main_of
-from dynamo_webhooks.reconciler.render.merge import items, merged, merged_env
-from dynamo_webhooks.reconciler.render.names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
-from dynamo_webhooks.reconciler.render.planner import ACCOUNT
-from dynamo_webhooks.reconciler.render.pod.container import main_container
-from dynamo_webhooks.reconciler.render.pod.env import infrastructure_env
-from dynamo_webhooks.reconciler.render.pod.frameworks import cache_mount, change_main, change_pod
-from dynamo_webhooks.reconciler.render.pod.secrets import add_pull_secrets
-from dynamo_webhooks.reconciler.render.pod.volumes import add_claim, add_shared_memory, settle
+from ....policies.domain import read_pod
+from ....policies.engines import find_sidecar
+from .. import gms
+from ..discovery import by_kubernetes
+from ..framework import has_native_picker, main_of
+from ..merge import merge_env, merge_override, object_items
+from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
+from ..planner import ACCOUNT
+from . import failover, sidecar
+from .container import main_container
+from .env import infrastructure_env
+from .frameworks import cache_mount, change_main, change_pod
+from .registries import add_pull_secrets
+from .volumes import add_claim, add_shared_memory, settle
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
+    from .plan import PodPlan
 
 _GRACE: Final = 60  # seconds; the endpoint picker drains longer
 _PICKER_GRACE: Final = 130
@@ -45,16 +48,17 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
 
     Raises: RenderError if the component has no valid pod.
     """
-    user: Fields = copy.deepcopy((plan.component.get("podTemplate") or {}).get("spec") or {})
+    user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
     cache = cache_mount(plan)
     if cache:
         add_claim(spec, cache["name"])
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
-    others = [one for one in items(user.get("containers")) if one.get("name") != MAIN]
+    others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]
     sidecar.complete(spec, plan, inherited, settings)
+    sidecar.complete_runtime(spec, plan, settings)
     change_pod(spec, main, plan, settings)
     settle(spec, main)
     add_pull_secrets(spec, plan.annotations, settings)
@@ -68,17 +72,20 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     if cache:
         # a v1alpha1 cache mount may lack its path, which then follows from the framework
         mounts = [
-            cache if one.get("name") == cache["name"] and not one.get("mountPath") else one for one in items(written.get("volumeMounts"))
+            cache if one.get("name") == cache["name"] and not one.get("mountPath") else one
+            for one in object_items(written.get("volumeMounts"))
         ]
         written = {**written, "volumeMounts": mounts}
-    main = main_container(plan, written, settings)
-    mounts = items(main.get("volumeMounts"))
+    bare = find_sidecar(settings.line, plan.component) is not None
+    main = main_container(plan, written, settings, bare=bare)
+    mounts = object_items(main.get("volumeMounts"))
     if cache:
         # a v1alpha1 flag may already have mounted the cache
         mounts = [*(one for one in mounts if one.get("mountPath") != cache["mountPath"]), cache]
     if mounts:
         main["volumeMounts"] = mounts
-    main["env"] = merged_env(infrastructure_env(settings), items(main.get("env")))
+    if not bare:
+        main["env"] = merge_env(infrastructure_env(settings), object_items(main.get("env")))
     change_main(main, plan, settings)
     return main, [dict(one) for one in mounts]
 
@@ -91,11 +98,11 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         base["serviceAccountName"] = ACCOUNT
     elif picker:
         base["serviceAccountName"] = PICKER_ACCOUNT
-    spec = merged(base, {name: value for name, value in user.items() if name != "containers"})
+    spec = merge_override(base, {name: value for name, value in user.items() if name != "containers"})
     if picker:
         # the picker's two volumes stay unless the user has volumes of these names
-        own = items(spec.get("volumes"))
-        spec["volumes"] = [one for one in _picker_volumes(plan) if one["name"] not in {mine.get("name") for mine in own}] + own
+        own = object_items(spec.get("volumes"))
+        spec["volumes"] = [one for one in _picker_volumes(plan, settings) if one["name"] not in {mine.get("name") for mine in own}] + own
     if user.get("securityContext") is None:
         spec["securityContext"] = dict(_GROUP)
     if not spec.get("serviceAccountName") and by_kubernetes(plan.annotations, settings):
@@ -103,10 +110,14 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     return spec
 
 
-def _picker_volumes(plan: PodPlan) -> list[Fields]:
+def _picker_volumes(plan: PodPlan, settings: Settings) -> list[Fields]:
+    cache: Fields = {"name": "hf-cache", "emptyDir": {}}
+    if has_native_picker(plan.component, settings.line):
+        return [cache]
     reference = (plan.component.get("eppConfig") or {}).get("configMapRef") or {}
-    source = {
+    source: Fields = {
         "name": reference.get("name") or f"{plan.parent}-epp-config",
         "items": [{"key": reference.get("key") or PICKER_CONFIG, "path": PICKER_CONFIG}],
     }
-    return [{"name": "epp-config", "configMap": source}, {"name": "hf-cache", "emptyDir": {}}]
+    source |= {"optional": reference["optional"]} if reference.get("optional") is not None else {}
+    return [{"name": "epp-config", "configMap": source}, cache]

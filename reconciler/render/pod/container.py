@@ -4,39 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.framework import path_of_main
-from dynamo_webhooks.reconciler.render.merge import items, merged, merged_env
-from dynamo_webhooks.reconciler.render.names import (
-    EPP,
-    EPP_GRPC_PORT,
-    FRONTEND,
-    HTTP_PORT,
-    MAIN,
-    PICKER_CONFIG,
-    PLANNER,
-    POOL_GROUP,
-    SYSTEM_PORT,
-    WORKERS,
-)
-from dynamo_webhooks.reconciler.render.pod.env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
-from dynamo_webhooks.reconciler.render.pod.probes import KINDS, default_probes
+from ..errors import RenderError
+from ..framework import has_native_picker, path_of_main, runtime_of
+from ..merge import merge_env, merge_override, object_items
+from ..names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PICKER_CONFIG, PLANNER, POOL_GROUP, SYSTEM_PORT, WORKERS
+from ..probes import KINDS, default_probes
+from .env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
+    from .plan import PodPlan
 
-PICKER_MOUNTS: Final[tuple[Fields, ...]] = (
+PICKER_MOUNTS: Final[tuple[Fields, ...]] = (  # the first is the configuration
     {"name": "epp-config", "mountPath": "/etc/epp", "readOnly": True},
     {"name": "hf-cache", "mountPath": "/home/nonroot/.cache"},
 )
 _SHELL: Final = ("/bin/sh", "-c")
 
 
-def default_container(plan: PodPlan, kind: str, settings: Settings) -> Fields:
-    """The default container of a component type, without an image."""
-    out: Fields = {"name": MAIN}
+def default_container(plan: PodPlan, kind: str, settings: Settings, name: str = MAIN) -> Fields:
+    """The default container of a component type, without an image. `name` is what discovery calls it."""
+    out: Fields = {"name": name}
     if kind == FRONTEND:
         out |= {"command": ["python3"], "args": ["-m", "dynamo.frontend"], "ports": [port("http", HTTP_PORT)]}
     elif kind in WORKERS:
@@ -44,17 +33,18 @@ def default_container(plan: PodPlan, kind: str, settings: Settings) -> Fields:
     elif kind == PLANNER:
         out |= {"command": [*_SHELL], "ports": [port("metrics", PLANNER_PORT), port("system", SYSTEM_PORT)]}
     elif kind == EPP:
-        out |= _picker(plan)
+        out |= _picker(plan, native=has_native_picker(plan.component, settings.line))
     else:
         out |= {"command": [*_SHELL]}
-    return {**out, "env": default_env(plan, kind, settings), **default_probes(kind)}
+    probes = default_probes(kind, patient=bool(runtime_of(plan.component, settings.line)))
+    return {**out, "env": default_env(plan, kind, settings, name), **probes}
 
 
-def overlaid(default: Fields, user: Fields) -> Fields:
+def overlay_container(default: Fields, user: Fields) -> Fields:
     """The default container overridden by the user's: lists and probes are replaced, variables merge by name."""
-    out = merged({name: value for name, value in default.items() if name not in KINDS}, {**user, "env": None})
+    out = merge_override({name: value for name, value in default.items() if name not in KINDS}, {**user, "env": None})
     out["name"] = user.get("name") or default["name"]
-    out["env"] = merged_env(items(default.get("env")), items(user.get("env")))
+    out["env"] = merge_env(object_items(default.get("env")), object_items(user.get("env")))
     for kind in KINDS:
         probe = user.get(kind) if user.get(kind) is not None else default.get(kind)
         out.pop(kind, None)
@@ -63,13 +53,16 @@ def overlaid(default: Fields, user: Fields) -> Fields:
     return out
 
 
-def main_container(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
-    """The main container of a component.
+def main_container(plan: PodPlan, user: Fields, settings: Settings, *, bare: bool) -> Fields:
+    """The main container of a component; a `bare` one, beside a sidecar that has the defaults, is its author's alone.
 
     Raises: RenderError if a mount lacks a name or a path.
     """
-    out = overlaid(default_container(plan, plan.type, settings), {**user, "name": MAIN})
-    for index, mount in enumerate(items(out.get("volumeMounts"))):
+    default = {} if bare else default_container(plan, plan.type, settings)
+    if plan.is_launched_by_author:
+        default = {name: value for name, value in default.items() if name not in ("command", "args")}
+    out = {**user, "name": MAIN} if bare else overlay_container(default, {**user, "name": MAIN})
+    for index, mount in enumerate(object_items(out.get("volumeMounts"))):
         for field in ("name", "mountPath"):
             if not mount.get(field):
                 path = (*path_of_main(plan.component, plan.path), "volumeMounts", index, field)
@@ -82,7 +75,7 @@ def port(name: str, number: int) -> Fields:
     return {"name": name, "containerPort": number, "protocol": "TCP"}
 
 
-def _picker(plan: PodPlan) -> Fields:
+def _picker(plan: PodPlan, *, native: bool) -> Fields:
     flags = {
         "--pool-name": f"{plan.parent}-pool",
         "--pool-namespace": plan.namespace,
@@ -94,7 +87,7 @@ def _picker(plan: PodPlan) -> Fields:
         "--config-file": f"/etc/epp/{PICKER_CONFIG}",
     }
     return {
-        "args": [word for flag in flags.items() for word in flag],
+        **({} if native else {"args": [word for flag in flags.items() for word in flag]}),
         "ports": [port("grpc", EPP_GRPC_PORT), port("grpc-health", 9003), port("metrics", 9090)],
-        "volumeMounts": [dict(mount) for mount in PICKER_MOUNTS],
+        "volumeMounts": [dict(mount) for mount in PICKER_MOUNTS[native:]],
     }

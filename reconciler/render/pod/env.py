@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.render.discovery import backend, in_containers
-from dynamo_webhooks.reconciler.render.names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
-from dynamo_webhooks.reconciler.render.settings import ETCD, KUBERNETES
+from ..discovery import backend, in_containers
+from ..framework import has_native_picker, runtime_of
+from ..names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
+from ..settings import ETCD, KUBERNETES, Settings
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from .plan import PodPlan
 
 NIXL_TELEMETRY_PORT = 19090
 PLANNER_PORT = 9085
 PARENT = "DYN_PARENT_DGD_K8S_NAME"  # the graph of a pod, or its component where that belongs to none
 
 
-def default_env(plan: PodPlan, kind: str, settings: Settings) -> list[Fields]:
+def default_env(plan: PodPlan, kind: str, settings: Settings, container: str = MAIN) -> list[Fields]:
     """The variables of a container of a component type; a frontend sidecar gets the worker's namespace."""
     values = {
         "DYN_NAMESPACE": plan.dynamo_namespace,
         "DYN_COMPONENT": kind,
         PARENT: plan.parent,
         "DYN_PARENT_DGD_K8S_NAMESPACE": plan.namespace,
-        **_discovery(plan, settings),
-        **_typed(plan, kind),
+        **_discovery(plan, settings, container),
+        **_typed(plan, kind, settings),
     }
     fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_UID": "metadata.uid"}
     return [{"name": name, "value": value} if value else {"name": name} for name, value in values.items()] + [
@@ -38,10 +38,10 @@ def infrastructure_env(settings: Settings) -> list[Fields]:
     """The addresses of services that the operator was configured with."""
     known = settings.infrastructure
     values = {
-        "NATS_SERVER": known.nats,
-        "ETCD_ENDPOINTS": known.etcd,
-        "MODEL_EXPRESS_URL": known.model_express,
-        "PROMETHEUS_ENDPOINT": known.prometheus,
+        "NATS_SERVER": known.nats_address,
+        "ETCD_ENDPOINTS": known.etcd_address,
+        "MODEL_EXPRESS_URL": known.model_express_url,
+        "PROMETHEUS_ENDPOINT": known.prometheus_endpoint,
     }
     return [{"name": name, "value": value} for name, value in values.items() if value]
 
@@ -51,13 +51,13 @@ def from_field(name: str, path: str) -> Fields:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def _discovery(plan: PodPlan, settings: Settings) -> dict[str, str]:
+def _discovery(plan: PodPlan, settings: Settings, container: str) -> dict[str, str]:
     # the runtime knows only etcd and Kubernetes
     out = {} if backend(plan.annotations, settings) == ETCD else {"DYN_DISCOVERY_BACKEND": KUBERNETES}
-    return {**out, "CONTAINER_NAME": MAIN, "DYN_KUBE_DISCOVERY_MODE": "container"} if in_containers(plan.annotations) else out
+    return {**out, "CONTAINER_NAME": container, "DYN_KUBE_DISCOVERY_MODE": "container"} if in_containers(plan.annotations) else out
 
 
-def _typed(plan: PodPlan, kind: str) -> dict[str, str]:
+def _typed(plan: PodPlan, kind: str, settings: Settings) -> dict[str, str]:
     if kind == FRONTEND:
         return {"DYNAMO_PORT": str(HTTP_PORT), "DYN_HTTP_PORT": str(HTTP_PORT), "DYN_NAMESPACE_PREFIX": plan.dynamo_namespace}
     if kind in WORKERS:
@@ -66,7 +66,7 @@ def _typed(plan: PodPlan, kind: str) -> dict[str, str]:
             "DYN_SYSTEM_ENABLED": "true",
             "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
             "DYN_SYSTEM_PORT": str(SYSTEM_PORT),
-            "DYN_HEALTH_CHECK_ENABLED": "false",
+            "DYN_HEALTH_CHECK_ENABLED": "true" if runtime_of(plan.component, settings.line) else "false",
             "NIXL_TELEMETRY_ENABLE": "n",
             "NIXL_TELEMETRY_EXPORTER": "prometheus",
             "NIXL_TELEMETRY_PROMETHEUS_PORT": str(NIXL_TELEMETRY_PORT),
@@ -81,5 +81,6 @@ def _typed(plan: PodPlan, kind: str) -> dict[str, str]:
             "USE_STREAMING": "true",
             "RUST_LOG": "debug,dynamo_llm::kv_router=trace",
             "DYN_ENFORCE_DISAGG": "false",
+            **({"DYN_EPP_REPLICA_SYNC_PORT": "9092"} if has_native_picker(plan.component, settings.line) else {}),
         }
     return {}

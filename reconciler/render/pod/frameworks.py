@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.flags import add_flags, has_flag
-from dynamo_webhooks.reconciler.render.framework import SGLANG, TRTLLM, VLLM
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod
-from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode import leader_wait, sglang, ssh, trtllm, vllm
+from ....api.line import Line
+from ....policies.component.elastic_ep import is_elastic_on_ray
+from ..errors import RenderError
+from ..flags import add_flags, has_flag
+from ..framework import SGLANG, TRTLLM, VLLM
+from ..graph import is_inter_pod
+from ..merge import object_items, put_named
+from ..multinode import leader_wait, sglang, ssh, trtllm, vllm
+from ..multinode.device_claims import count_gpus
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
-    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from ....conversion.lens.protocol import Fields
+    from ..multinode.role import Role
+    from ..settings import Settings
+    from .plan import PodPlan
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
 _CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"
@@ -42,20 +45,24 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
         _load_from_peers(main, plan)
     if plan.role is not None:
         _span_nodes(main, plan, plan.role, settings)
+    elif plan.framework == VLLM and settings.line >= Line.V1_5 and is_elastic_on_ray(main):
+        vllm.start_ray(main)
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM:
         # after the sorted variables, as recorded; a repeated name can't be applied, and the last one counts
-        others = [one for one in items(main.get("env")) if one.get("name") != _CACHE_VARIABLE]
-        main["env"] = [*others, {"name": _CACHE_VARIABLE, "value": cache["mountPath"]}]
+        put_named(main, "env", {"name": _CACHE_VARIABLE, "value": cache["mountPath"]})
 
 
 def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
-    if plan.framework == VLLM:
-        vllm.change_main(main, role, plan.hints)
+    if plan.is_launched_by_author:
+        if plan.framework == VLLM and vllm.uses_processes(plan.hints):
+            vllm.give_address(main)
+    elif plan.framework == VLLM:
+        vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
     elif plan.framework == SGLANG:
         sglang.change_main(main, role)
     elif plan.framework == TRTLLM:
-        trtllm.change_main(main, role, settings.ssh_secret)
+        trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
 
 
 def _load_from_peers(main: Fields, plan: PodPlan) -> None:
@@ -63,11 +70,13 @@ def _load_from_peers(main: Fields, plan: PodPlan) -> None:
     if not has_flag(main, "--load-format"):
         add_flags(main, "--load-format gms", plan.framework)
     if plan.framework == VLLM:
-        main["env"] = [*items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
+        main["env"] = [*object_items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
 
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Change a pod spec for the framework, in place, if its replica has several pods."""
+    if plan.is_launched_by_author:
+        return
     leader_wait.make_wait(spec, main, plan)
     if plan.role is not None and plan.framework == TRTLLM:
         trtllm.change_pod(spec, settings.ssh_secret, ssh.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)

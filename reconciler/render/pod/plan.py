@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.reconciler.render.graph import experimental
-from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.names import WORKERS
+from ....policies.engines import list_templates
+from ..graph import experimental
+from ..merge import string_map
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.protocol import Fields
-    from dynamo_webhooks.reconciler.render.multinode.role import Role
-    from dynamo_webhooks.reconciler.render.workload import Workload
+    from ....api.paths import Path
+    from ....conversion.lens.protocol import Fields
+    from ..multinode.role import Role
+    from ..workload import Workload
 
 
 class PodPlan(NamedTuple):
@@ -32,9 +32,9 @@ class PodPlan(NamedTuple):
     role: Role | None = None  # of a pod in a replica that spans several nodes
 
     @property
-    def is_worker(self) -> bool:
-        """Whether it serves a model."""
-        return self.type in WORKERS
+    def is_launched_by_author(self) -> bool:
+        """Whether command and arguments are its author's alone, as in the pod templates of roles."""
+        return bool(list_templates(self.component))
 
     def wants(self, feature: str) -> Fields | None:
         """The block of an experimental feature, or None."""
@@ -53,7 +53,7 @@ def plan_of(workload: Workload, role: Role | None = None) -> PodPlan:
         framework=workload.framework,
         worker_hash=workload.worker_hash,
         annotations=workload.template_annotations,
-        hints={**texts(workload.alpha.get("annotations")), **workload.template_annotations},
+        hints={**string_map(workload.alpha.get("annotations")), **workload.template_annotations},
         path=("spec",),
         role=role,
     )

@@ -7,10 +7,14 @@ import json
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from ..merge import object_items
+from ..names import NO_PULL_SECRETS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Settings
 
 DOCKER_CONFIG: Final = "kubernetes.io/dockerconfigjson"
 DOCKER_FILE: Final = "kubernetes.io/dockercfg"  # the older form, without "auths"
@@ -91,3 +95,15 @@ def _fits(address: str, host: str, path: str) -> bool:
     (name, _, port), (own, _, own_port) = wanted.partition(":"), host.partition(":")
     labels, owns = name.split("."), own.split(".")
     return port == own_port and len(labels) == len(owns) and all(fnmatchcase(one, each) for one, each in zip(owns, labels, strict=True))
+
+
+def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Settings) -> None:
+    """Adds the secrets for the registries of a pod's containers after the user's, by name, each once."""
+    named = object_items(spec.get("imagePullSecrets"))
+    if settings.pull_secrets and annotations.get(NO_PULL_SECRETS) != "true":
+        known = {one.get("name") for one in named}
+        containers = [*object_items(spec.get("initContainers")), *object_items(spec.get("containers"))]
+        found = {name for one in containers for name in names_for(str(one.get("image") or ""), settings.pull_secrets)}
+        named += [{"name": name} for name in sorted(found - known)]
+    if named:
+        spec["imagePullSecrets"] = named

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.quantity import is_quantity, is_zero
-from dynamo_webhooks.reconciler.render.merge import items
+from ....api.quantity import is_quantity, is_zero
+from ..merge import object_items, put_named
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from ....conversion.lens.protocol import Fields
 
 SHARED_MEMORY: Final = "shared-memory"
 SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
@@ -19,13 +19,8 @@ def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
     """Add a memory-backed /dev/shm to a pod spec and a container, in place, or remove it for size 0."""
     if size is not None and is_quantity(size) and is_zero(size):
         return
-    volume = {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}}
-    spec["volumes"] = [one for one in items(spec.get("volumes")) if one.get("name") != SHARED_MEMORY] + [volume]
-    mounts = [
-        one
-        for one in items(main.get("volumeMounts"))
-        if one.get("name") != SHARED_MEMORY and str(one.get("mountPath")) != SHARED_MEMORY_PATH
-    ]
+    put_named(spec, "volumes", {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}})
+    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != SHARED_MEMORY_PATH]
     main["volumeMounts"] = [*mounts, {"name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH}]
 
 
@@ -36,7 +31,7 @@ def claim_volume(name: str) -> Fields:
 
 def add_claim(spec: Fields, name: str) -> None:
     """Add the claim's volume, unless that name exists."""
-    volumes = items(spec.get("volumes"))
+    volumes = object_items(spec.get("volumes"))
     if not any(one.get("name") == name for one in volumes):
         spec["volumes"] = [*volumes, claim_volume(name)]
 
@@ -46,8 +41,10 @@ def settle(spec: Fields, main: Fields) -> None:
 
     Each volume is listed once.
     """
-    volumes = {one.get("name"): one for one in items(spec.get("volumes"))}
-    ordered = {name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in items(main.get("volumeMounts")))}
+    volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
+    ordered = {
+        name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in object_items(main.get("volumeMounts")))
+    }
     ordered |= {name: one for name, one in volumes.items() if name not in ordered}
     if ordered:
         spec["volumes"] = list(ordered.values())

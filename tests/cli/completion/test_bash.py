@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.cli.completion.bash import bash, kubectl
-from dynamo_webhooks.cli.completion.model import PROGRAMS, commands, lists
-from dynamo_webhooks.cli.main import COMMANDS
+from dynamo_webhooks.cli.commands.completion.bash import bash, kubectl
+from dynamo_webhooks.cli.commands.completion.model import PROGRAMS, commands, lists
+from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.policies.facts import Facts
 
 BREAKS: Final = " \t\n\"'><=;|&(:"  # bash's own
@@ -78,7 +78,8 @@ def test_every_choice_of_every_flag_is_offered(script: Path) -> None:
         (["schema", "dynamo", "--version", "v1b"], ["v1beta1"]),
         (["certs", "iss"], ["issue"]),
         (["completion", ""], ["bash", "zsh", "fish", "kubectl"]),
-        (["serve", "--workers", ""], []),
+        (["serve", "--drain-lag", ""], []),
+        (["serve", "--work"], []),
         (["nonsense", ""], []),
         (["nonsense", "--"], []),
     ],

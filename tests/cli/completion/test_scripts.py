@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.commands.completion import SHELLS
-from dynamo_webhooks.cli.completion.fish import fish
-from dynamo_webhooks.cli.completion.model import PLACES, Flag, Values, commands, lists
-from dynamo_webhooks.cli.completion.zsh import _flag, zsh
-from dynamo_webhooks.cli.main import COMMANDS
+from dynamo_webhooks.cli.commands import load
+from dynamo_webhooks.cli.commands.completion.command import SHELLS
+from dynamo_webhooks.cli.commands.completion.fish import fish
+from dynamo_webhooks.cli.commands.completion.model import PLACES, Flag, Values, commands, lists
+from dynamo_webhooks.cli.commands.completion.zsh import _flag, zsh
+from dynamo_webhooks.cli.console.program import COMMANDS
 from tests.cli.conftest import Command
 
 
@@ -41,10 +42,9 @@ def test_every_list_has_its_place_and_only_words_that_need_no_quoting() -> None:
 
 def _places(name: str) -> set[str]:
     import argparse
-    import importlib
 
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"dynamo_webhooks.cli.commands.{name}").configure(parser)
+    load(name).configure(parser)
     return {action.dest for action in parser._actions}
 
 

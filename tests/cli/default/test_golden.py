@@ -11,13 +11,13 @@ import orjson
 import pytest
 import yaml
 
-from dynamo_webhooks.admission.defaults import Defaulted, defaulted
+from dynamo_webhooks.admission.defaults import Defaulted, compute_defaults
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.cli.default.edits import named, with_patch
+from dynamo_webhooks.cli.commands.default.edits import name_edits, with_patch
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.review import PROFILES, Review
+from dynamo_webhooks.policies.review import Review
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.golden.corpus import cases, corpus_file
@@ -30,15 +30,15 @@ def _facts(context: str) -> Facts:
     return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))
 
 
-def _served(case: dict[str, Any], profile: str) -> bytes | None:
+def _served(case: dict[str, Any]) -> bytes | None:
     """The patch that the server answers; None where the request can't be judged."""
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", **case["request"]}}
-    answered = answer(ROUTES[case["path"]], orjson.dumps(body), Settings(_facts(case["context"]), profile))
+    answered = answer(ROUTES[case["path"]], orjson.dumps(body), Settings(_facts(case["context"])))
     response = orjson.loads(answered.body)["response"]
     return base64.b64decode(response.get("patch", "W10=")) if response["allowed"] else None
 
 
-def _done(case: dict[str, Any], profile: str) -> Defaulted | None:
+def _done(case: dict[str, Any]) -> Defaulted | None:
     request, route = case["request"], ROUTES[case["path"]]
     obj, old = request.get("object"), request.get("oldObject")
     if not isinstance(obj, dict) or decoder(route.kind, route.version)(obj):
@@ -47,23 +47,22 @@ def _done(case: dict[str, Any], profile: str) -> Defaulted | None:
         return None
     user = (request.get("userInfo") or {}).get("username", "")
     try:
-        return defaulted(Review(route.text, request["operation"], obj, old, user=user, facts=_facts(case["context"]), profile=profile))
+        return compute_defaults(Review(route.text, request["operation"], obj, old, user=user, facts=_facts(case["context"])))
     except ConversionError:
         return None
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_patch_is_the_servers(profile: str) -> None:
+def test_the_patch_is_the_servers() -> None:
     wrong, patched = [], 0
     for case in cases("golden.ndjson.gz", "admit"):
         if "/mutate" not in case["path"] or case["request"]["operation"] == "DELETE":
             continue
-        done = _done(case, profile)
+        done = _done(case)
         if done is None:
             continue
         mine = json.dumps(done.patch(), ensure_ascii=False, separators=(",", ":")).encode()
         patched += mine != b"[]"
-        if mine != _served(case, profile):
+        if mine != _served(case):
             wrong.append((case["id"], mine))
     assert not wrong, wrong[:5]
     assert patched > 100
@@ -75,10 +74,10 @@ def test_the_named_edits_are_what_the_patch_does() -> None:
     for case in cases("golden.ndjson.gz", "admit"):
         if "/mutate" not in case["path"] or case["request"]["operation"] == "DELETE":
             continue
-        done = _done(case, "current")
+        done = _done(case)
         if done is None or not done.edits:
             continue
-        edits = named(done)
+        edits = name_edits(done)
         result: Any = with_patch(done.review.object, done, done.patch())
         for edit in edits:
             value = result

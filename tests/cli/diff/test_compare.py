@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.cli.diff.compare import compare
+from dynamo_webhooks.cli.commands.diff.compare import compare_objects
 from dynamo_webhooks.conversion.difference import DEPTH
 
 GRAPH = load_schema("DynamoGraphDeployment", "v1beta1")
@@ -17,7 +17,7 @@ OLD_GRAPH = load_schema("DynamoGraphDeployment", "v1alpha1")
 
 
 def _told(old: Any, new: Any, schema: Any = GRAPH) -> list[tuple[str, str, bool]]:
-    return [(render(change.path), change.what, change.spelling) for change in compare(old, new, schema)]
+    return [(format_path(change.path), change.what, change.spelling) for change in compare_objects(old, new, schema)]
 
 
 def _graph(*components: dict[str, Any]) -> dict[str, Any]:
@@ -88,14 +88,14 @@ def test_an_empty_list_or_map_says_nothing_and_an_empty_block_may() -> None:
 
 @pytest.mark.parametrize(("old", "new"), [(1, 1.0), (True, 1), (None, 0), ("1", 1), ([], {}), ({}, None), (0, False)])
 def test_values_of_other_types_differ(old: Any, new: Any) -> None:
-    assert [change.what for change in compare({"x": old}, {"x": new}, None)] == ["changed"]
+    assert [change.what for change in compare_objects({"x": old}, {"x": new}, None)] == ["changed"]
 
 
 def test_lists_without_keys_are_compared_by_place_or_as_a_whole() -> None:
-    assert [render(change.path) for change in compare([1, 2], [1, 3], None)] == ["[1]"]
-    assert [render(change.path) for change in compare({"x": [1, 2]}, {"x": [1]}, None)] == ["x"]
+    assert [format_path(change.path) for change in compare_objects([1, 2], [1, 3], None)] == ["[1]"]
+    assert [format_path(change.path) for change in compare_objects({"x": [1, 2]}, {"x": [1]}, None)] == ["x"]
     twice = [{"name": "a", "v": 1}, {"name": "a", "v": 2}]
-    assert [render(change.path) for change in compare(twice, [twice[0], {"name": "a", "v": 3}], None)] == ["[1].v"]
+    assert [format_path(change.path) for change in compare_objects(twice, [twice[0], {"name": "a", "v": 3}], None)] == ["[1].v"]
 
 
 def test_depth_and_odd_values_end() -> None:
@@ -103,22 +103,22 @@ def test_depth_and_odd_values_end() -> None:
     other: Any = 2
     for _ in range(300):
         deep, other = {"x": deep}, {"x": other}
-    assert [len(change.path) for change in compare(deep, other, None)] == [DEPTH]
-    assert compare(deep, copy.deepcopy(deep), None) == []
+    assert [len(change.path) for change in compare_objects(deep, other, None)] == [DEPTH]
+    assert compare_objects(deep, copy.deepcopy(deep), None) == []
 
 
 def test_the_order_of_keys_changes_nothing() -> None:
     old = {"a": 1, "b": [{"name": "x"}], "c": {"d": 1, "e": 2}}
     new = {"c": {"e": 3, "d": 1}, "b": [{"name": "y"}]}
     shuffled = {"b": new["b"], "c": {"d": 1, "e": 3}}
-    assert compare(old, new, None) == compare(old, shuffled, None)
-    assert [render(change.path) for change in compare(old, new, None)] == ["a", "b[x]", "b[y]", "c.e"]
+    assert compare_objects(old, new, None) == compare_objects(old, shuffled, None)
+    assert [format_path(change.path) for change in compare_objects(old, new, None)] == ["a", "b[x]", "b[y]", "c.e"]
 
 
 def test_variables_that_share_a_name_are_hidden_too() -> None:
     old, new = ([{"name": "DB_PASSWORD", "value": f"{word}{index}"} for index in range(2)] for word in ("old", "new"))
-    found = compare(_main(env=old), _main(env=new), GRAPH)
-    assert [(render(change.path), change.secret) for change in found] == [(f"{MAIN}.env[{index}].value", True) for index in range(2)]
-    renamed = compare(_main(env=[old[0], {"name": "A"}, {"name": "A"}]), _main(env=[{"name": "B", "value": "x"}, {}, {}]), GRAPH)
+    found = compare_objects(_main(env=old), _main(env=new), GRAPH)
+    assert [(format_path(change.path), change.secret) for change in found] == [(f"{MAIN}.env[{index}].value", True) for index in range(2)]
+    renamed = compare_objects(_main(env=[old[0], {"name": "A"}, {"name": "A"}]), _main(env=[{"name": "B", "value": "x"}, {}, {}]), GRAPH)
     assert [change.secret for change in renamed if change.path[-1] == "value"] == [True]
     assert [change.secret for change in renamed if change.path[-1] == "name"] == [False] * 3

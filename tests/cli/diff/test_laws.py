@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.check.objects import Found, Identity
-from dynamo_webhooks.cli.default.run import Asked as Filling
-from dynamo_webhooks.cli.default.run import default_object
-from dynamo_webhooks.cli.diff.form import Asked
-from dynamo_webhooks.cli.diff.pairs import Pair
-from dynamo_webhooks.cli.diff.run import CHANGED, EQUAL, FAILED, Compared, compared
+from dynamo_webhooks.cli.commands.default.run import Asked as Filling
+from dynamo_webhooks.cli.commands.default.run import default_object
+from dynamo_webhooks.cli.commands.diff.form import Asked
+from dynamo_webhooks.cli.commands.diff.pairs import Pair
+from dynamo_webhooks.cli.commands.diff.run import CHANGED, EQUAL, FAILED, Compared, compare_pair
+from dynamo_webhooks.cli.objects.forms import Server
+from dynamo_webhooks.cli.objects.manifest import Identity, Manifest
 from dynamo_webhooks.cli.yaml.load import Document, Source
-from dynamo_webhooks.cli.yaml.places import Place, Span
+from dynamo_webhooks.cli.yaml.positions import Place, Span
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
@@ -31,14 +32,14 @@ class _Start:
     line = column = 0
 
 
-def _found(obj: dict[str, Any]) -> Found:
+def _found(obj: dict[str, Any]) -> Manifest:
     document = Document(copy.deepcopy(obj), Source("x", ""), Place(Span(_Start(), _Start())), 0)
-    return Found(document, Identity(obj["kind"], "", "x"), obj["apiVersion"].rpartition("/")[2], known=True)
+    return Manifest(document, Identity(obj["kind"], "", "x"), obj["apiVersion"].rpartition("/")[2], known=True)
 
 
 def _compared(old: dict[str, Any], new: dict[str, Any], to: str = "") -> Compared:
     old_found, new_found = _found(old), _found(new)
-    return compared(Pair(new_found.identity, old_found, new_found), Asked(FACTS, to=to))
+    return compare_pair(Pair(new_found.identity, old_found, new_found), Asked(Server(FACTS), to))
 
 
 def _objects(kind: str, version: str) -> list[tuple[dict[str, Any], Dice]]:
@@ -85,9 +86,9 @@ def test_no_change_is_lost_in_the_other_version(kind: str, version: str) -> None
 @pytest.mark.parametrize(("kind", "version"), PAIRS)
 def test_what_is_filled_in_is_filled_in_once(kind: str, version: str) -> None:
     for obj, _ in _objects(kind, version):
-        first = default_object(_found(obj), Filling(FACTS))
+        first = default_object(_found(obj), Filling(Server(FACTS)))
         if not first.failure:
-            again = default_object(_found(first.object), Filling(FACTS))
+            again = default_object(_found(first.object), Filling(Server(FACTS)))
             assert (again.edits, again.patch, again.object) == ([], [], first.object)
             assert _compared(obj, first.object).what == EQUAL
 
@@ -104,5 +105,5 @@ def test_any_object_ends_in_a_result(kind: str, version: str) -> None:
             for to in ("", LEFT, RIGHT):
                 assert _compared(one, other, to).what in (CHANGED, EQUAL, FAILED)
         for one in (old, new, wilder):
-            done = default_object(_found(one), Filling(FACTS))
+            done = default_object(_found(one), Filling(Server(FACTS)))
             assert done.failure or done.object["kind"] == kind

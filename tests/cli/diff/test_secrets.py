@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.cli.diff.secrets import HIDDEN, is_secret_name, masked
+from dynamo_webhooks.cli.commands.diff.secrets import HIDDEN, is_secret_name, mask_secrets
 
 SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 
@@ -30,15 +30,15 @@ SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
-    assert masked([{"name": name, "value": SECRET}]) == [{"name": name, "value": HIDDEN}]
-    assert masked(SECRET, ("env", Key(name), "value")) == HIDDEN
-    assert masked({name: SECRET}, ("metadata", "annotations")) == {name: HIDDEN}
-    assert masked(SECRET, ("metadata", "annotations", Key(name))) == HIDDEN
+    assert mask_secrets([{"name": name, "value": SECRET}]) == [{"name": name, "value": HIDDEN}]
+    assert mask_secrets(SECRET, ("env", Key(name), "value")) == HIDDEN
+    assert mask_secrets({name: SECRET}, ("metadata", "annotations")) == {name: HIDDEN}
+    assert mask_secrets(SECRET, ("metadata", "annotations", Key(name))) == HIDDEN
 
 
 @pytest.mark.parametrize("name", ["MODEL", "TOKENIZER", "tokenizer-path", "MONKEY", "KEYBOARD", "AUTHOR", "PATH", "COMPASS"])
 def test_names_of_other_things(name: str) -> None:
-    assert masked([{"name": name, "value": "plain"}]) == [{"name": name, "value": "plain"}]
+    assert mask_secrets([{"name": name, "value": "plain"}]) == [{"name": name, "value": "plain"}]
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_names_of_other_things(name: str) -> None:
     ],
 )
 def test_secrets_inside_of_texts(text: str) -> None:
-    assert SECRET not in masked(text)
-    assert HIDDEN in masked(text)
-    assert SECRET not in str(masked({"args": [text]}))
+    assert SECRET not in mask_secrets(text)
+    assert HIDDEN in mask_secrets(text)
+    assert SECRET not in str(mask_secrets({"args": [text]}))
 
 
 def test_a_secret_may_look_like_a_flag() -> None:
-    assert masked([{"name": "HF_TOKEN", "value": f"-{SECRET}"}]) == [{"name": "HF_TOKEN", "value": HIDDEN}]
-    assert masked(f"-{SECRET}", ("env", Key("HF_TOKEN"), "value")) == HIDDEN
+    assert mask_secrets([{"name": "HF_TOKEN", "value": f"-{SECRET}"}]) == [{"name": "HF_TOKEN", "value": HIDDEN}]
+    assert mask_secrets(f"-{SECRET}", ("env", Key("HF_TOKEN"), "value")) == HIDDEN
 
 
 def test_an_argument_behind_a_flag() -> None:
-    assert masked(["--hf-token", SECRET, "--model", "m"]) == ["--hf-token", HIDDEN, "--model", "m"]
-    assert masked(["--max-num-batched-tokens", "8192"]) == ["--max-num-batched-tokens", "8192"]
-    assert masked(["--token", "--model"]) == ["--token", "--model"]
-    assert masked(SECRET, ("args", 1), secret=True) == HIDDEN
+    assert mask_secrets(["--hf-token", SECRET, "--model", "m"]) == ["--hf-token", HIDDEN, "--model", "m"]
+    assert mask_secrets(["--max-num-batched-tokens", "8192"]) == ["--max-num-batched-tokens", "8192"]
+    assert mask_secrets(["--token", "--model"]) == ["--token", "--model"]
+    assert mask_secrets(SECRET, ("args", 1), secret=True) == HIDDEN
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,19 @@ def test_an_argument_behind_a_flag() -> None:
     ],
 )
 def test_what_only_names_a_secret_stays(path: tuple[Any, ...], value: Any) -> None:
-    assert masked(value, path) == value
+    assert mask_secrets(value, path) == value
 
 
 def test_a_block_is_masked_in_depth() -> None:
     block = {"env": [{"name": "HF_TOKEN", "value": SECRET}, {"name": "B", "value": "b"}], "args": ["--key", SECRET], "n": 1}
-    assert masked(block) == {"env": [{"name": "HF_TOKEN", "value": HIDDEN}, {"name": "B", "value": "b"}], "args": ["--key", HIDDEN], "n": 1}
+    assert mask_secrets(block) == {
+        "env": [{"name": "HF_TOKEN", "value": HIDDEN}, {"name": "B", "value": "b"}],
+        "args": ["--key", HIDDEN],
+        "n": 1,
+    }
 
 
 def test_a_long_text_takes_no_time() -> None:
-    assert len(masked("token " * 100_000)) > 100_000
-    assert len(masked("a:" * 200_000)) == 400_000
-    assert len(masked("://" + "a" * 200_000)) == 200_003
+    assert len(mask_secrets("token " * 100_000)) > 100_000
+    assert len(mask_secrets("a:" * 200_000)) == 400_000
+    assert len(mask_secrets("://" + "a" * 200_000)) == 200_003

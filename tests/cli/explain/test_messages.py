@@ -7,19 +7,19 @@ from typing import Final
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.version_view import in_version
-from dynamo_webhooks.cli.explain.schema_rule import in_message
-from dynamo_webhooks.cli.explain.sentence import rules_saying
-from dynamo_webhooks.cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
-from dynamo_webhooks.policies.answer import sentence
-from dynamo_webhooks.policies.catalogue import declared
-from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TABLES, TRANSPORT
+from dynamo_webhooks.cli.commands.explain.schema_rule import in_message
+from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
+from dynamo_webhooks.policies.answer import format_finding
+from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.rule import Rule
 from tests.cli.conftest import Command, Files
-from tests.cli.objects import BAD, BAD_RULE
+from tests.cli.samples import BAD, BAD_RULE
 from tests.policies.examples import parse
 
-RULES: Final = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]
+RULES: Final = [rule for rule in list_declared() if not rule.is_default]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -31,7 +31,7 @@ def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_v
         for finding in evaluate(review):
             for words in {version, "v1beta1"}:
                 if finding.rule.name == rule.name:
-                    text = sentence(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
+                    text = format_finding(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
                     found = rules_saying(f'The {kind} "g" is invalid: {text}')
                     assert rule.name in [one.name for one in found], text
                     assert len(found) <= 2, text
@@ -111,6 +111,7 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ("request.object can't be read as X nvidia.com/v1alpha1: spec.replicas: must be a whole number, got string", ["wrong-type"]),
         ("spec.a.nodeCount: Invalid value: 0: spec.a.nodeCount in body should be greater than or equal to 2", ["schema-mismatch"]),
         ("conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment failed: spec.services: x", ["unconverted"]),
+        ('spec.components[1].name: must be a name that no other component has, got "w" [unconvertible]', ["name-twice"]),
         ('Operation cannot be fulfilled on x "g": the object has been modified; please apply', ["conflict"]),
         ("spec: could not be judged: the fact grove is not known", ["fact-missing"]),
         ('failed calling webhook "v": unexpected EOF', ["not-called"]),

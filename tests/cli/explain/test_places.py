@@ -8,10 +8,9 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.cli.legacy.kinds import KINDS as LEGACY
-from dynamo_webhooks.cli.schema.outputs import load
+from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
-from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command
 
@@ -40,7 +39,7 @@ def test_a_field_tells_its_place_in_the_other_version(command: Command, word: st
     other = next(place["other"] for page in ran.json for place in page["places"] if place["kind"].startswith("DynamoGraphDeployment/"))
     assert (other["path"], other["exact"]) == (there, exact)
     told = command("explain", word).out
-    assert f"In {other['version']}: `{there}`" in told if exact else "no such field; what it says is kept in an annotation" in told
+    assert f"In {other['version']}: `{there}`" in told if exact else "no such field; an annotation keeps its value" in told
 
 
 def test_a_field_of_the_other_version_has_the_same_rules(command: Command) -> None:
@@ -93,22 +92,6 @@ def test_an_unknown_word_can_not_paint_the_terminal(command: Command) -> None:
     assert (ran.code, ran.err.count("\n"), "\x1b" in ran.err) == (2, 1, False)
 
 
-@pytest.mark.parametrize("name", sorted(LEGACY))
-def test_legacy_kinds_are_told_where_no_kind_of_today_has_the_name(command: Command, name: str) -> None:
-    (page,) = command("explain", name, "-o", "json").json
-    if name in {kind.name for kind in KINDS}:
-        assert page["kind"] == name
-    else:
-        assert page["legacyKind"] == name
-        assert "convert FILE --to v1beta1" in command("explain", name.lower()).out
-
-
-def test_a_field_that_only_legacy_kinds_have(command: Command) -> None:
-    (page,) = command("explain", "spec.dynamoTag", "-o", "json").json
-    assert [place["kind"] for place in page["places"]] == ["DynamoComponentDeployment", "DynamoNimDeployment"]
-    assert "A field of the first releases" in command("explain", "spec.dynamoTag").out
-
-
 def test_a_rule_tells_where_it_looks_in_the_other_version(command: Command) -> None:
     (page,) = command("explain", "ingress-host-required", "-o", "json").json
     assert [(place["path"], place["other"]["path"]) for place in page["looksAt"]] == [
@@ -127,32 +110,24 @@ def test_a_rule_tells_where_it_looks_in_the_other_version(command: Command) -> N
 def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: str) -> None:
     (page,) = command("explain", name, "-o", "json").json
     assert page["fact"] == name
-    assert [rule["rule"] for rule in page["rules"]] == [rule.name for rule in rules("current") if name in rule.needs]
+    assert [rule["rule"] for rule in page["rules"]] == [rule.name for rule in list_rules() if name in rule.needs]
     assert page["description"]
     assert command("explain", name.upper()).out.startswith(f"# {name} (a fact)\n\n{page['description']}\n\n`--facts FILE` gives it")
 
 
 def test_every_page_is_as_its_schema_says(command: Command) -> None:
     validator = jsonschema_rs.validator_for(load("explain"))
-    words = [
-        *LEGACY,
-        *(kind.name for kind in KINDS),
-        "spec.dynamoTag",
-        "spec.services.*.ingress.host",
-        "metadata.name",
-        "unknown-kind",
-        "grove",
-    ]
+    words = [*(kind.name for kind in KINDS), "spec.services.*.ingress.host", "unknown-kind", "grove"]
     for word in [*words, "DYN201", "DYND01", "connection refused", "at most one component must be of type epp"]:
         validator.validate(command("explain", word, "-o", "json").json)
 
 
 def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:
-    from dynamo_webhooks.cli.convert.fields import rows
+    from dynamo_webhooks.conversion.field_map import field_rows
 
     told = 0
     for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment"):  # a request has parts without a schema
-        for left, right, _ in rows(CONVERTED[kind]):
+        for left, right, _ in field_rows(CONVERTED[kind]):
             if left and right and "," not in left + right and "[main]" not in right and left.startswith("spec."):
                 ran = command("explain", f"{kind}.{left.replace('{}', '.*').replace('[]', '.*')}", "-o", "json")
                 assert ran.code == 0, left

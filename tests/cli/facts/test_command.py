@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.facts.cluster import Gathered
+from dynamo_webhooks.cli.facts.gather import Gathered
 from tests.cli.conftest import Command
 
 FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
@@ -19,7 +19,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> None:
     from dynamo_webhooks.cli.commands import facts
     from dynamo_webhooks.policies.facts import Facts
 
-    rest = {name: "nothing tells it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
+    rest = {name: "the cluster does not show it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
 
     async def gathered(_args: object) -> Gathered:
         return FOUND._replace(reasons={**FOUND.reasons, **rest})
@@ -33,13 +33,6 @@ def test_the_file_is_the_result_and_what_is_unknown_is_talk(found: None, command
     assert "dra is not known: can't be read: secret\n" in printed.err
     stored = command("facts", "--cluster", "-o", tmp_path / "facts.yaml")
     assert (stored.code, stored.out, (tmp_path / "facts.yaml").read_text()) == (0, "", printed.out)
-
-
-def test_the_file_is_taken_by_check(found: None, command: Command, tmp_path: Path) -> None:
-    assert command("facts", "--cluster", "-o", tmp_path / "facts.yaml").code == 0
-    (tmp_path / "model.yaml").write_text("apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m}\nspec: {modelName: a}\n")
-    ran = command("check", tmp_path / "model.yaml", "--facts", tmp_path / "facts.yaml", "-o", "json")
-    assert ran.code in (0, 1)
 
 
 def test_redaction_leaves_no_name_on_either_stream(found: None, command: Command) -> None:

@@ -10,9 +10,9 @@ import yaml
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.facts.cluster import gathered
-from dynamo_webhooks.cli.facts.text import as_text, redacted
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.commands.facts import format_facts, redact
+from dynamo_webhooks.cli.facts.gather import gather_facts
+from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES, TOPOLOGIES
 from dynamo_webhooks.policies.facts import Facts, facts_from
@@ -31,9 +31,9 @@ SERVED = {
 async def claim(cluster: MemoryCluster, namespace: str, *, age: float = 0.0) -> None:
     from datetime import timedelta
 
-    from dynamo_webhooks.kube.times import micro
+    from dynamo_webhooks.kube.times import format_micro_time
 
-    renewed = micro(cluster.storage.now - timedelta(seconds=age))
+    renewed = format_micro_time(cluster.storage.now - timedelta(seconds=age))
     spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 30, "renewTime": renewed}
     metadata = {"name": "dynamo-operator-namespace-scope", "namespace": namespace}
     await cluster.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
@@ -57,7 +57,7 @@ async def whole() -> MemoryCluster:
 
 
 async def test_everything_that_a_cluster_tells() -> None:
-    found = await gathered(await whole())
+    found = await gather_facts(await whole())
     assert found.reasons == {}
     assert found.values == {
         "operatorScope": "cluster",
@@ -73,6 +73,7 @@ async def test_everything_that_a_cluster_tells() -> None:
         "excludedNamespaces": ["team-b"],
         "allowGmsSnapshot": False,
         "checkpoint": False,
+        "lpx": False,
         "dgdrDefaultImage": "",
         "switchedOff": [],
     }
@@ -82,14 +83,14 @@ async def test_nothing_is_written_in_the_cluster_or_over_here(monkeypatch: pytes
     cluster = await whole()
     cluster.writes.clear()
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    assert (await gathered(cluster)).reasons == {}
+    assert (await gather_facts(cluster)).reasons == {}
     assert cluster.writes == []
 
 
 async def test_the_go_operator_is_told_by_its_flags_and_environment() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, GO, configuration())
-    values = (await gathered(cluster)).values
+    values = (await gather_facts(cluster)).values
     assert values["operatorVersion"] == "1.3.0"
     assert values["operatorPrincipal"] == "system:serviceaccount:dynamo-system:platform-controller-manager"
     assert values["allowGmsSnapshot"] is True
@@ -99,55 +100,50 @@ async def test_the_image_of_requests_is_a_flag_of_the_go_operator() -> None:
     cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(GO)
     changed["spec"]["template"]["spec"]["containers"][0]["args"].append("--dgdr-default-image=example/planner:1.5.0")
     await install(cluster, changed, configuration())
-    assert (await gathered(cluster)).values["dgdrDefaultImage"] == "example/planner:1.5.0"
+    assert (await gather_facts(cluster)).values["dgdrDefaultImage"] == "example/planner:1.5.0"
 
 
 async def test_an_operator_of_one_namespace_alone() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, OURS, configuration(namespace={"restricted": "team-a"}))
     await claim(cluster, "team-a")
-    values = (await gathered(cluster)).values
+    values = (await gather_facts(cluster)).values
     assert (values["operatorScope"], values["excludedNamespaces"]) == ("namespace", [])
 
 
 async def test_what_an_operator_is_told_not_to_use() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, OURS, configuration(orchestrators={"grove": {"enabled": False}}))
-    values = (await gathered(cluster)).values
+    values = (await gather_facts(cluster)).values
     assert (values["grove"], values["switchedOff"]) == (False, ["grove"])
 
 
 async def test_a_cluster_without_any_operator() -> None:
-    found = await gathered(MemoryCluster(served=SERVED))
+    found = await gather_facts(MemoryCluster(served=SERVED))
     told = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
-    unknown = {*told, "checkpoint", "dgdrDefaultImage"}
+    unknown = {*told, "checkpoint", "lpx", "dgdrDefaultImage"}
     line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
     assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
     assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])
-    missing = await gathered(MemoryCluster(served=SERVED), "elsewhere")
+    missing = await gather_facts(MemoryCluster(served=SERVED), "elsewhere")
     assert missing.reasons["operatorScope"] == "no operator is installed in namespace elsewhere"
 
 
 async def test_where_no_operator_tells_its_version_the_definitions_tell_the_line() -> None:
-    crd = build("DynamoGraphDeployment")
     for line in Line:
         cluster = MemoryCluster(served=SERVED)
-        fields = crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["components"]["items"]
-        fields["properties"].pop("minAvailable", None)
-        if line is Line.V1_5:
-            fields["properties"]["minAvailable"] = {"type": "integer"}
-        await cluster.create(CRDS, crd)
-        found = await gathered(cluster)
+        await cluster.create(CRDS, build("DynamoGraphDeployment", line=line))
+        found = await gather_facts(cluster)
         assert (found.values["operatorLine"], facts_from(found.values).line) == (line, line)
         assert "operatorLine" not in found.reasons
-        assert facts_from(load(as_text(found), "facts.yaml")[0].data).line == line
+        assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).line == line
 
 
 async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_namespace_chooses() -> None:
     cluster = await whole()
     await install(cluster, OURS, configuration(namespace={"restricted": "team-b"}), namespace="team-b")
-    assert (await gathered(cluster)).values["operatorScope"] == "cluster"
-    chosen = await gathered(cluster, "team-b")
+    assert (await gather_facts(cluster)).values["operatorScope"] == "cluster"
+    chosen = await gather_facts(cluster, "team-b")
     assert chosen.values["operatorScope"] == "namespace"
     assert chosen.values["operatorPrincipal"] == "system:serviceaccount:team-b:dynamo-webhooks-reconciler"
 
@@ -155,7 +151,7 @@ async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_n
 async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
     cluster = await whole()
     await install(cluster, GO, configuration(), namespace="other")
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert "operatorVersion" not in found.values
     assert found.reasons["operatorVersion"] == (
         "several operators are installed, choose by --namespace: dynamo-system/dynamo-webhooks-server, other/platform-controller-manager"
@@ -168,14 +164,18 @@ async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
         ({"args": ["serve"]}, "gpuDiscovery", "its configuration can't be used: it is started without --config"),
         ({"args": ["serve", "--config", "/elsewhere/x"]}, "gpuDiscovery", "no ConfigMap holds /elsewhere/x"),
         ({"env": [{"name": "POD_SERVICE_ACCOUNT", "valueFrom": {"secretKeyRef": {}}}]}, "operatorPrincipal", "POD_SERVICE_ACCOUNT"),
-        ({"envFrom": [{"configMapRef": {"name": "x"}}]}, "allowGmsSnapshot", "the text of DYN_OPERATOR_ALLOW_GMS_SNAPSHOT"),
+        (
+            {"envFrom": [{"configMapRef": {"name": "x"}}]},
+            "allowGmsSnapshot",
+            "the Deployment does not contain the value of DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
+        ),
     ],
 )
 async def test_what_a_deployment_does_not_show_is_not_guessed(change: Node, fact: str, words: str) -> None:
     cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(OURS)
     changed["spec"]["template"]["spec"]["containers"][0] |= change
     await install(cluster, changed, configuration())
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert fact not in found.values
     assert words in found.reasons[fact]
 
@@ -185,7 +185,7 @@ async def test_a_version_that_is_none_is_not_taken_for_one() -> None:
     container = changed["spec"]["template"]["spec"]["containers"][0]
     container["args"] = [f"{word.partition('=')[0]}=$(VERSION)" if "operator-version" in word else word for word in container["args"]]
     await install(cluster, changed, configuration())
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert "operatorVersion" not in found.values
     assert found.reasons["operatorVersion"].endswith('is no semantic version: "$(VERSION)"')
 
@@ -193,7 +193,7 @@ async def test_a_version_that_is_none_is_not_taken_for_one() -> None:
 async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it_was_read_at() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, OURS, {**configuration(), "nonsense": 1})
-    reason = (await gathered(cluster)).reasons["operatorScope"]
+    reason = (await gather_facts(cluster)).reasons["operatorScope"]
     assert reason.startswith("its configuration can't be used: its file can't be used; 1 thing to change:")
     assert "nonsense" in reason
     assert "tmp" not in reason
@@ -202,30 +202,30 @@ async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it
 async def test_what_may_not_be_read_is_told_with_the_servers_words() -> None:
     cluster = await whole()
     cluster.denied |= {("list", "deployments"), ("list", "leases"), ("list", "clustertopologies"), ("list", "clustertopologybindings")}
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert set(found.values) == {"grove", "inferencePool", "dra", "lws", "istio"}
     assert found.reasons["excludedNamespaces"].startswith("can't be read: ")
     assert found.reasons["operatorScope"].startswith("Deployments can't be read: ")
-    assert "clusterTopologies" not in yaml.safe_load(as_text(found))  # where null would say that there are none
+    assert "clusterTopologies" not in yaml.safe_load(format_facts(found))  # where null would say that there are none
     cluster = await whole()
     cluster.denied.add(("get", "configmaps"))
-    assert (await gathered(cluster)).reasons["operatorScope"].startswith("its configuration can't be read: ")
+    assert (await gather_facts(cluster)).reasons["operatorScope"].startswith("its configuration can't be read: ")
 
 
 async def test_api_groups_that_can_not_be_asked_for_are_unknown_not_absent() -> None:
     cluster = await whole()
     cluster.fail(lambda verb, *_: ForbiddenError(403, "Forbidden", "no discovery for you") if verb == "groups" else None)
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert found.reasons["dra"] == "can't be read: no discovery for you"
     assert not {"grove", "inferencePool", "dra", "lws", "istio"} & set(found.values)
 
 
 async def test_a_cluster_without_topologies_says_so() -> None:
     cluster = MemoryCluster(served={})
-    found = await gathered(cluster)
+    found = await gather_facts(cluster)
     assert found.values["clusterTopologies"] is None
-    assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in as_text(found)
-    assert facts_from(load(as_text(found), "facts.yaml")[0].data).clusterTopologies is None
+    assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in format_facts(found)
+    assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).clusterTopologies is None
 
 
 @pytest.mark.parametrize("resource", [DEPLOYMENTS, LEASES, TOPOLOGIES, CONFIG_MAPS])
@@ -233,18 +233,18 @@ async def test_a_server_that_goes_away_in_between_is_no_unknown_fact(resource: A
     cluster = await whole()
     cluster.fail(lambda _verb, asked, *_: UnavailableError(0, "", "gone away") if asked == resource else None)
     with pytest.raises(UnavailableError):
-        await gathered(cluster)
+        await gather_facts(cluster)
 
 
 async def test_the_text_is_a_facts_file_with_the_same_facts_and_the_same_bytes() -> None:
-    found = await gathered(await whole())
-    text = as_text(found)
-    assert text == as_text(await gathered(await whole()))
-    assert facts_from(load(text, "facts.yaml")[0].data) == facts_from(found.values)
+    found = await gather_facts(await whole())
+    text = format_facts(found)
+    assert text == format_facts(await gather_facts(await whole()))
+    assert facts_from(load_documents(text, "facts.yaml")[0].data) == facts_from(found.values)
     assert [line.partition(":")[0] for line in text.splitlines() if line[0] not in "# "] == [
         name for name in Facts._fields if name != "operatorLine"
     ]
-    empty = as_text(await gathered(MemoryCluster(served=SERVED)))
+    empty = format_facts(await gather_facts(MemoryCluster(served=SERVED)))
     assert "# operatorScope is not known: no operator is installed\noperatorScope: null\n" in empty
 
 
@@ -252,17 +252,17 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
     cluster = await whole()
     await claim(cluster, "a-team")
     cluster.denied.add(("list", "clustertopologies"))
-    before = await gathered(cluster)
-    after = redacted(before)
+    before = await gather_facts(cluster)
+    after = redact(before)
     assert after.values["excludedNamespaces"] == ["namespace-1", "namespace-3"]
     assert after.values["operatorPrincipal"] == "system:serviceaccount:namespace-2:account-1"
     assert after.reasons == {"clusterTopologies": "can't be read"}
     for name in ("team", "dynamo-system", "reconciler"):
-        assert name in as_text(before)
-        assert name not in as_text(after)
+        assert name in format_facts(before)
+        assert name not in format_facts(after)
     for name in ("operatorVersion", "grove", "gpuDiscovery"):
         assert after.values[name] == before.values[name]
-    assert redacted(await gathered(await whole())).values["clusterTopologies"] == {"flat": ["host"], "wide": ["zone", "rack", "host"]}
+    assert redact(await gather_facts(await whole())).values["clusterTopologies"] == {"flat": ["host"], "wide": ["zone", "rack", "host"]}
 
 
 def test_a_deployment_of_somebody_else_is_no_operator() -> None:

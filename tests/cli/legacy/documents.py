@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.kinds import ALPHA
-from dynamo_webhooks.cli.legacy.kinds import KINDS
-from dynamo_webhooks.cli.legacy.recognise import recognised
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.legacy.recognise import TODAY, recognise
+from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
 
@@ -111,24 +110,10 @@ EXAMPLES: Final = {
     "claim": GRAPH_WITH_CLAIM,
 }
 
-# What the tables of the documentation name. The older of the two lost its columns of names in print: those are the newer one's.
-COMPONENT_FIELDS: Final = (
-    *("dynamoNamespace", "dynamoTag", "envs", "externalServices", "serviceName", "annotations", "labels", "resources", "autoscaling"),
-    *("envFromSecret", "pvc", "ingress", "extraPodMetadata", "extraPodSpec", "livenessProbe", "readinessProbe", "replicas"),
-)
-TABLES: Final = {
-    "DynamoGraphDeployment": ("spec.dynamoComponent", "spec.envs", *(f"spec.services.*.{name}" for name in COMPONENT_FIELDS)),
-    "DynamoDeployment": ("spec.dynamoNim", "spec.envs", *(f"spec.services.*.{name}" for name in COMPONENT_FIELDS)),
-    "DynamoComponentDeployment": ("spec.dynamoComponent", *(f"spec.{name}" for name in COMPONENT_FIELDS)),
-    "DynamoNimDeployment": ("spec.dynamoNim", *(f"spec.{name}" for name in COMPONENT_FIELDS)),
-    "DynamoComponent": ("spec.dynamoComponent", "spec.image", "spec.imagePullSecrets"),
-    "DynamoNimRequest": ("spec.bentoTag",),
-}
-
 
 def document(name: str) -> dict[str, Any]:
     """One of the examples, as data."""
-    (found,) = load(EXAMPLES[name])
+    (found,) = load_documents(EXAMPLES[name])
     data: dict[str, Any] = found.data
     return data
 
@@ -136,16 +121,16 @@ def document(name: str) -> dict[str, Any]:
 def made(count: int) -> Iterator[dict[str, Any]]:
     """Generated documents of all legacy kinds: today's fields and the old ones; in every third, values of any type instead of some."""
     for number in range(count):
-        for kind in KINDS.values():
-            draw = Dice("legacy", kind.name, number)
-            obj = {**make_object(draw, kind.becomes or "DynamoModel", ALPHA, odd=number % 2 == 1), "kind": kind.name}
+        for kind, today in TODAY.items():
+            draw = Dice("legacy", kind, number)
+            obj = {**make_object(draw, today or "DynamoModel", ALPHA, odd=number % 2 == 1), "kind": kind}
             spec = obj.setdefault("spec", {})
-            components = [spec] if kind.components == "spec" else list((spec.get("services") or {}).values())
+            components = [spec] if today == "DynamoComponentDeployment" else list((spec.get("services") or {}).values())
             for component in components:
                 component.update((name, old) for name, old in _old_fields(draw).items() if draw(2))
-            spec[TABLES[kind.name][0].removeprefix("spec.")] = "frontend:1"
+            spec["dynamoComponent"] = "frontend:1"
             legacy = wild(draw, obj) if number % 3 == 2 else obj
-            if recognised(legacy):
+            if recognise(legacy):
                 yield legacy
 
 

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,11 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from dynamo_webhooks.api.line import USUAL, Line
-from dynamo_webhooks.cli.check.choice import Choice
-from dynamo_webhooks.cli.check.pipeline import Settings
-from dynamo_webhooks.cli.exits import INTERRUPTED
-from dynamo_webhooks.cli.lsp.answers import OFFERED, Asked, actions, meaning, offers, seen
+from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, actions, find_problems, meaning, offers
+from dynamo_webhooks.cli.console.exits import INTERRUPTED
 from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.cli.validation.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
 
 URI = "file:///repo/a%20chat.yaml"
@@ -43,14 +45,15 @@ spec:
 kind: ConfigMap
 apiVersion: v1
 """
-ASKED = Asked(Settings(Facts(operatorLine=Line.V1_2)), Choice())
+ASKED = Asked(lambda _: Settings(Facts(operatorLine=Line.V1_2)), Choice())
 
 
 class Editor:
     """A client with one open text."""
 
-    def __init__(self, client: LanguageClient) -> None:
+    def __init__(self, client: LanguageClient, uri: str = URI) -> None:
         self.client = client
+        self.uri = uri
         self.told: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
         self.version = 0
 
@@ -62,23 +65,25 @@ class Editor:
         """Opens or changes the text; returns what the server says of it."""
         self.version += 1
         if self.version == 1:
-            self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(URI, "yaml", 1, text)))
+            self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(self.uri, "yaml", 1, text)))
         else:
             whole = types.TextDocumentContentChangeWholeDocument(text)
-            which = types.VersionedTextDocumentIdentifier(self.version, URI)
+            which = types.VersionedTextDocumentIdentifier(self.version, self.uri)
             self.client.text_document_did_change(types.DidChangeTextDocumentParams(which, [whole]))
         told = await asyncio.wait_for(self.told.get(), 60)
-        assert (told.uri, told.version) == (URI, self.version)
+        assert (told.uri, told.version) == (self.uri, self.version)
         return list(told.diagnostics)
 
 
-@pytest_asyncio.fixture
-async def editor() -> AsyncIterator[Editor]:
+@asynccontextmanager
+async def started(*flags: str, uri: str = URI, options: Any = None, capabilities: Any = None) -> AsyncIterator[Editor]:
+    """A client of a server that was started with flags, until the end."""
     client = LanguageClient("test", "1")
     command = "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())"
-    await client.start_io(sys.executable, "-c", command, "lsp", "--stdio", "--line", "1.2")
-    made = Editor(client)
-    await asyncio.wait_for(client.initialize_async(types.InitializeParams(types.ClientCapabilities())), 60)
+    await client.start_io(sys.executable, "-c", command, "lsp", "--stdio", *flags)
+    made = Editor(client, uri)
+    wanted = types.InitializeParams(capabilities or types.ClientCapabilities(), initialization_options=options)
+    await asyncio.wait_for(client.initialize_async(wanted), 60)
     client.initialized(types.InitializedParams())
     yield made
     await asyncio.wait_for(client.shutdown_async(None), 60)
@@ -86,9 +91,24 @@ async def editor() -> AsyncIterator[Editor]:
     await client.stop()  # type: ignore[no-untyped-call]  # pygls leaves it out
 
 
-def edit_of(action: Any) -> str:
-    [edit] = action.edit.changes[URI]
-    return str(edit.new_text)
+@pytest_asyncio.fixture
+async def editor() -> AsyncIterator[Editor]:
+    async with started("--line", "1.2") as made:
+        yield made
+
+
+def edited(action: Any, text: str) -> tuple[str, list[str]]:
+    """The text with an action's edits in it, and what these write."""
+    lines = re.split("(?<=\n)|(?<=\r)(?!\n)", text)  # those of the protocol
+
+    def offset(place: types.Position) -> int:
+        units = lines[place.line].encode("utf-16-le")[: 2 * place.character]
+        return sum(map(len, lines[: place.line])) + len(units.decode("utf-16-le"))
+
+    edits = action.edit.changes[URI]
+    for one in reversed(edits):
+        text = text[: offset(one.range.start)] + one.new_text + text[offset(one.range.end) :]
+    return text, [one.new_text for one in edits]
 
 
 @pytest.mark.asyncio
@@ -98,18 +118,17 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
     at = TEXT.splitlines()[9].index("typ:") + 1  # the letter before it takes two units of the protocol
     assert places == {
         ("schema-mismatch", 7, 10, 16),
-        ("warn-component-type-unknown", 7, 10, 16),
         ("wrong-type", 8, 14, 17),
         ("unknown-field", 9, at, at + 3),
     }
-    assert {one.code: one.severity for one in found}["unknown-field"] == types.DiagnosticSeverity.Warning
+    assert {one.code: one.severity for one in found}["unknown-field"] == types.DiagnosticSeverity.Error
     whole = types.Range(types.Position(7, 0), types.Position(7, 5))
     which = types.TextDocumentIdentifier(URI)
     asked = types.CodeActionParams(which, whole, types.CodeActionContext([]))
     first, everything = await editor.client.text_document_code_action_async(asked) or ()
-    assert edit_of(first) == TEXT.replace("Worker", "worker")
+    assert edited(first, TEXT) == (TEXT.replace("Worker", "worker"), ["w"])
     fixed = TEXT.replace("Worker", "worker").replace('"2"', "2").replace("typ:", "type:")
-    assert edit_of(everything) == fixed
+    assert edited(everything, TEXT) == (fixed, ["w", "2", "e"])
     assert await editor.show(fixed) == []
     hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(8, 6)))
     assert hover is not None
@@ -126,7 +145,7 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
 
 
 def test_columns_are_characters_of_the_text() -> None:
-    [found] = [one for one in seen("a", TEXT, ASKED).findings if one.rule == "unknown-field"]
+    [found] = [one for one in find_problems("a", TEXT, ASKED).findings if one.rule == "unknown-field"]
     assert TEXT.splitlines()[found.position.line - 1][found.position.column - 1 : found.position.end_column - 1] == "typ"
 
 
@@ -146,31 +165,24 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
 
 
+def _settings(line: Line, _: str) -> Settings:
+    return Settings(Facts(operatorLine=line))
+
+
 def test_what_is_offered_is_of_the_line() -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
     lines = text.split("\n")
     for line in Line:
-        asked = Asked(Settings(Facts(operatorLine=line)), Choice())
+        asked = Asked(partial(_settings, line), Choice())
         names = {one.text for one in offers("a", text, asked, len(lines), len(lines[-1]) + 1)}
-        assert ("minAvailable" in names, "replicas" in names) == (line == "1.5", True)
+        assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
-def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[Asked]) -> None:
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
-    started: list[Asked] = []
-
-    class Started:
-        def start_io(self) -> None:
-            """It would read standard input."""
-
-    def made(asked: Asked) -> Started:
-        started.append(asked)
-        return Started()
-
-    monkeypatch.setattr("dynamo_webhooks.cli.lsp.server.server", made)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
-    assert [asked.settings.line for asked in started] == ["1.5", "1.2", USUAL]
+    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", USUAL]
 
 
 def test_a_text_of_v1alpha1_can_be_converted() -> None:
@@ -188,7 +200,7 @@ PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t"
 @given(st.lists(PIECES, max_size=12).map("".join), st.integers(-1, 14), st.integers(-1, 30))
 def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"
-    seen("a", text, ASKED)
+    find_problems("a", text, ASKED)
     assert isinstance(meaning("a", text, line, column), str)
     assert isinstance(offers("a", text, ASKED, line, column), list)
     assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))
@@ -205,8 +217,13 @@ def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
 
 def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
     text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
-    assert len([one for one in seen("a", text, ASKED).findings if one.edit is not None]) == 2
-    assert [one.title.split()[0] for one in actions("a", text, ASKED, 1, 99)] == ["Remove", "Remove"]
+    assert len([one for one in find_problems("a", text, ASKED).findings if one.edit is not None]) == 2
+    assert [one.title.split()[0] for one in actions("a", text, ASKED, 1, 99)] == ["Rename", "Rename"]
+
+
+def test_a_rename_is_called_one() -> None:
+    line = TEXT[: TEXT.index("typ:")].count("\n") + 1
+    assert next(one.title for one in actions("a", TEXT, ASKED, line, line)) == "Rename it to type (unknown-field)"
 
 
 def test_an_interrupt_ends_the_server() -> None:
@@ -243,9 +260,7 @@ async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) 
     assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
     place = types.Range(types.Position(line, 0), types.Position(line, 0))
     first, *_ = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, types.CodeActionContext([]))) or ()
-    assert edit_of(first) == text.replace("Worker", "worker")
-    [edit] = first.edit.changes[URI]  # type: ignore[union-attr,index]  # one was made of it above
-    assert edit.range == types.Range(types.Position(0, 0), types.Position(len(lines) - 1, 0))
+    assert edited(first, text) == (text.replace("Worker", "worker"), ["w"])
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.migrate.options import Hands, Options
-from dynamo_webhooks.cli.migrate.progress import Progress
-from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
 from dynamo_webhooks.kube.protocol import Page
-from dynamo_webhooks.kube.resources import CRDS, of_kind
+from dynamo_webhooks.kube.resources import CRDS, resource_of_kind
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import key_of
@@ -23,7 +23,7 @@ from tests.kube.storage import key_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from dynamo_webhooks.cli.migrate.report import Report
+    from dynamo_webhooks.cli.commands.migrate.report import Report
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.kube.resources import Resource
 
@@ -66,7 +66,7 @@ class Store(MemoryCluster):
         return next(str(each["name"]) for each in self.crd(kind)["spec"]["versions"] if each["storage"])
 
     async def put(self, kind: str, name: str, spec: Node, version: str = ALPHA, **metadata: Any) -> None:
-        resource = of_kind(kind, version)
+        resource = resource_of_kind(kind, version)
         obj = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name, "namespace": "n", **metadata}, "spec": spec}
         await self.create(resource, obj)
         self.forms[resource.plural, "n", name] = self.storage_of(kind)

@@ -12,14 +12,14 @@ import pytest
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.migrate import listing, walk
-from dynamo_webhooks.cli.migrate.flip import OBSERVED
-from dynamo_webhooks.cli.migrate.progress import Progress
-from dynamo_webhooks.cli.migrate.report import as_text
-from dynamo_webhooks.cli.migrate.run import Run
-from dynamo_webhooks.cli.schema.outputs import load
+from dynamo_webhooks.cli.commands.migrate import listing, rewrite_all
+from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import as_text
+from dynamo_webhooks.cli.commands.migrate.run import Run
+from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError
-from dynamo_webhooks.kube.resources import CRDS, of_kind
+from dynamo_webhooks.kube.resources import CRDS, resource_of_kind
 from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, Store, hands, ran
 
 IMAGE: dict[str, Any] = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
@@ -157,6 +157,26 @@ async def test_stored_versions_that_are_not_true_are_told() -> None:
     assert "storedVersions named v1beta1 alone, and 5 objects were stored in another version" in as_text(found)
 
 
+@pytest.mark.parametrize("verify", [False, True])
+async def test_with_nothing_to_move_nothing_is_waited_for(verify: bool) -> None:
+    report = await asyncio.wait_for(ran(await _filled(Store(BETA, (BETA,))), settle=600.0, verify=verify), 60)
+    assert report.proven
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
+    assert (graphs.moved, graphs.already_there, graphs.passes) == (0, 5, 1)
+
+
+@pytest.mark.parametrize(("storage", "stored"), [(BETA, (ALPHA, BETA)), (ALPHA, (ALPHA,)), (BETA, (BETA,))])
+async def test_writes_under_way_are_waited_for_before_the_proof(storage: str, stored: tuple[str, ...]) -> None:
+    store = await _filled(Store(storage, stored))
+    for key in store.forms:  # also where the status doesn't say so
+        store.forms[key] = ALPHA
+    report = await ran(store, settle=0.5)
+    assert report.proven
+    assert report.seconds >= 0.5
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
+    assert (graphs.moved, graphs.passes) == (5, 2)
+
+
 async def test_a_version_that_is_not_served_any_more_can_be_proven_away() -> None:
     store = await _filled(Store(BETA, (BETA,)))
     for kind in CONVERTED:
@@ -243,7 +263,6 @@ async def test_definitions_that_are_not_fit_stop_it_before_the_first_write() -> 
     crd["spec"]["versions"][0]["served"] = False
     crd["metadata"]["annotations"] = {OBSERVED: "7"}
     beta = crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    del beta["components"]["items"]["properties"]["minAvailable"]  # makes it a definition of line 1.2
     del beta["components"]["items"]["properties"]["replicas"]
     store.storage.records.pop(("apiextensions.k8s.io", "customresourcedefinitions", "", BY_NAME[CONVERTED[1]].crd_name))
     store.denied = {("patch", "customresourcedefinitions/status"), ("list", BY_NAME[CONVERTED[3]].plural)}
@@ -271,7 +290,7 @@ async def test_fields_that_a_lowered_definition_lacks_stop_it() -> None:
     fields: dict[str, Any] = {"f:spec": {"f:components": {'k:{"name":"w"}': {"f:minAvailable": {}}}}}
     store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", "g"].obj["metadata"]["managedFields"] = [{"fieldsV1": fields}, None]
     report = await ran(store)
-    assert "n/g hold fields of line 1.5 that the definitions of line 1.2 do not have" in report.blocked[0]
+    assert "n/g hold fields of a later line than that of the definitions" in report.blocked[0]
 
 
 async def test_objects_that_the_converter_refuses_before_stop_it() -> None:
@@ -320,7 +339,7 @@ async def test_a_rate_bounds_the_writes(monkeypatch: pytest.MonkeyPatch) -> None
         await asyncio.sleep(0)
 
     monkeypatch.setattr(made, "sleep", sleep)
-    monkeypatch.setattr(walk, "monotonic", lambda: 5.0)
+    monkeypatch.setattr(rewrite_all, "monotonic", lambda: 5.0)
     await Run(made, Progress(lambda _: None)).run()
     pauses = [seconds for seconds in slept if seconds > 0]
     assert pauses[:4] == pytest.approx([0.01, 0.02, 0.03, 0.04])
@@ -332,7 +351,7 @@ async def test_rights_that_end_in_the_middle_are_told() -> None:
     report = await ran(store)
     assert (report.failed, report.unreachable, report.proven) == ("not any more", False, False)
     assert await store.get(CRDS, BY_NAME[DGD].crd_name) is not None
-    assert (await store.list(of_kind(DGD, BETA))).items
+    assert (await store.list(resource_of_kind(DGD, BETA))).items
 
 
 async def test_reports_are_as_their_schema_says() -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
-from dynamo_webhooks.cli.migrate import servers
-from dynamo_webhooks.cli.migrate.options import Hands, Stopped
-from dynamo_webhooks.cli.migrate.report import Report
+from dynamo_webhooks.cli.commands.migrate import servers
+from dynamo_webhooks.cli.commands.migrate.options import Hands, Stopped
+from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.kube.storage_versions import TRIES, definition
+from dynamo_webhooks.kube.storage_versions import TRIES, read_definition
 from tests.cli.migrate.store import DGD, Store, hands
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Several:
         )
 
     async def agree(self) -> None:
-        await servers.agreed(self.hands, [definition(self.stores[FIRST].crd())], self.report)
+        await servers.wait_for_agreement(self.hands, [read_definition(self.stores[FIRST].crd())], self.report)
 
     def follow(self) -> None:
         """The second server takes the definition over."""

@@ -138,13 +138,57 @@ def test_nothing_overlaps_or_leaves_the_picture(command: Command, files: Files, 
         )
 
 
+@pytest.mark.parametrize("change", ["", "marked"])
+def test_each_element_has_its_colour_without_a_style(command: Command, files: Files, change: str) -> None:
+    """Viewers such as librsvg, Inkscape or GitHub know neither variables nor media queries, and draw black where a colour is missing."""
+    folder = files(chat=GRAPH)
+    Repository(folder).commit()
+    changed = GRAPH.replace("name: decode", "name: new", 1).replace("vllm:1", "vllm:2").replace("replicas: 2", "replicas: 3", 1)
+    files(chat=changed if change else GRAPH)
+    root = ElementTree.fromstring(command("picture", ".", *LWS, "-o", "svg", *(["--against", "HEAD"] if change else [])).out)  # noqa: S314 - our own text
+    drawn = [one for name in ("rect", "text", "path") for one in root.iter(f"{SVG}{name}")]
+    assert len(drawn) > 40
+    for one in drawn:
+        assert re.fullmatch("#[0-9a-f]{3,6}|none", one.attrib["fill"]), one.attrib
+        assert re.fullmatch("#[0-9a-f]{3,6}", one.get("stroke", "#000")), one.attrib
+        assert one.attrib["fill"] != "none" or "stroke" in one.attrib
+    assert {one.attrib["class"].removeprefix("card-") for one in drawn} >= (
+        {"added", "removed", "restarts", "scales"} if change else {"card"}
+    )
+    style = next(root.iter(f"{SVG}style")).text or ""
+    assert "var(" not in style
+    dark = dict(re.findall(r"\.([\w-]+)\{([^}]*)\}", style.partition("@media(prefers-color-scheme:dark)")[2]))
+    assert dark.keys() >= {one.attrib["class"] for one in drawn}
+
+
+@pytest.mark.parametrize(
+    ("image", "lines"),
+    [
+        ("vllm:1.5.0", ["vllm:1.5.0"]),
+        ("registry.example.com:5000/team/vllm", ["registry.example.com:5000/team/vllm"]),
+        ("registry.example.com/nvidia/ai-dynamo/vllm-runtime:1.5.0", ["\u2026nvidia/ai-dynamo/vllm-runtime:1.5.0"]),
+        (f"registry.example.com:5000/team/vllm-runtime:0.9-{'abcd' * 10}", [f"\u2026llm-runtime:0.9-{'abcd' * 4}abc", f"d{'abcd' * 5}"]),
+        (f"team/vllm-runtime@sha256:{'0123' * 16}", [f"\u2026llm-runtime@sha256:{'0123' * 4}", "0123" * 9, "0123" * 3]),
+    ],
+)
+def test_the_tag_of_an_image_is_whole(command: Command, files: Files, image: str, lines: list[str]) -> None:
+    """A change of an image is its tag or digest; the beginning of its repository is what is cut."""
+    files(chat=GRAPH.replace("repo/frontend:1", image))
+    root = ElementTree.fromstring(command("picture", ".", *LWS, "-o", "svg").out)  # noqa: S314 - our own text
+    shown = [one.text for one in root.iter(f"{SVG}text")]
+    at = shown.index(lines[0])
+    assert shown[at : at + len(lines)] == lines
+    version = image[image.rfind("/") :].partition("@" if "@" in image else ":")[2]
+    assert version in command("picture", ".", *LWS).out
+
+
 def test_what_a_manifest_says_is_no_markup_and_costs_no_more_than_it_is_long(command: Command, files: Files) -> None:
     hostile = GRAPH.replace("repo/vllm:1", "</text><script>x</script>]]&'").replace("replicas: 7", "replicas: 2147483647")
     files(chat=hostile.replace('gpu: "8"', 'gpu: "999999999"'))
-    page = command("picture", "chat.yaml", *LWS, "-o", "html").out
-    assert "<script" not in page
-    assert len(page) < 30_000
-    ElementTree.fromstring(page[page.index("<svg") : page.index("</html>")])  # noqa: S314 - our own text
+    drawn = command("picture", "chat.yaml", *LWS, "-o", "svg").out
+    assert "<script" not in drawn
+    assert len(drawn) < 30_000
+    ElementTree.fromstring(drawn)  # noqa: S314 - our own text
     assert "<script" not in command("picture", "chat.yaml", *LWS).out
     many = "".join(f"  - {{name: c{number}}}\n" for number in range(101))
     files(chat=GRAPH.partition("  - name: frontend")[0] + many)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.rewrite.fresh import flow_scalar, key_text, scalar_lines
+from dynamo_webhooks.cli.rewrite.emit import emit_flow_scalar, key_text, scalar_lines
 
 if TYPE_CHECKING:
     from tests.laws.dice import Draw
@@ -81,5 +81,5 @@ class Writer:
 
 def _brackets(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow_scalar(key)}: {_brackets(below)}" for key, below in value.items()) + "}"
-    return "[" + ", ".join(map(_brackets, value)) + "]" if isinstance(value, list) else flow_scalar(value)
+        return "{" + ", ".join(f"{emit_flow_scalar(key)}: {_brackets(below)}" for key, below in value.items()) + "}"
+    return "[" + ", ".join(map(_brackets, value)) + "]" if isinstance(value, list) else emit_flow_scalar(value)

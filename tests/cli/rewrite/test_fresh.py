@@ -7,34 +7,16 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.rewrite.fresh import _dumped, yaml_text
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.rewrite.emit import _dumped, emit_yaml
+from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.golden.upstream import RECORDED, manifests
 
-TEXTS = st.text(max_size=8) | st.sampled_from(
-    [
-        "yes",
-        "0123",
-        "1e3",
-        "1:30",
-        "a: b",
-        "- a",
-        "#x",
-        "a\nb",
-        "a\nb\n",
-        "a\n\n",
-        "\n",
-        " a\nb",
-        "|",
-        "~",
-        "null",
-        "{}",
-        "x" * 300,
-        "é",
-        "\u2028",
-        "*",
-    ]
+WORDS = (
+    *("yes", "0123", "1e3", "1:30", "0o17", "0777", "1_000", ".inf", "2026-01-01", "~", "null", "", "=", "<<", "a: b", "- a", "#x", "a #b"),
+    *("a\nb", "a\nb\n", "a\n\n", "\n", " a\nb", "a \nb", " x ", "|", "'", '"', "{}", "{{ .x }}", "%", "@", "!x", "&a", "*", "---", "\t"),
+    *("x" * 300, "é", "\u0085", "\u2028"),
 )
+TEXTS = st.text(max_size=8) | st.sampled_from(WORDS)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
 VALUES = st.recursive(SCALARS, lambda one: st.lists(one, max_size=3) | st.dictionaries(TEXTS, one, max_size=3), max_leaves=8)
 
@@ -43,8 +25,10 @@ VALUES = st.recursive(SCALARS, lambda one: st.lists(one, max_size=3) | st.dictio
 @example({"a": [[["x", {"b": "c\nd\n"}], []], {"k": {}, "l": []}], "m": 1, "n": True, "o": 1.0, "p": -0.0, "q": 0.0})
 @example([{"a": "x\ny"}, {"b" * 121: 1}])
 @example({"k": "a\n\n"})
+@example(dict.fromkeys(WORDS, "x"))
+@example([*WORDS])
 def test_it_is_what_pyyaml_writes(value: Any) -> None:
-    assert yaml_text(value) == _dumped(value)
+    assert emit_yaml(value) == _dumped(value)
 
 
 def test_manifests_are_what_pyyaml_writes_and_read_as_the_same() -> None:
@@ -52,6 +36,6 @@ def test_manifests_are_what_pyyaml_writes_and_read_as_the_same() -> None:
     some = [one for _, one in manifests(kinds, RECORDED)][::40]
     assert len(some) > 5
     for one in some:
-        text = yaml_text(one)
+        text = emit_yaml(one)
         assert text == _dumped(one)
-        assert load(text)[0].data == one
+        assert load_documents(text)[0].data == one

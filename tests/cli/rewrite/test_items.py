@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.cli.rewrite.fresh import yaml_text
-from dynamo_webhooks.cli.rewrite.items import partners
-from dynamo_webhooks.cli.rewrite.rewritten import rewritten
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.rewrite.emit import emit_yaml
+from dynamo_webhooks.cli.rewrite.match_items import partners
+from dynamo_webhooks.cli.rewrite.rewrite import rewrite
+from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 
@@ -60,10 +60,10 @@ def test_comments_stay_beside_their_words() -> None:
     for index in range(TRIED):
         words = _Words(Dice(SEED, "items", index))
         before = {"a": [words.value(1), words.value(1)], "b": words.value(0)}
-        text = re.sub(r"(w[0-9]+)$", r"\1  # beside \1", yaml_text(before), flags=re.MULTILINE)
+        text = re.sub(r"(w[0-9]+)$", r"\1  # beside \1", emit_yaml(before), flags=re.MULTILINE)
         wanted = words.edited(before)
-        done = rewritten(text, [wanted])
-        (read,) = load(done.text)
+        done = rewrite(text, [wanted])
+        (read,) = load_documents(done.text)
         assert read.data == wanted
         beside = [(found[1], found[2]) for found in map(_BESIDE.fullmatch, done.text.split("\n")) if found]
         assert len(beside) == len(set(beside))

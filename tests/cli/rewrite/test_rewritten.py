@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError, rewritten
-from dynamo_webhooks.cli.rewrite.tree import same
-from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.cli.rewrite.rewrite import NotWrittenError, rewrite
+from dynamo_webhooks.cli.rewrite.tree import is_same_json
+from dynamo_webhooks.cli.yaml.load import load_documents
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -108,25 +108,25 @@ def _changed(value: Any, changes: dict[Path, Any]) -> Any:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_text_is_changed_as_by_hand(case: Case) -> None:
-    wanted = _changed(load(case.before)[0].data, case.changes)
-    done = rewritten(case.before, [wanted])
+    wanted = _changed(load_documents(case.before)[0].data, case.changes)
+    done = rewrite(case.before, [wanted])
     assert done.text == case.after
-    assert same(load(done.text)[0].data, wanted)
+    assert is_same_json(load_documents(done.text)[0].data, wanted)
 
 
 def test_several_documents_of_one_piece() -> None:
-    assert rewritten('{"a": 1} {"b": 1}\n{"c": 1}\n', [{"a": 1}, {"b": 2}, {"c": 3}]).text == '{"a": 1} {"b": 2}\n{"c": 3}\n'
+    assert rewrite('{"a": 1} {"b": 1}\n{"c": 1}\n', [{"a": 1}, {"b": 2}, {"c": 3}]).text == '{"a": 1} {"b": 2}\n{"c": 3}\n'
 
 
 def test_nothing_to_do_is_nothing_done() -> None:
     odd = "\ufeff{a: 1,\n # x\n\tb: 'c'}\r\n"
-    assert rewritten(odd, [{"b": "c", "a": 1}]) == (odd, [])
+    assert rewrite(odd, [{"b": "c", "a": 1}]) == (odd, [])
 
 
 def test_moved_fields_take_their_comments_along() -> None:
     before = "# top\nold: # old\n  # x\n  x: # the x\n    v: 1 # v\n    # tail\n# z\nz: 1\n"
     origins: dict[Path, Path] = {("new",): ("old",), ("new", "deep"): ("old", "x"), ("new", "deep", "v"): ("old", "x", "v"), ("z",): ("z",)}
-    done = rewritten(before, [{"new": {"deep": {"v": 2}}, "z": 1}], lambda _, path: origins.get(path))
+    done = rewrite(before, [{"new": {"deep": {"v": 2}}, "z": 1}], lambda _, path: origins.get(path))
     assert done.text == "# top\nnew: # old\n  # x\n  deep: # the x\n    v: 2 # v\n    # tail\n# z\nz: 1\n"
     assert done.lost == []
 
@@ -134,15 +134,15 @@ def test_moved_fields_take_their_comments_along() -> None:
 def test_what_a_field_became_besides_takes_no_comments() -> None:
     before = "mode: # block\n  # which\n  to: x # x\n"
     origins: dict[Path, Path] = {("new",): ("mode",), ("new", "is"): ("mode",), ("new", "to"): ("mode", "to")}
-    done = rewritten(before, [{"new": {"is": True, "to": "z"}}], lambda _, path: origins.get(path))
+    done = rewrite(before, [{"new": {"is": True, "to": "z"}}], lambda _, path: origins.get(path))
     assert done.text == "new: # block\n  is: true\n  # which\n  to: z # x\n"
     twice: dict[Path, Path] = {("a",): ("x",), ("b",): ("x",), ("c",): ("x",)}
-    done = rewritten("# x\nx: 1 # one\n", [{"b": 2, "a": 1, "c": 1}], lambda _, path: twice.get(path))
+    done = rewrite("# x\nx: 1 # one\n", [{"b": 2, "a": 1, "c": 1}], lambda _, path: twice.get(path))
     assert done.text == "# x\nb: 2\na: 1 # one\nc: 1\n"
 
 
 def test_lost_comments_are_named_with_their_lines() -> None:
-    done = rewritten("a: 1\n# of b\nb: '# no' # yes\nc: {d: 1} # c\n", [{"a": 1, "c": {"d": 2}}])
+    done = rewrite("a: 1\n# of b\nb: '# no' # yes\nc: {d: 1} # c\n", [{"a": 1, "c": {"d": 2}}])
     assert done.text == "a: 1\nc: {d: 2} # c\n"
     assert done.lost == [(2, "# of b"), (3, "# yes")]
 
@@ -167,24 +167,34 @@ def test_lost_comments_are_named_with_their_lines() -> None:
 @pytest.mark.parametrize("moves", [False, True])
 def test_odd_texts_read_as_wanted(before: str, moves: bool) -> None:
     """Whatever can't be taken apart is written anew; here nothing but `d` changes, or all goes below another key."""
-    (read,) = load(before)
+    (read,) = load_documents(before)
     value = {**read.data, "d": [{"e": 2}]}
     wanted = {"deeper": [value]} if moves else value
-    done = rewritten(before, [wanted], lambda _, path: (path[2:] or None) if moves else path)
-    assert same(load(done.text)[0].data, wanted)
+    done = rewrite(before, [wanted], lambda _, path: (path[2:] or None) if moves else path)
+    assert is_same_json(load_documents(done.text)[0].data, wanted)
     assert "# d" in done.text or [comment.text for comment in done.lost].count("# d")
 
 
 def test_what_no_text_says_is_refused() -> None:
     with pytest.raises(NotWrittenError):
-        rewritten("a: 1\n", [{"a": float("inf")}])
+        rewrite("a: 1\n", [{"a": float("inf")}])
     with pytest.raises(NotWrittenError):
-        rewritten("a: 1\n", [{"a": 1}, {"b": 1}])
+        rewrite("a: 1\n", [{"a": 1}, {"b": 1}])
 
 
 def test_deep_json_keeps_its_shape() -> None:
     value = {"a": [{"b": {"c": [1, {"d": None}]}}], "e": "x"}
     for indent in (1, 2, 4, "\t", None):
         text = json.dumps(value, indent=indent)
-        assert rewritten(text, [{**value, "e": "y"}]).text == text.replace('"x"', '"y"')
-        assert rewritten(text, [{**value, "f": value["a"]}]).text == json.dumps({**value, "f": value["a"]}, indent=indent)
+        assert rewrite(text, [{**value, "e": "y"}]).text == text.replace('"x"', '"y"')
+        assert rewrite(text, [{**value, "f": value["a"]}]).text == json.dumps({**value, "f": value["a"]}, indent=indent)
+
+
+def test_a_comment_behind_a_lost_list_keeps_its_order_with_the_next() -> None:
+    text = "a:\n  b:\n    c:\n    - 1\n    # first\n    d: 2\n  # second\n  e: 3\n"
+    assert rewrite(text, [{"a": {"e": 3}}]).text == "a:\n  # first\n  # second\n  e: 3\n"
+
+
+def test_a_comment_behind_a_lost_list_stays_above_the_item_that_it_stood_in() -> None:
+    text = "a:\n# item\n- b:\n    c:\n    - 1\n    # first\n    d: 2\n  # second\n  e: 3\n"
+    assert rewrite(text, [{"a": [{"e": 3}]}]).text == "a:\n# item\n# first\n# second\n- e: 3\n"

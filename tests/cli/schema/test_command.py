@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 
-from dynamo_webhooks.api.kinds import KINDS, pairs
+from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.certs.gather import Gathered
-from dynamo_webhooks.cli.check.record import OWN_RULES
-from dynamo_webhooks.cli.schema.kinds import mixed, schema_of
-from dynamo_webhooks.cli.schema.outputs import load, names
-from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.cli.commands.schema.kinds import mixed_schema, schema_of
+from dynamo_webhooks.cli.commands.schema.outputs import load, names
+from dynamo_webhooks.policies.catalogue import list_all
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 from tests.certs.states import NOW, state
 from tests.cli.conftest import Command
+from tests.golden.upstream import CONVERTED, accepted, manifests, version_of
+from tests.laws.managers.subjects import GRAPH
+
+
+def upstream(version: str) -> list[Any]:
+    """The first of upstream's graphs in a version, of those that an API server takes."""
+    found = (one for _, one in manifests({GRAPH}, CONVERTED) if version_of(one) == version and accepted(one))
+    return list(islice(found, 4))
 
 
 def fits(name: str, value: Any) -> bool:
@@ -51,13 +59,13 @@ def test_a_version_can_be_chosen(command: Command) -> None:
     for word in ("dgd.v1alpha1", "dynamographdeployments.v1alpha1.nvidia.com", "DynamoGraphDeployment/v1alpha1"):
         assert command("schema", word).out == ran.out
     assert ran.json == schema_of("DynamoGraphDeployment", "v1alpha1") == command("schema", "DynamoGraphDeployment.v1alpha1").json
-    assert command("schema", "all").json == mixed()
+    assert command("schema", "all").json == mixed_schema()
     assert command("schema", "rules").json == load("rules")
 
 
 def test_without_a_name_all_names_are_printed_and_each_can_be_printed(command: Command) -> None:
     listed = command("schema").out.split()
-    assert listed == ["all", *(f"{kind}.{version}" for kind, version in pairs()), *names()]
+    assert listed == ["all", *(f"{kind}.{version}" for kind, version in list_kind_versions()), *names()]
     assert [command("schema", name).code for name in listed] == [0] * len(listed)
 
 
@@ -73,9 +81,31 @@ def test_all_of_them_are_written(command: Command, tmp_path: Path) -> None:
     assert before == {file: file.read_bytes() for file in folder.iterdir()}
 
 
+def test_a_catalogue_has_a_file_for_each_kind_where_other_tools_look_for_it(command: Command, tmp_path: Path) -> None:
+    ran = command("schema", "--catalogue", tmp_path / "new")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"{len(list_kind_versions())} schemas in {tmp_path / 'new'}\n")
+    written = {str(file.relative_to(tmp_path / "new")): file for file in tmp_path.rglob("*.json")}
+    assert set(written) == {f"nvidia.com/{kind.lower()}_{version}.json" for kind, version in list_kind_versions()}
+    documents = [*upstream(ALPHA), *upstream(BETA)]
+    assert len(documents) == 8
+    for document in documents:
+        file = written[f"nvidia.com/{document['kind'].lower()}_{version_of(document)}.json"]
+        check = jsonschema_rs.Draft7Validator(json.loads(file.read_text()))
+        assert [error.message for error in check.iter_errors(document)] == []
+        assert not check.is_valid({**document, "spec": {**document["spec"], "unknown": 1}})
+
+
+def test_a_catalogue_is_of_the_line(command: Command, tmp_path: Path) -> None:
+    assert command("schema", "--catalogue", tmp_path, "--line", "1.2").code == 0
+    assert (tmp_path / "nvidia.com" / "dynamographdeployment_v1beta1.json").read_text() == command("schema", "dgd", "--line", "1.2").out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["--catalogue", "x", "--all", "-d", "x"], "--catalogue is every kind"),
+        (["dgd", "--catalogue", "x"], "--catalogue is every kind"),
+        (["--catalogue", ""], '--catalogue "": must name a folder'),
         (["--all"], "give both"),
         (["-d", "x"], "give both"),
         (["dgd", "--all", "-d", "x"], "--all is every schema"),
@@ -96,7 +126,7 @@ def test_wrong_usage(command: Command, words: list[str], told: str) -> None:
 def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = command("schema", "--all", "-d", tmp_path / "file" / "below")
-    assert (ran.code, "can't be made: Not a directory" in ran.err) == (2, True)
+    assert (ran.code, "can't be written: Not a directory" in ran.err) == (2, True)
     assert "must be a folder, and is a file" in command("schema", "--all", "-d", tmp_path / "file").err
 
 
@@ -106,14 +136,12 @@ def test_no_folder_is_not_the_current_one(command: Command, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("profile", ["current", "1.2"])
-def test_rules_are_printed_as_their_schema_says(command: Command, profile: str) -> None:
-    assert fits("rules", command("rules", "-o", "json", "--profile", profile).json)
+def test_rules_are_printed_as_their_schema_says(command: Command) -> None:
+    assert fits("rules", command("rules", "-o", "json").json)
 
 
 def test_pages_are_printed_as_their_schema_says(command: Command) -> None:
-    rules, own = (rule.name for rule in declared()), (rule.name for rule in OWN_RULES)
-    for word in (*rules, *own, *(kind.name for kind in KINDS), "spec.services.*.replicas", "dgdr.spec.backend"):
+    for word in (*(rule.name for rule in list_all()), *(kind.name for kind in KINDS), "spec.services.*.replicas", "dgdr.spec.backend"):
         ran = command("explain", word, "-o", "json")
         assert (ran.code, fits("explain", ran.json)) == (0, True)
 
@@ -124,7 +152,7 @@ def test_others_are_printed_as_their_schema_says(command: Command, name: str, wo
 
 
 def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
-    from dynamo_webhooks.cli.doctor.finding import as_data, error, info
+    from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
 
     assert fits(
         "doctor", json.loads(json.dumps(as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])))
@@ -132,7 +160,7 @@ def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
 
 
 def test_certificates_are_told_as_their_schema_says(command: Command, tmp_path: Path) -> None:
-    from dynamo_webhooks.cli.certs.inspect import of_cluster
+    from dynamo_webhooks.cli.commands.certs.inspect import of_cluster
 
     assert command("certs", "issue", "--files", tmp_path).code == 0
     assert fits("certs", command("certs", "inspect", "--files", tmp_path, "-o", "json").json)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from dynamo_webhooks.api.line import Line
 from tests.laws.managers.fields import NOTHING, Fields
 from tests.laws.managers.typed import Changes, compare, fields_of, merge, remove, validate
 from tests.laws.managers.types import type_of
@@ -63,15 +64,15 @@ _SELF: Final = Who("current-operation", applies=False)
 class Updater:
     """The algorithm for one kind; it holds no state."""
 
-    def __init__(self, kind: str, convert: Convert) -> None:
+    def __init__(self, kind: str, convert: Convert, line: Line) -> None:
         """`convert` is asked for other versions alone."""
-        self.kind = kind
+        self.kind, self._line = kind, line
         self._convert = convert
 
     def apply(self, live: Object, applied: Object, managers: Managers, who: Who, *, force: bool) -> tuple[Object | None, Managers]:
         """The merged object, None when it is the live one, and who owns what then. Raises ConflictError and InvalidError."""
         version = _version(applied)
-        kind = type_of(self.kind, version)
+        kind = type_of(self.kind, version, self._line)
         validate(kind, applied)
         validate(kind, live, duplicates=True)
         for owned in managers.values():
@@ -88,7 +89,7 @@ class Updater:
         """Who owns what after another write than an apply, and whether the writer changed anything."""
         version = _version(new)
         for value in (new, live):
-            validate(type_of(self.kind, version), value, duplicates=True)
+            validate(type_of(self.kind, version, self._line), value, duplicates=True)
         for owned in managers.values():
             self._as(live, owned.version)
         managers, changes = self._updated(live, new, version, managers, _SELF, force=True, reset=_reset(who))
@@ -102,21 +103,21 @@ class Updater:
         if _version(obj) == version:
             return obj
         found = self._convert(obj, version)
-        validate(type_of(self.kind, version), found)
+        validate(type_of(self.kind, version, self._line), found)
         return found
 
     def _updated(
         self, old: Object, new: Object, version: str, managers: Managers, who: Who, *, force: bool, reset: Fields | None = None
     ) -> tuple[Managers, Changes]:
         """Takes from the others what changed; what they own of it is a conflict unless it is forced."""
-        found = compare(type_of(self.kind, version), old, new)
+        found = compare(type_of(self.kind, version, self._line), old, new)
         found = Changes(*(fields.without(_reset(who) if reset is None else reset) for fields in found))
         changes = {version: found}
         conflicts: dict[Who, Fields] = {}
         for other, owned in managers.items():
             if other != who and owned.version not in changes:
                 pair = [self._as(obj, owned.version) for obj in (old, new)]
-                changes[owned.version] = compare(type_of(self.kind, owned.version), *pair)
+                changes[owned.version] = compare(type_of(self.kind, owned.version, self._line), *pair)
             if other != who and (taken := owned.fields & (changes[owned.version].modified | changes[owned.version].added)):
                 conflicts[other] = taken
         if conflicts and not force:
@@ -135,7 +136,7 @@ class Updater:
         if last is None or not last.fields:
             return merged
         there = self._as(merged, last.version)
-        kind = type_of(self.kind, last.version)
+        kind = type_of(self.kind, last.version, self._line)
         pruned = remove(kind, there, last.fields.with_named(kind))
         pruned = self._with_owned(there, pruned, last.version, managers)
         pruned = self._with_dangling(there, pruned, last)
@@ -148,14 +149,14 @@ class Updater:
             by_version[owned.version] = by_version.get(owned.version, NOTHING) | owned.fields
         for version in sorted(by_version, key=lambda version: version != first):
             merged, pruned = self._as(merged, version), self._as(pruned, version)
-            kind = type_of(self.kind, version)
+            kind = type_of(self.kind, version, self._line)
             whole, rest = fields_of(kind, merged).with_named(kind), fields_of(kind, pruned).with_named(kind)
             pruned = remove(kind, merged, whole - (rest | by_version[version].with_named(kind)))
         return pruned
 
     def _with_dangling(self, merged: Object, pruned: Object, last: Owned) -> Object:
         """Puts back what went but wasn't the manager's."""
-        kind = type_of(self.kind, last.version)
+        kind = type_of(self.kind, last.version, self._line)
         rest = fields_of(kind, self._as(pruned, last.version)).with_named(kind)
         whole = fields_of(kind, merged).with_named(kind)
         return remove(kind, merged, (whole - rest) & last.fields.with_named(kind))  # type: ignore[no-any-return]

@@ -1,8 +1,9 @@
 """What must hold of every sequence of writes: whatever managers say stays, in whichever version and order they say it.
 
 Kept: what an apply says is there afterwards, and what the other managers said is still there. Again: the same apply once more writes
-nothing, also after labels, a status or other fields were written in either version. Apart: such writes change nothing else. Dropped: what a
-manifest no longer says goes, and nothing else. Moved: a manifest in the other version gives what it gives when it is the first one.
+nothing (but once the remainder, where that shows in neither version), also after labels, a status or other fields were written in either
+version. Apart: such writes change nothing else. Dropped: what a manifest no longer says goes, and nothing else. Moved: a manifest in the
+other version gives what it gives when it is the first one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from tests.laws.managers.apply import ConflictError, Managers
@@ -37,7 +39,8 @@ ASIDE: Final = {
 # Of requests: all that the schema writes. Who says that, too, can't be told from a whole object when his part of it is converted; so the
 # part gets the defaults of the other version, and with them what the object has there.
 WHOLE: Final = {ALPHA: {"f:enableGpuDiscovery", "f:useMocker"}, BETA: {"f:searchStrategy"}}
-SHOWN: Final = {"f:isl": 4000, "f:osl": 1000, "f:pvcMountPath": "/opt/model-cache"}  # of requests: v1beta1's defaults show in v1alpha1
+# Defaults of v1beta1 in requests: they show in v1alpha1, and stay, owned by nobody, when what stood beside them goes.
+SHOWN: Final = {"f:isl": 4000, "f:osl": 1000, "f:pvcMountPath": "/opt/model-cache", "f:trustRemoteCode": False}
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
 
@@ -45,6 +48,7 @@ class Holder(Protocol):
     """Who holds the object: the model, or a real API server."""
 
     kind: str
+    line: Line  # of the definitions
 
     @property
     def managers(self) -> Managers:
@@ -108,7 +112,7 @@ def _lost(server: Holder, last: Step) -> Iterator[str]:
     """What a manager said and isn't there."""
     live = server.read(last.version)
     default(live, load_schema(server.kind, last.version))
-    found = compare(type_of(server.kind, last.version), live, _laid(server, live, last))
+    found = compare(type_of(server.kind, last.version, server.line), live, _laid(server, live, last))
     for changed in (found.added, found.modified):
         if changed:
             yield f"lost of what {last.manager} said in {last.version}: {changed.v1()}"
@@ -116,13 +120,21 @@ def _lost(server: Holder, last: Step) -> Iterator[str]:
 
 def _laid(server: Holder, live: Object, last: Step) -> Object:
     """The object with what was said once more, and with the schema's defaults of it."""
-    merged: Object = orjson.loads(orjson.dumps(merge(type_of(server.kind, last.version), live, last.body)))
+    merged: Object = orjson.loads(orjson.dumps(merge(type_of(server.kind, last.version, server.line), live, last.body)))
     default(merged, load_schema(server.kind, last.version))
     return merged
 
 
 def _again(server: Holder, said: dict[str, Step]) -> Iterator[str]:
-    """What writes something though it was said before."""
+    """What writes something though it was said before; the remainder may be completed once, where that shows in neither version."""
+    shown = _shown_in_both(server)
+    found = list(_repeated(server, said))
+    if found and not any(each.endswith("generation") for each in found) and _shown_in_both(server) == shown:
+        found = list(_repeated(server, said))
+    yield from found
+
+
+def _repeated(server: Holder, said: dict[str, Step]) -> Iterator[str]:
     for last in said.values():
         try:
             written = server.apply(last.body, last.manager)
@@ -133,13 +145,18 @@ def _again(server: Holder, said: dict[str, Step]) -> Iterator[str]:
                 yield f"again, {last.manager} in {last.version}: a new {'generation' if written.generation else 'resourceVersion'}"
 
 
+def _shown_in_both(server: Holder) -> list[Object]:
+    """The object in both versions, but for its metadata."""
+    return [{name: value for name, value in server.read(version).items() if name != "metadata"} for version in VERSIONS]
+
+
 def _apart(server: Holder, step: Step, written: Written, before: dict[str, Object]) -> Iterator[str]:
     """What a write of a label, a status or a field changed beside it."""
     if written.generation and step.intent is not Intent.EDIT:
         yield "a new generation"
     own = _paths(step.body) if step.intent is Intent.EDIT else {("f:metadata",)} if step.intent is Intent.LABEL else {("f:status",)}
     for version in VERSIONS:
-        kind = type_of(server.kind, version)
+        kind = type_of(server.kind, version, server.line)
         found = compare(kind, _without_annotations(before[version]), _without_annotations(server.read(version)))
         for name, changed in zip(("added", "removed", "modified"), found, strict=True):
             allowed = own if name != "removed" else set()
@@ -170,7 +187,7 @@ def _without_annotations(obj: Object) -> Object:
 
 def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator[str]:
     """What didn't go with the smaller manifest, and what went with it."""
-    kind = type_of(server.kind, step.version)
+    kind = type_of(server.kind, step.version, server.line)
     after = server.read(step.version)
     old, new = (fields_of(kind, one.body) for one in (last, step))
     gone = old.with_named(kind) - new.with_named(kind)
@@ -186,7 +203,7 @@ def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator
 
 
 def _owned_by_others(server: Holder, version: str) -> Fields:
-    kind, found = type_of(server.kind, version), Fields()
+    kind, found = type_of(server.kind, version, server.line), Fields()
     for who, owned in server.managers.items():
         if owned.version == version and who.name != OWNER:
             found |= owned.fields.with_named(kind)
@@ -203,7 +220,7 @@ def _held_elsewhere(server: Holder, path: tuple[str, ...], step: Step) -> bool:
     if all(owned.version == version for owned in server.managers.values()):
         return False
     if server.kind == REQUEST:
-        said = {element for one in fields_of(type_of(server.kind, version), step.body).paths() for element in one}
+        said = {element for one in fields_of(type_of(server.kind, version, server.line), step.body).paths() for element in one}
         return bool((ASIDE[version] | SHOWN.keys() | {"f:mocker"}) & set(path) and (ASIDE[version] & said or said >= WHOLE[version]))
     item = path[-1].startswith("k:") or (path[-1] == "f:name" and path[-2].startswith("k:")) or path[1:-1] == ("f:services",)
     return item or bool((ALPHA_ALONE | ATOMIC_IN_BETA if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
@@ -219,8 +236,8 @@ def _shown(live: Object, path: tuple[str, ...]) -> bool:
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:
     """The fields that the object gets by default."""
-    kind, filled = type_of(server.kind, version), orjson.loads(orjson.dumps(obj))
-    default(filled, load_schema(server.kind, version))
+    kind, filled = type_of(server.kind, version, server.line), orjson.loads(orjson.dumps(obj))
+    default(filled, load_schema(server.kind, version, server.line))
     return compare(kind, obj, filled).added
 
 
@@ -244,11 +261,11 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
         except InvalidError as error:
             yield f"alone: {error!r}"
             return
-    kind = type_of(server.kind, BETA)
+    kind = type_of(server.kind, BETA, server.line)
     have, want = (sorted_lists(kind, found.read(BETA)) for found in (server, alone))
     found = compare(kind, want, have)
     # what the owner still holds, and the successor can't say
-    overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server.kind, steps[-1]) else set()
+    overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server, steps[-1]) else set()
     if server.kind == REQUEST and any(step.intent is Intent.DROP for step in steps):
         overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"}  # may have stayed then
     for name, changed in zip(("added", "removed", "modified"), found, strict=True):
@@ -258,10 +275,10 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
             yield f"{name} beside the twin alone: {sorted(beyond)}"
 
 
-def _whole(kind: str, step: Step) -> bool:
+def _whole(server: Holder, step: Step) -> bool:
     """Whether a v1alpha1 manifest of a request says all that the schema has by default."""
-    said = {path[-1] for path in fields_of(type_of(kind, step.version), step.body).paths()}
-    return kind == REQUEST and step.version == ALPHA and said >= WHOLE[ALPHA]
+    said = {path[-1] for path in fields_of(type_of(server.kind, step.version, server.line), step.body).paths()}
+    return server.kind == REQUEST and step.version == ALPHA and said >= WHOLE[ALPHA]
 
 
 def sorted_lists(kind: Type, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
@@ -36,20 +36,20 @@ class Written(NamedTuple):
 class Server:
     """Holds one object. Reads and writes are in whatever version the caller says."""
 
-    def __init__(self, kind: str, convert: Convert, line: Line = Line.V1_2) -> None:
+    def __init__(self, kind: str, convert: Convert, line: Line = INSTALLED) -> None:
         """Nothing is stored yet. The definitions are those of a line."""
         self.kind = kind
         self.stored: Object | None = None
         self.managers: Managers = {}
         self._convert = convert
-        self._updater = Updater(kind, convert)
-        self._line, self._storage = line, BY_NAME[kind].stored(line)
+        self._updater = Updater(kind, convert, line)
+        self.line, self._storage = line, BY_NAME[kind].stored(line)
 
     def read(self, version: str) -> Object:
         """The object in a version, as a GET answers it."""
         assert self.stored is not None
         obj: Object = orjson.loads(orjson.dumps(self.stored))
-        schema = load_schema(self.kind, self._storage, self._line)
+        schema = load_schema(self.kind, self._storage, self.line)
         prune(obj, schema)
         default(obj, schema)
         drop_nulls(obj, schema)
@@ -65,7 +65,7 @@ class Server:
         merged, managers = self._updater.apply(live, applied, self.managers, who, force=force)
         new = live if merged is None else orjson.loads(orjson.dumps(merged))
         if merged is not None:
-            default(new, load_schema(self.kind, version, self._line))
+            default(new, load_schema(self.kind, version, self.line))
         return self._write(live, new, managers, status=status, touched=merged is not None)
 
     def create(self, obj: Object, manager: str) -> Written:
@@ -90,7 +90,7 @@ class Server:
     def _decoded(self, obj: Object) -> Object:
         """An object of a request's body."""
         obj = orjson.loads(orjson.dumps(obj))
-        schema = load_schema(self.kind, _version(obj), self._line)
+        schema = load_schema(self.kind, _version(obj), self.line)
         prune(obj, schema)
         default(obj, schema)
         drop_nulls(obj, schema)
@@ -101,7 +101,7 @@ class Server:
         if obj["apiVersion"] != api_version(version):
             obj = self._convert(obj, version)
         obj = orjson.loads(orjson.dumps(obj))
-        schema = load_schema(self.kind, version, self._line)
+        schema = load_schema(self.kind, version, self.line)
         prune(obj, schema)
         drop_nulls(obj, schema)
         return obj
@@ -110,7 +110,7 @@ class Server:
         """`touched`: whether the time of the writer's entry is renewed."""
         first = self.stored is None
         new = _kept_apart(live, new, status=status)
-        if problems := validate(new, load_schema(self.kind, _version(new), self._line), None if first else live):
+        if problems := validate(new, load_schema(self.kind, _version(new), self.line), None if first else live):
             raise InvalidError("; ".join(f"{error.field}: {error.message}" for error in problems))
         same = new == live and managers == self.managers
         bumped = not status and not first and _but_metadata(new) != _but_metadata(live)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.conversion.objects import target
 from tests.laws.managers.apply import ConflictError, Object
 from tests.laws.managers.server import Server
@@ -152,7 +152,7 @@ def test_converted_output_changes_the_owner_and_no_field() -> None:
     """The first apply of what `convert` writes is a new resourceVersion, not a new generation; the next one is nothing."""
     server, manifest = _applied(ALPHA, pvcs=[{"name": "cache", "create": False}])
     before = {version: server.read(version) for version in (ALPHA, BETA)}
-    output = as_served(manifest, target(f"{GROUP}/{BETA}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{BETA}")).object
     written = server.apply(output, FLUX, force=True)
     assert (written.changed, written.generation) == (True, False)
     assert not server.apply(output, FLUX).changed
@@ -165,7 +165,7 @@ def test_an_edited_request_that_was_converted_is_written_once(version: str) -> N
     server, manifest = modelled(REQUEST), Subject(REQUEST, (), ("goals", "lengths")).manifest(version)
     server.apply(manifest, FLUX)
     other = BETA if version == ALPHA else ALPHA
-    output = as_served(manifest, target(f"{GROUP}/{other}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{other}")).object
     assert not server.apply(output, FLUX, force=True).generation
     targets = output["spec"]["sla"] if other == BETA else output["spec"]["profilingConfig"]["config"]["sla"]
     targets["ttft"] = 321

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.conversion.engine import convert
-from dynamo_webhooks.conversion.kinds import kind_of
-from tests.laws.managers import types
 from tests.laws.managers.apply import Object
 from tests.laws.managers.server import Server
 from tests.laws.managers.subjects import COMPONENT
+from tests.laws.managers.test_managers import converted
 
 MAIN: Final = {"name": "main", "image": "runtime:1.5.0"}
 OFF: Final = {"enabled": False, "checkpointRef": "c"}
 
 
-@pytest.fixture(autouse=True)
-def _types_of_the_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What the API server merges by is of the line's definitions, too."""
-    monkeypatch.setattr(types, "load_schema", lambda kind, version: load_schema(kind, version, Line.V1_5))
-    types.type_of.cache_clear()
-    yield
-    types.type_of.cache_clear()
+_converted: Final = partial(converted, line=Line.V1_5)
 
 
 def _recorded(obj: Object, version: str) -> Object:
@@ -44,10 +35,6 @@ def _recorded(obj: Object, version: str) -> Object:
     return made
 
 
-def _converted(obj: Object, version: str) -> Object:
-    return convert(kind_of(obj["kind"], Line.V1_5), obj, version).object
-
-
 def _manifest(version: str, **spec: Any) -> Object:
     return {"apiVersion": f"nvidia.com/{version}", "kind": COMPONENT, "metadata": {"name": "t", "namespace": "default"}, "spec": spec}
 
@@ -55,8 +42,8 @@ def _manifest(version: str, **spec: Any) -> Object:
 def test_a_label_in_v1alpha1_makes_no_new_generation_of_a_checkpoint_that_is_off() -> None:
     """The API server writes v1alpha1's default into whatever it is sent, and compares that with what it read."""
     bumped = []
-    for converted in (_converted, _recorded):
-        server = Server(COMPONENT, converted, Line.V1_5)
+    for convert in (_converted, _recorded):
+        server = Server(COMPONENT, convert, Line.V1_5)
         server.apply(_manifest(BETA, name="t", experimental={"checkpoint": OFF}), "owner")
         bumped.append(server.patch(ALPHA, {"metadata": {"labels": {"a": "b"}}}, "kubectl").generation)
     assert bumped == [False, True]
@@ -65,8 +52,8 @@ def test_a_label_in_v1alpha1_makes_no_new_generation_of_a_checkpoint_that_is_off
 def test_who_moves_to_v1beta1_leaves_no_mount_of_a_cache() -> None:
     """A mount in v1beta1 alone can't be told from its cache in v1alpha1, so that nobody could remove it."""
     left = []
-    for converted in (_converted, _recorded):
-        server = Server(COMPONENT, converted, Line.V1_5)
+    for convert in (_converted, _recorded):
+        server = Server(COMPONENT, convert, Line.V1_5)
         mounts = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]
         server.apply(_manifest(ALPHA, volumeMounts=mounts, extraPodSpec={"mainContainer": {"image": MAIN["image"]}}), "owner")
         template = {"spec": {"containers": [MAIN]}}

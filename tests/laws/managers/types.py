@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
+from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 
@@ -60,9 +61,9 @@ METADATA: Final = Type(
 
 
 @cache
-def type_of(kind: str, version: str) -> Type:
-    """The type of whole objects of a kind in a version; the same object every time."""
-    parts = {name: _type(node, keep=False) for name, node in load_schema(kind, version)["properties"].items()}
+def type_of(kind: str, version: str, line: Line = INSTALLED) -> Type:
+    """The type of whole objects of a kind in a version, on a line; the same object every time."""
+    parts = {name: _type(node, keep=False) for name, node in load_schema(kind, version, line)["properties"].items()}
     return Type(map=Map({**parts, "apiVersion": SCALAR, "kind": SCALAR, "metadata": METADATA}))
 
 

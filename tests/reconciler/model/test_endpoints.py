@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, endpoints_in, lighten
+from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, lighten, list_endpoints
 from tests.reconciler.model.workers import pod, slice_of
 
 
@@ -15,7 +15,7 @@ def found(*slices: Node) -> Found:
     """The endpoints of slices as the cache holds them."""
     for one in slices:
         lighten(one)
-    return endpoints_in(slices)
+    return list_endpoints(slices)
 
 
 def test_a_ready_pod_is_an_endpoint_at_the_port_of_its_slice() -> None:
@@ -57,7 +57,15 @@ def test_a_pod_that_is_ready_in_one_slice_is_ready() -> None:
     assert [one.callable for one in seen.endpoints] == [True]
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "169.254.1.1", "0.0.0.0", "fe80::1", "224.0.0.1", "example.com", "", "10.0.0.1/8"])  # noqa: S104
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "169.254.169.254", "0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "168.63.129.16"),  # noqa: S104
+        *("::1", "::", "fe80::1", "ff02::1", "fd00:ec2::254", "fd00::1%eth0", "::127.0.0.1", "2002:7f00:1::1"),
+        *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:0.0.0.0", "::ffff:a9fe:a9fe", "64:ff9b::169.254.169.254"),
+        *("example.com", "", "10.0.0.1/8", "010.0.0.1", "[fd00::1]", "10.0.0.1@127.0.0.1"),
+    ],
+)
 def test_an_address_that_is_no_pods_is_not_called(address: str) -> None:
     family = "IPv6" if ":" in address else "IPv4"
     assert found(slice_of(address, addressType=family)).endpoints == ()
@@ -67,7 +75,7 @@ def test_only_slices_of_the_clusters_controller_with_ip_addresses_are_believed()
     foreign = slice_of("10.0.0.1")
     del foreign["metadata"]["labels"][MANAGED_BY]
     assert found(foreign, slice_of("10.0.0.2", name="named", addressType="FQDN")).endpoints == ()
-    assert len(endpoints_in([foreign], any_slice=True).endpoints) == 1
+    assert len(list_endpoints([foreign], any_slice=True).endpoints) == 1
 
 
 def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:

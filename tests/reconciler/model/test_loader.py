@@ -9,11 +9,11 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.loop.keys import Key
+from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.model import loader as under_test
-from dynamo_webhooks.reconciler.model.endpoints import Endpoint, endpoints_in, lighten
-from dynamo_webhooks.reconciler.model.loader import Loader, Pace, Wish
-from dynamo_webhooks.reconciler.model.lora import Lora
+from dynamo_webhooks.reconciler.model.endpoints import Endpoint, lighten, list_endpoints
+from dynamo_webhooks.reconciler.model.loader import Loader, Pace
+from dynamo_webhooks.reconciler.model.lora import Lora, Wish
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
 
@@ -32,7 +32,7 @@ class Scene:
     def __init__(self, pace: Pace | None = None) -> None:
         self.workers, self.timing = FakeWorkers(), Timing()
         self.heard: list[Key] = []
-        self.loader = Loader(self.workers, self.heard.append, pace, clock=self.timing.clock, sleep=self.timing.sleep, chance=lambda: 0.5)
+        self.loader = Loader(self.workers, self.heard.append, pace, clocks=self.timing.clocks())
 
     def keep(self, *pods: Node | str, wish: Wish = WISH, check: bool = False, key: Key = MODEL) -> None:
         """Says what is wanted."""
@@ -69,7 +69,7 @@ def endpoints(*pods: Node | str) -> tuple[Endpoint, ...]:
     """Endpoints as passes find them."""
     found = slice_of(*pods)
     lighten(found)
-    return endpoints_in([found]).endpoints
+    return list_endpoints([found]).endpoints
 
 
 def many(number: int) -> list[str]:
@@ -341,7 +341,7 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
             found = slice_of(*(pod(one, name=f"qwen-decode-7c9d8b6f5-{one}", uid=f"{one:0>36}") for one in addresses))
             del addresses
             lighten(found)
-            at.loader.keep(MODEL, WISH, endpoints_in([found]).endpoints, check=False)
+            at.loader.keep(MODEL, WISH, list_endpoints([found]).endpoints, check=False)
             for _ in range(40):
                 await at.run()
             assert at.ready == 1000
@@ -352,5 +352,5 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
             held = tracemalloc.get_traced_memory()[0] / 1000
         finally:
             tracemalloc.stop()
-        assert endpoints_in([found]).endpoints[0] is found["endpoints"][0]
+        assert list_endpoints([found]).endpoints[0] is found["endpoints"][0]
         assert held < 520, held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, is_lora, lora_of, owner_of, path_of, remembered, written
+from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names
 from tests.reconciler.model.workers import model
 
 
@@ -35,15 +35,15 @@ def test_a_name_that_calls_another_path_is_refused(name: str) -> None:
 def test_an_annotation_of_others_is_nothing(text: str) -> None:
     found = model()
     found["metadata"]["annotations"] = {LOADED: text}
-    assert remembered(found) == {}
+    assert read_names(found) == {}
 
 
 def test_the_newest_names_are_remembered() -> None:
-    text = written({f"n{number}": "d" for number in range(10)})
+    text = encode_names({f"n{number}": "d" for number in range(10)})
     found = model()
     found["metadata"]["annotations"] = {LOADED: text}
-    assert list(remembered(found)) == [f"n{number}" for number in range(2, 10)]
-    assert written({}) is None
+    assert list(read_names(found)) == [f"n{number}" for number in range(2, 10)]
+    assert encode_names({}) is None
 
 
 def test_a_type_is_read_without_regard_to_case() -> None:

@@ -27,12 +27,12 @@ def _write(folder: Path, status: str, result: str = "kind: x\n", choices: str = 
 
 
 def test_progress_and_result_are_what_the_profiler_says(tmp_path: Path) -> None:
-    assert copier.found(tmp_path) == {}
+    assert copier.gather_output(tmp_path) == {}
     _write(tmp_path, "phase: SweepingDecode\nmessage: half\n")
-    assert copier.found(tmp_path) == {"phase": "SweepingDecode", "message": "half"}
+    assert copier.gather_output(tmp_path) == {"phase": "SweepingDecode", "message": "half"}
     status = "phase: Done\nmessage: ok\nstatus: success\n"
     _write(tmp_path, status, choices="{}")
-    assert copier.found(tmp_path) == {
+    assert copier.gather_output(tmp_path) == {
         "phase": "Done",
         "message": "ok",
         "profiler_status": "success",
@@ -41,13 +41,13 @@ def test_progress_and_result_are_what_the_profiler_says(tmp_path: Path) -> None:
         "webui_data.json": "{}",
     }
     _write(tmp_path, "status: failed\nerror: no GPU\n")
-    assert copier.found(tmp_path) == {"profiler_status": "failed", "profiler_error": "no GPU"}
+    assert copier.gather_output(tmp_path) == {"profiler_status": "failed", "profiler_error": "no GPU"}
 
 
 @pytest.mark.parametrize("text", ["", "{{{", "- a", "a: 1\n---\nb: 2", "status: [success]", "\x00", "[" * 5000])
 def test_a_status_that_says_nothing_is_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "profiler_status.yaml").write_text(text)
-    assert copier.found(tmp_path) == {}
+    assert copier.gather_output(tmp_path) == {}
 
 
 def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
@@ -57,16 +57,16 @@ def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
     (tmp_path / "final_config.yaml").unlink()
     (tmp_path / "final_config.yaml").symlink_to(secret)
     os.mkfifo(tmp_path / "webui_data.json")
-    found = copier.found(tmp_path)
+    found = copier.gather_output(tmp_path)
     assert "final_config.yaml" not in found
     assert "webui_data.json" not in found
 
 
 def test_choices_are_left_out_where_there_is_no_room_and_a_larger_result_is_a_failure(tmp_path: Path) -> None:
     _write(tmp_path, "status: success\n", "x" * 800_000, "y" * 200_000)
-    assert copier.found(tmp_path).keys() == {"profiler_status", "profiler_status.yaml", "final_config.yaml"}
+    assert copier.gather_output(tmp_path).keys() == {"profiler_status", "profiler_status.yaml", "final_config.yaml"}
     _write(tmp_path, "status: success\n", "x" * 2_000_000)
-    found = copier.found(tmp_path)
+    found = copier.gather_output(tmp_path)
     assert found["profiler_status"] == "failed"
     assert found["profiler_error"].startswith("final_config.yaml must be at most 9215")
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine, filled, machines_of, measured, merged, sku_of, unknown_products
+from dynamo_webhooks.reconciler.request.hardware import (
+    Cluster,
+    Machine,
+    fill_hardware,
+    merge_nodes,
+    parse_exporter_metrics,
+    read_node_labels,
+    sku_of,
+    unknown_products,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,19 +50,19 @@ def _node(product: str, count: str, memory: str = "81559", **more: str) -> dict[
 
 def test_the_nodes_with_most_gpus_count_and_all_of_their_sort_are_summed() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4"), _node("NVIDIA-H200", "8"), _node("NVIDIA-H200", "4"), _node("NVIDIA-H200", "x")]
-    found = filled({}, Cluster(machines_of(nodes)))
+    found = fill_hardware({}, Cluster(read_node_labels(nodes)))
     assert found == {"gpuSku": "h200_sxm", "vramMb": 81559, "totalGpus": 12, "numGpusPerNode": 8, "rdma": False}
 
 
 def test_what_a_request_says_is_kept_and_chooses_the_nodes() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4", **{"nvidia.com/rdma.present": "true"}), _node("NVIDIA-H200", "8")]
-    found = filled({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, Cluster(machines_of(nodes)))
+    found = fill_hardware({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, Cluster(read_node_labels(nodes)))
     assert found == {"gpuSku": "a100_sxm", "vramMb": 81559, "totalGpus": 2, "numGpusPerNode": 4, "rdma": True}
-    assert filled({"gpuSku": "l4"}, Cluster(machines_of(nodes))) == {"gpuSku": "l4"}
+    assert fill_hardware({"gpuSku": "l4"}, Cluster(read_node_labels(nodes))) == {"gpuSku": "l4"}
 
 
 def test_a_request_gets_at_most_32_gpus_unasked() -> None:
-    assert filled({}, Cluster(tuple(Machine("NVIDIA-H200", 8, 1) for _ in range(9))))["totalGpus"] == 32
+    assert fill_hardware({}, Cluster(tuple(Machine("NVIDIA-H200", 8, 1) for _ in range(9))))["totalGpus"] == 32
 
 
 def test_products_without_a_word_are_named_when_there_is_nothing_else() -> None:
@@ -76,17 +85,17 @@ DCGM_FI_DEV_NVLINK_LINK_COUNT{gpu="0"} 18
 
 
 def test_an_exporter_tells_count_product_memory_and_links() -> None:
-    assert measured(METRICS) == Machine("NVIDIA H100 80GB HBM3", 2, 81559, interconnect="nvlink")
+    assert parse_exporter_metrics(METRICS) == Machine("NVIDIA H100 80GB HBM3", 2, 81559, interconnect="nvlink")
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "DCGM_FI_DEV_GPU_TEMP{gpu=", "DCGM_FI_DEV_GPU_TEMP{" * 1000, 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 1e999']
 )
 def test_other_text_tells_nothing(text: str) -> None:
-    assert measured(text) is None
+    assert parse_exporter_metrics(text) is None
 
 
 def test_labels_count_before_exporters_which_add_the_links() -> None:
     exported = (Machine("NVIDIA-H200", 1, 1, interconnect="nvlink"),)
-    assert merged((Machine("NVIDIA-H200", 8, 2),), exported) == (Machine("NVIDIA-H200", 8, 2, interconnect="nvlink"),)
-    assert merged((), exported) == exported
+    assert merge_nodes((Machine("NVIDIA-H200", 8, 2),), exported) == (Machine("NVIDIA-H200", 8, 2, interconnect="nvlink"),)
+    assert merge_nodes((), exported) == exported

@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
-from dynamo_webhooks.reconciler.request.job import JobSettings, config_text, job, output
-from dynamo_webhooks.reconciler.request.rights import rights
-from dynamo_webhooks.reconciler.request.validation import Around, invalid
+from dynamo_webhooks.reconciler.request.job import JobSettings, config_text, render_job, render_output, render_rights
+from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.reconciler.request.asked import HARDWARE, asked
 
 SETTINGS = JobSettings("copier:1")
 
 
 def _pod(request: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = job(request, HARDWARE, SETTINGS)["spec"]["template"]["spec"]
+    found: dict[str, Any] = render_job(request, HARDWARE, SETTINGS)["spec"]["template"]["spec"]
     return found
 
 
@@ -48,17 +47,17 @@ def test_an_overlay_of_nulls_and_wrong_types_changes_nothing() -> None:
 
 
 def test_the_job_has_a_deadline_that_the_author_may_change() -> None:
-    assert job(asked(), HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 86_400
+    assert render_job(asked(), HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 86_400
     request = asked(overrides={"profilingJob": {"activeDeadlineSeconds": 60}})
-    assert job(request, HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 60
+    assert render_job(request, HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 60
 
 
 def test_a_long_spec_is_a_file() -> None:
     request = asked(features={"planner": {"x": "y" * 40_000}})
     [argument] = [one for one in _pod(request)["containers"][0]["args"] if "dynamo-request" in one]
     assert argument == "/etc/dynamo-request/spec.json"
-    assert json.loads(output(request, HARDWARE)["data"]["spec.json"])["features"]["planner"]["x"] == "y" * 40_000
-    assert "data" not in output(asked(), HARDWARE)
+    assert json.loads(render_output(request, HARDWARE)["data"]["spec.json"])["features"]["planner"]["x"] == "y" * 40_000
+    assert "data" not in render_output(asked(), HARDWARE)
 
 
 def test_json_has_the_order_of_the_schema_and_the_escapes_of_go() -> None:
@@ -68,7 +67,7 @@ def test_json_has_the_order_of_the_schema_and_the_escapes_of_go() -> None:
 
 
 def test_the_account_may_write_one_map_and_read_one_request() -> None:
-    account, role, bound = rights(asked(), "dgdr-profiling-job-req")
+    account, role, bound = render_rights(asked(), "dgdr-profiling-job-req")
     assert role["rules"] == [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["dgdr-output-req"], "verbs": ["get", "patch"]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeploymentrequests"], "resourceNames": ["req"], "verbs": ["get"]},
@@ -79,13 +78,13 @@ def test_the_account_may_write_one_map_and_read_one_request() -> None:
 
 def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the_author_names() -> None:
     thorough = asked(searchStrategy="thorough")
-    online = rights(thorough, "dgdr-profiling-job-req")[1]["rules"][2:]
+    online = render_rights(thorough, "dgdr-profiling-job-req")[1]["rules"][2:]
     assert {(resource, verb) for rule in online for resource in rule["resources"] for verb in rule["verbs"]} == {
         *(("dynamographdeployments", verb) for verb in ("get", "list", "watch", "create", "delete")),
         *(("pods", verb) for verb in ("get", "list")),
         ("pods/log", "get"),
     }
-    role, bound = rights(thorough, "mine")
+    role, bound = render_rights(thorough, "mine")
     assert len(role["rules"]) == 2
     assert bound["subjects"][0]["name"] == "mine"
 
@@ -94,37 +93,37 @@ _LABELLED = Cluster((Machine("NVIDIA-H200", 8, 1),))
 
 
 @pytest.mark.parametrize(
-    ("request_", "around", "why"),
+    ("request_", "gpus", "why"),
     [
-        (asked(), Around(Cluster(), claim=True), ""),
-        (asked(hardware=None), Around(_LABELLED, claim=True), ""),
-        (asked(hardware=None), Around(Cluster(), claim=True), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
-        (asked(hardware=None), Around(Cluster(why="nodes can't be read: no"), claim=True), "explicitly. (nodes can't be read: no)"),
+        (asked(), Cluster(), ""),
+        (asked(hardware=None), _LABELLED, ""),
+        (asked(hardware=None), Cluster(), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
+        (asked(hardware=None), Cluster(why="nodes can't be read: no"), "explicitly. (nodes can't be read: no)"),
         (
             asked(hardware=None),
-            Around(Cluster((Machine("NVIDIA-B300", 8, 1),)), claim=True),
+            Cluster((Machine("NVIDIA-B300", 8, 1),)),
             "gpuSku: must be given, since no SKU is known for NVIDIA-B300",
         ),
-        (asked(backend="auto", searchStrategy="thorough"), Around(Cluster(), claim=True), 'spec.searchStrategy "thorough" is incompatible'),
-        (asked(modelCache={"pvcName": "p"}), Around(Cluster(), claim=False), "model cache PVC p not found in namespace demo"),
-        (asked("n" * 56), Around(Cluster(), claim=True), "metadata.name: must have at most 55 characters, got 56"),
+        (asked(backend="auto", searchStrategy="thorough"), Cluster(), 'spec.searchStrategy "thorough" is incompatible'),
+        (asked(modelCache={"pvcName": "p"}), Cluster(), "model cache PVC p not found in namespace demo"),
+        (asked("n" * 56), Cluster(), "metadata.name: must have at most 55 characters, got 56"),
         (
             asked(annotations={"nvidia.com/dgdr-deployment-overrides": '{"namespace": "other"}'}),
-            Around(Cluster(), claim=True),
+            Cluster(),
             "spec.deploymentOverrides.namespace: must be demo",
         ),
-        (asked(features={"planner": {"x": "y" * 300_000}}), Around(Cluster(), claim=True), "spec: must be at most 262144 bytes"),
+        (asked(features={"planner": {"x": "y" * 300_000}}), Cluster(), "spec: must be at most 262144 bytes"),
         (
             asked(
                 hardware=None,
                 annotations={"nvidia.com/dgdr-profiling-config": '{"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}'},
             ),
-            Around(Cluster(), claim=True),
+            Cluster(),
             "",
         ),
     ],
 )
-def test_what_a_request_needs(request_: dict[str, Any], around: Around, why: str) -> None:
-    found = invalid(request_, around)
+def test_what_a_request_needs(request_: dict[str, Any], gpus: Cluster, why: str) -> None:
+    found = explain_invalid(request_, gpus, claim=False)
     assert why in found
     assert bool(found) == bool(why)

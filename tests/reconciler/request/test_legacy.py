@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.request.legacy import Legacy, graph_of, hardware_asked, legacy_of
+from dynamo_webhooks.reconciler.request.legacy import Legacy, graph_name, legacy_of, read_requested_hardware
 
 HARDWARE: Final = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8}
 PROFILING: Final = {
@@ -32,7 +32,7 @@ def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, u
     wanted = target("nvidia.com/v1beta1", line)
     request = dict(convert_object(_request(uid, profilingConfig=PROFILING, deploymentOverrides=OVERRIDES), wanted).object)
     assert legacy_of(request) == Legacy("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, HARDWARE)
-    assert (graph_of(request), hardware_asked(request)) == ("mine", HARDWARE)
+    assert (graph_name(request), read_requested_hardware(request)) == ("mine", HARDWARE)
     assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == Legacy()
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, documents
+from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, _Reader, read_documents
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
 from dynamo_webhooks.reconciler.request.result import (
+    CHOSEN,
     EXTRAS,
     ResultError,
-    applied,
     failure_of,
+    find_result,
     is_there,
     pareto_of,
+    prepare_graph,
     result_of,
-    shown,
-    stored,
+    summarise_result,
 )
 from tests.reconciler.request.asked import GRAPH, asked
 
@@ -33,7 +36,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: data, namespace:
     ],
 )
 def test_documents_are_values_of_json(text: str, values: list[object]) -> None:
-    assert documents(text) == values
+    assert read_documents(text) == values
 
 
 _BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -58,12 +61,12 @@ _BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 def test_text_beyond_a_bound_is_refused_with_its_document(text: str, why: str) -> None:
     with pytest.raises(UnreadableError, match=why):
-        documents(text)
+        read_documents(text)
 
 
 def test_a_graph_keeps_its_version_and_spec_and_gets_our_name() -> None:
     result = result_of(asked(), {RESULT: GRAPH})
-    graph = applied(asked(), result.graph)
+    graph = prepare_graph(asked(), result.graph)
     assert (graph["apiVersion"], graph["metadata"]["name"], graph["metadata"]["namespace"]) == ("nvidia.com/v1beta1", "req-dgd", "demo")
     assert graph["spec"]["components"][0]["name"] == "Frontend"
     assert graph["metadata"]["labels"] == {
@@ -81,7 +84,7 @@ def test_nothing_else_of_the_metadata_counts() -> None:
         "{name: kube-root, namespace: kube-system, uid: 1, finalizers: [x], ownerReferences: [{uid: y}], labels: 7,"
         " annotations: {webhooks.nvidia.com/request-uid: u-2, b: c}}",
     )
-    graph = applied(asked(), result_of(asked(), {RESULT: hostile}).graph)
+    graph = prepare_graph(asked(), result_of(asked(), {RESULT: hostile}).graph)
     assert graph["metadata"].keys() == {"name", "namespace", "labels", "annotations"}
     assert graph["metadata"]["annotations"] == {REQUEST_UID: "u-1", "b": "c"}
     assert graph["metadata"]["namespace"] == "demo"
@@ -122,9 +125,9 @@ def test_overrides_of_v1alpha1_name_and_mark_the_graph() -> None:
 
 
 def test_a_result_of_the_go_operator_is_read_from_its_annotation() -> None:
-    found = stored(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
+    found = find_result(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
     assert result_of(asked(), found).graph["metadata"]["name"] == "req-dgd"
-    assert stored(asked(), {}) is None
+    assert find_result(asked(), {}) is None
 
 
 def test_configurations_to_choose_from_are_shown_as_far_as_they_can_be_read() -> None:
@@ -134,10 +137,30 @@ def test_configurations_to_choose_from_are_shown_as_far_as_they_can_be_read() ->
     assert [pareto_of({PARETO: text}) for text in ("", "[", '{"cost": 7}', "[" * 100_000)] == [[], [], [], []]
 
 
+@pytest.mark.parametrize(
+    "row", ["[" + "1," * 2000 + "}", "[" + "1," * 2000 + "]", "a: [" + "1," * 2000 + "]", "- x\n" * 2000, "a\n---\n" * 2000]
+)
+def test_a_hostile_table_costs_no_more_than_its_bound(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that can't be read, or aren't shown, count as well: they took up to six seconds of a thread."""
+    values: list[int] = []
+    scalar = _Reader._scalar
+
+    def counted(self: _Reader, event: object) -> object:
+        values.append(1)
+        return scalar(self, event)
+
+    monkeypatch.setattr(_Reader, "_scalar", counted)
+    pareto_of({PARETO: json.dumps({"cost": {"table": {"data": [[0] * 6 + [row]] * 200}}})})
+    assert len(values) <= CHOSEN + 1
+
+
 def test_a_graph_too_large_for_a_status_is_not_shown() -> None:
     large = GRAPH.replace("i:1", "i" * 300_000)
-    assert shown(result_of(asked(), {RESULT: large}), {}) == {}
-    assert shown(result_of(asked(), {RESULT: GRAPH}), {})["selectedConfig"]["metadata"] == {"name": "req-dgd", "labels": {"a": "b"}}
+    assert summarise_result(result_of(asked(), {RESULT: large}), {}) == {}
+    assert summarise_result(result_of(asked(), {RESULT: GRAPH}), {})["selectedConfig"]["metadata"] == {
+        "name": "req-dgd",
+        "labels": {"a": "b"},
+    }
 
 
 def test_a_failure_says_what_the_profiler_said() -> None:

@@ -1,0 +1,291 @@
+"""Asks one policy about one write, as an API server does. Whatever is unknown offline is reported, and never passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...api.kinds import BY_NAME, GROUP, api_version
+from ...api.paths import MISSING, lookup
+from ...cel import DEFAULT, EvaluationError, Lazy
+from ...conversion.kinds import KINDS, kind_of
+from ...conversion.lens.protocol import ConversionError
+from ...conversion.objects import convert_object, target
+from ...conversion.translate import translate_path
+from ...policies.facts import UNKNOWN
+from ...policies.finding import Level
+from .match import Asked
+from .policy import ACTIONS, AUDIT, DENY, WARN, Binding, Expression, Policy, Validation
+
+if TYPE_CHECKING:
+    from ...api.line import Line
+    from ...api.paths import Path
+    from ...policies.facts import Facts
+    from ...policies.review import Fields
+
+LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
+_WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
+_LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
+
+
+class UnknownError(Exception):
+    """Something that a policy reads is not known here; the text ends a sentence, `fact` names the missing fact."""
+
+    def __init__(self, text: str, fact: str = "") -> None:
+        super().__init__(text)
+        self.text, self.fact = text, fact
+
+
+class Said(NamedTuple):
+    """What a policy says of a write; `path` is in the version that the author wrote, None where no field decided."""
+
+    policy: Policy
+    binding: str
+    level: Level
+    text: str
+    path: Path | None = None
+    fact: str = ""
+    is_error: bool = False  # whether an expression could not be evaluated
+
+
+class Around(NamedTuple):
+    """The known surroundings of a write. Each member raises UnknownError for something unknown."""
+
+    namespace: Callable[[str], Fields]  # the Namespace of a name
+    params: Callable[[str, str], list[Fields]]  # all objects of an apiVersion and kind
+    more: Mapping[str, Callable[[Write], object]] = {}  # what a Check reads besides: pods, documents, facts, line
+    lacking: frozenset[str] = frozenset()  # facts that are not known
+    budget: int = DEFAULT  # what one expression may cost
+
+
+def find_objects(objects: Iterable[Fields], version: str, kind: str) -> list[Fields]:
+    """The objects of an apiVersion and kind."""
+    return [one for one in objects if one.get("kind") == kind and one.get("apiVersion") == version]
+
+
+def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
+    """The Namespace of a name. Raises: UnknownError."""
+    for one in find_objects(objects, "v1", "Namespace"):
+        if name and lookup(one, ("metadata", "name")) == name:
+            return one
+    raise UnknownError("the Namespace of the object is not among the known objects")
+
+
+def share_budget(policies: Iterable[Policy]) -> int:
+    """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
+    return max(1_000, min(DEFAULT, _WHOLE // max(1, sum(1 for one in policies for _ in _expressions(one)))))
+
+
+def known_facts(facts: Facts) -> dict[str, Any]:
+    """The facts that are known, as data of an expression."""
+    return {name: _plain(value) for name, value in facts._asdict().items() if value is not UNKNOWN}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return {name: list(domains) for name, domains in value.items()} if isinstance(value, dict) else value
+
+
+class Write:
+    """One write in the author's version, and in others when a policy asks."""
+
+    def __init__(
+        self, kind: str, version: str, operation: str, obj: Fields | None, old: Fields | None, user: Fields | None, line: Line
+    ) -> None:
+        """`obj` is None for a deletion; `user` is the userInfo, None where it is not known."""
+        self.kind, self.version, self.operation, self.user, self.line = kind, version, operation, user, line
+        self.object, self.old = obj, old
+        self.metadata = [one for one in (obj, old) if one is not None for one in (one.get("metadata"),) if isinstance(one, dict)]
+        self.of_version = cache(self._of_version)
+
+    def named(self, field: str) -> str:
+        """The name or namespace of the object."""
+        value = self.metadata[0].get(field) if self.metadata else None
+        return value if isinstance(value, str) else ""
+
+    def _of_version(self, version: str) -> tuple[Fields | None, Fields | None]:
+        """The object and the old object in a version. Raises: UnknownError."""
+        if version == self.version:
+            return self.object, self.old
+        try:
+            made = [one and convert_object(one, target(api_version(version), self.line)).object for one in (self.object, self.old)]
+        except ConversionError as error:
+            raise UnknownError(f"the object can't be converted to {version}, in which the policy judges it: {error.reason}") from None
+        return made[0], made[1]
+
+    def request(self) -> Fields:
+        """The request, as far as it is known."""
+        resource = {"group": GROUP, "version": self.version, "resource": BY_NAME[self.kind].plural}
+        kind = {"group": GROUP, "version": self.version, "kind": self.kind}
+        found = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource, "subResource": "", "dryRun": False}
+        found |= {"name": self.named("name"), "namespace": self.named("namespace"), "operation": self.operation, "options": None}
+        return {**found, "userInfo": self.user or {}}
+
+
+def ask(policy: Policy, write: Write, around: Around) -> list[Said]:
+    """What a policy says of a write, by each of its bindings that is about it."""
+    said: list[Said] = []
+    asked = _asked(policy, write, around)
+    version = policy.match.version_of(asked)
+    taken = policy.match.selects(asked) if version else False
+    for binding in policy.bindings if taken is not False else ():
+        bound = binding.match.selects(asked) if binding.match.version_of(asked) else False
+        if bound is False:
+            continue
+        try:
+            found = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
+        except UnknownError as error:
+            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
+        said += found
+    return said
+
+
+def _asked(policy: Policy, write: Write, around: Around) -> Asked:
+    labels = tuple(each if isinstance(each := one.get("labels"), dict) else {} for one in write.metadata)
+    known: Mapping[str, Any] | None = None
+    if any(one.namespaces.requirements for one in (policy.match, *(each.match for each in policy.bindings))):
+        try:
+            known = (around.namespace(write.named("namespace")).get("metadata") or {}).get("labels") or {}
+        except UnknownError:
+            known = None
+    return Asked(write.kind, write.version, write.operation, write.named("name"), write.named("namespace"), labels, known)
+
+
+class _Asking:
+    """One policy by one binding about one write."""
+
+    def __init__(self, policy: Policy, binding: Binding, write: Write, around: Around, version: str) -> None:
+        """`version` is the one in which the policy judges."""
+        self.policy, self.binding, self.write, self.around, self.version = policy, binding, write, around, version
+
+    def said(self, *, sure: bool) -> Iterator[Said]:
+        """The verdicts, validation by validation; `sure` says whether it is about the write at all. Raises: UnknownError."""
+        policy = self.policy
+        if not sure:
+            raise UnknownError("the labels of the object's namespace are not known: add its Namespace to rules-from")
+        if "authorizer" in policy.reads:
+            raise UnknownError("it asks the cluster who may do what (authorizer)")
+        if self.write.user is None and "request" in policy.reads and any("userInfo" in one.text for one in _expressions(policy)):
+            raise UnknownError("it reads request.userInfo, and who writes is not known; --as names a user")
+        if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
+            raise UnknownError(f"the fact {lacking} is not known", lacking)
+        for param in self._params():
+            yield from self._by(param)
+
+    def _by(self, param: Fields | None) -> Iterator[Said]:
+        scope = self._scope(param)
+        problems, matches = [], True
+        for _, condition in self.policy.conditions:
+            try:
+                matches = matches and condition.program.evaluate(scope, self.around.budget) is not False
+            except EvaluationError as error:
+                problems.append(_failed(condition, error))
+        if not matches:
+            return
+        if problems:
+            text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+            yield from self._each(text, None, is_error=True) if self.policy.fails else ()
+            return
+        for validation in self.policy.validations:
+            yield from self._validated(validation, scope)
+
+    def _validated(self, validation: Validation, scope: Mapping[str, object]) -> Iterator[Said]:
+        program = validation.expression.program
+        try:
+            if program.evaluate(scope, self.around.budget) is True:
+                return
+        except EvaluationError as error:
+            if self.policy.fails:
+                yield from self._each(_failed(validation.expression, error), validation.field_path, is_error=True)
+            return
+        path = validation.field_path
+        if path is None:
+            _, read = program.evaluate_traced(scope, self.around.budget)
+            path = read[1:] if read and read[0] in ("object", "oldObject") else None
+        yield from self._each(_message(validation, scope, self.around.budget), path)
+
+    def _each(self, text: str, path: Path | None, *, is_error: bool = False) -> Iterator[Said]:
+        """The finding by the gravest action of the binding; one that only audits notes it."""
+        place = self._home(path) if path is not None else None
+        level = next(_LEVELS[action] for action in ACTIONS if action in self.binding.actions)
+        text = f"the cluster would only audit it: {text}" if level is Level.NOT_EVALUATED else text
+        yield Said(self.policy, self.binding.name, level, text, place, "", is_error)
+
+    def _home(self, path: Path) -> Path:
+        """A path of the judged version in the author's."""
+        if self.version == self.write.version or self.write.kind not in KINDS:
+            return path
+        judged, _ = self.write.of_version(self.version)
+        kind = kind_of(self.write.kind, self.write.line)
+        return translate_path(kind, path, judged or {}, self.write.version, self.write.object or {}).path
+
+    def _scope(self, param: Fields | None) -> dict[str, object]:
+        obj, old = self.write.of_version(self.version)
+        scope: dict[str, object] = {"object": obj, "oldObject": old, "params": param, "request": Lazy(self.write.request)}
+        scope["namespaceObject"] = Lazy(lambda: self.around.namespace(self.write.named("namespace")))
+        scope |= {name: Lazy(partial(find, self.write)) for name, find in self.around.more.items()}
+        scope["variables"] = {
+            name: Lazy(partial(one.program.evaluate, scope, self.around.budget)) for name, one in self.policy.variables.items()
+        }
+        return scope
+
+    def _params(self) -> list[Fields] | list[None]:
+        """The parameters by which it is asked, one after the other."""
+        policy, binding = self.policy, self.binding
+        if policy.param is None:
+            return [None]
+        version, kind = policy.param
+        if not binding.name:
+            raise UnknownError(f"no Binding in rules-from names its parameter, of kind {kind}")
+        if not binding.param_name and binding.param_selector is None:
+            return [None]
+        namespace = binding.param_namespace or self.write.named("namespace")
+        found = [one for one in self.around.params(version, kind) if _in(one, namespace)]
+        if binding.param_selector is not None:
+            found = [one for one in found if binding.param_selector.selects(_labels(one))]
+        else:
+            found = [one for one in found if lookup(one, ("metadata", "name")) == binding.param_name]
+        if not found:
+            named = f" {binding.param_name}" if binding.param_name else ""
+            raise UnknownError(f"its parameter, the {kind}{named}, is neither in rules-from nor in the input")
+        return found
+
+
+def _expressions(policy: Policy) -> Iterator[Expression]:
+    yield from (one for _, one in policy.conditions)
+    yield from policy.variables.values()
+    for one in policy.validations:
+        yield one.expression
+        if one.message_expression is not None:
+            yield one.message_expression
+
+
+def _failed(expression: Expression, error: EvaluationError) -> str:
+    return f"expression '{expression.text}' resulted in error: {error}"
+
+
+def _message(validation: Validation, scope: Mapping[str, object], budget: int) -> str:
+    """The message as an API server chooses it: the computed one if it is fit to be shown, else the fixed one, else the expression."""
+    text = ""
+    if validation.message_expression is not None:
+        try:
+            made = validation.message_expression.program.evaluate(scope, budget)
+        except EvaluationError:
+            made = None
+        text = made.strip() if isinstance(made, str) else ""
+        if len(text.encode()) > LONGEST_MESSAGE or "\n" in text:
+            text = ""
+    return text or validation.message.strip() or f"failed expression: {validation.expression.text.strip()}"
+
+
+def _in(obj: Fields, namespace: str) -> bool:
+    """Whether an object is in a namespace, or in none."""
+    own = lookup(obj, ("metadata", "namespace"))
+    return own in (MISSING, None, "", namespace)
+
+
+def _labels(obj: Fields) -> Mapping[str, Any]:
+    labels = lookup(obj, ("metadata", "labels"))
+    return labels if isinstance(labels, dict) else {}

@@ -1,0 +1,291 @@
+"""Turns a tree into nested Python functions: each takes a frame and returns the value of its node.
+
+A node costs what it costs an API server: the fixed part of a block is charged when the block is entered, the rest by the size of operands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from . import access, calls, macros
+from .errors import EvaluationError, OverBudgetError, no_overload
+from .lexer import wrong_at
+from .operators import BINARY, negate
+from .values import NONE, TYPES, Lazy, Optional, equal, look_up_optional, make_map
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .errors import ParseError
+    from .frame import Frame, Run
+    from .parser import Tree
+
+_COST_OF: Final = {"const": 0, "and": 0, "or": 0, "cond": 0, "list": 10, "map": 30}
+
+
+class Compiler:
+    """Compiles the nodes of one tree. `cost` is the fixed cost of the block that is being compiled."""
+
+    def __init__(self, text: str, names: Collection[str], *, traced: bool = False) -> None:
+        self.text = text
+        self.names = names
+        self.traced = traced
+        self.used: set[str] = set()
+        self.cost = 0
+        self.variables = 0
+        self.scope: dict[str, int] = {}
+
+    def compile(self, tree: Tree) -> Run:
+        """Returns the function of a node."""
+        self.cost += _COST_OF.get(tree.kind, 1)
+        made: Run = getattr(self, "_" + tree.kind)(tree)
+        return made
+
+    def block(self, tree: Tree) -> tuple[Run, int]:
+        """Returns the function of a node that isn't always evaluated, and its fixed cost."""
+        outer, self.cost = self.cost, 0
+        run = self.compile(tree)
+        inner, self.cost = self.cost, outer
+        return run, inner
+
+    def wrong(self, tree: Tree, sentence: str) -> ParseError:
+        """The error of a node."""
+        return wrong_at(self.text, tree.at, sentence)
+
+    def _const(self, tree: Tree) -> Run:
+        value = tree.value
+        return lambda _frame: value
+
+    def _ident(self, tree: Tree) -> Run:
+        name = tree.name
+        if name in self.scope and not tree.value:
+            slot = self.scope[name]
+            return lambda frame: frame.variables[slot]
+        found = self._root(name)
+        if found is None:
+            raise self.wrong(tree, f"undeclared reference to '{name}' (in container '')")
+        return found
+
+    def _root(self, name: str) -> Run | None:
+        """What a name stands for that isn't a variable of a macro."""
+        if name in self.names:
+            self.used.add(name)
+
+            def run(frame: Frame) -> Any:
+                try:
+                    value = frame.roots[name]
+                except KeyError:
+                    raise EvaluationError(f"no such attribute(s): {name}") from None
+                return value.get() if type(value) is Lazy else value
+
+            return run
+        if name in TYPES:
+            value = TYPES[name]
+            return lambda _frame: value
+        return None
+
+    def qualified(self, tree: Tree) -> str | None:
+        """Returns the dotted name that a tree spells, unless it begins with a variable of a macro."""
+        parts: list[str] = []
+        while tree.kind == "select" and not tree.value:
+            parts.append(tree.name)
+            tree = tree.below[0]
+        if tree.kind != "ident" or (tree.name in self.scope and not tree.value):
+            return None
+        return ".".join((tree.name, *reversed(parts)))
+
+    def _select(self, tree: Tree) -> Run:
+        name = self.qualified(tree)
+        found = None if name is None else self._root(name)
+        if found is not None:
+            return found
+        operand, field, traced = self.compile(tree.below[0]), tree.name, self.traced
+        if tree.value:
+            return self._look_up_optional(operand, lambda _frame: field)
+        root = self._plain_root(tree.below[0])
+
+        def run(frame: Frame) -> Any:
+            value = frame.roots.get(root) if root else None
+            if type(value) is not dict:
+                value = operand(frame)
+            if traced:
+                frame.last = (value, field)
+            if type(value) is not dict:
+                return access.select(value, field)
+            try:
+                found = value[field]
+            except KeyError:
+                raise EvaluationError(f"no such key: {field}") from None
+            return found.get() if type(found) is Lazy else found
+
+        return run
+
+    def has(self, tree: Tree) -> Run:
+        """Whether a field is there."""
+        operand, field, traced = self.compile(tree.below[0]), tree.name, self.traced
+        root = self._plain_root(tree.below[0])
+
+        def run(frame: Frame) -> bool:
+            value = frame.roots.get(root) if root else None
+            if type(value) is not dict:
+                value = operand(frame)
+            if traced:
+                frame.last = (value, field)
+            if type(value) is dict:
+                return field in value
+            return look_up_optional(value, field) is not NONE
+
+        return run
+
+    def _plain_root(self, tree: Tree) -> str:
+        """The name of a tree that is nothing but a name that is bound: its object needs no call."""
+        return tree.name if tree.kind == "ident" and tree.name in self.names and (tree.name not in self.scope or tree.value) else ""
+
+    def _index(self, tree: Tree) -> Run:
+        operand, key, traced = self.compile(tree.below[0]), self.compile(tree.below[1]), self.traced
+        if tree.value:
+            return self._look_up_optional(operand, key)
+        look_up = BINARY["[]"]
+
+        def run(frame: Frame) -> Any:
+            value, step = operand(frame), key(frame)
+            if traced:
+                frame.last = (value, step)
+            if type(value) is Optional:
+                return look_up_optional(value, step)
+            found = look_up(value, step)
+            return found.get() if type(found) is Lazy else found
+
+        return run
+
+    def _look_up_optional(self, operand: Run, key: Run) -> Run:
+        traced = self.traced
+
+        def run(frame: Frame) -> Optional:
+            value, step = operand(frame), key(frame)
+            if traced:
+                frame.last = (value.value if type(value) is Optional else value, step)
+            return look_up_optional(value, step)
+
+        return run
+
+    def _and(self, tree: Tree) -> Run:
+        return self._logic(tree, stop=False)
+
+    def _or(self, tree: Tree) -> Run:
+        return self._logic(tree, stop=True)
+
+    def _logic(self, tree: Tree, *, stop: bool) -> Run:
+        """One operand that decides is enough, whatever error the others have."""
+        steps = ((self.compile(tree.below[0]), 0), *map(self.block, tree.below[1:]))
+        go = not stop
+
+        def run(frame: Frame) -> bool:
+            failed: EvaluationError | None = None
+            for step, cost in steps:
+                frame.left -= cost
+                try:
+                    value = step(frame)
+                except OverBudgetError:
+                    raise
+                except EvaluationError as error:
+                    failed = failed or error
+                    continue
+                if value is stop:
+                    return not go
+                if value is not go:
+                    failed = failed or no_overload()
+            if failed is not None:
+                raise failed
+            return go
+
+        return run
+
+    def _cond(self, tree: Tree) -> Run:
+        decide = self.compile(tree.below[0])
+        (then, cost), (otherwise, other_cost) = self.block(tree.below[1]), self.block(tree.below[2])
+
+        def run(frame: Frame) -> Any:
+            value = decide(frame)
+            if value is True:
+                frame.left -= cost
+                return then(frame)
+            if value is not False:
+                raise no_overload()
+            frame.left -= other_cost
+            return otherwise(frame)
+
+        return run
+
+    def _not(self, tree: Tree) -> Run:
+        operand = self.compile(tree.below[0])
+
+        def run(frame: Frame) -> bool:
+            value = operand(frame)
+            if type(value) is not bool:
+                raise no_overload()
+            return not value
+
+        return run
+
+    def _neg(self, tree: Tree) -> Run:
+        operand = self.compile(tree.below[0])
+        return lambda frame: negate(operand(frame))
+
+    def _chain(self, tree: Tree) -> Run:
+        first, second = tree.below[0], tree.below[1]
+        sign = tree.value[0][0]
+        if len(tree.value) == 1 and sign in ("==", "!=") and type(second.value) is str and second.kind == "const":
+            return self._compare(self.compile(first), second.value, wanted=sign == "==")
+        if len(tree.value) == 1:
+            return access.binary(sign, self.compile(first), self.compile(second))
+        self.cost += len(tree.value) - 1
+        start = self.compile(first)
+        steps = [(sign, self.compile(operand)) for (sign, _), operand in zip(tree.value, tree.below[1:], strict=True)]
+
+        def run(frame: Frame) -> Any:
+            value = start(frame)
+            for sign, operand in steps:
+                value = access.apply(frame, sign, value, operand(frame))
+            return value
+
+        return run
+
+    def _compare(self, operand: Run, text: str, *, wanted: bool) -> Run:
+        """A comparison with a text that stands there, as in most expressions."""
+
+        def run(frame: Frame) -> bool:
+            value = operand(frame)
+            equals: bool = value == text if type(value) is str else equal(value, text)
+            return equals is wanted
+
+        return run
+
+    def _list(self, tree: Tree) -> Run:
+        runs = tuple(map(self.compile, tree.below))
+        if not tree.value:
+            if all(item.kind == "const" for item in tree.below):
+                made = [item.value for item in tree.below]
+                return lambda _frame: made
+            return lambda frame: [run(frame) for run in runs]
+        optional = [index in tree.value for index in range(len(runs))]
+
+        def build(frame: Frame) -> list[Any]:
+            found = [(run(frame), may) for run, may in zip(runs, optional, strict=True)]
+            return [access.value(one) if may else one for one, may in found if not may or one is not NONE]
+
+        return build
+
+    def _map(self, tree: Tree) -> Run:
+        runs = [(self.compile(key), self.compile(value)) for key, value in zip(tree.below[::2], tree.below[1::2], strict=True)]
+        optional = [index in tree.value for index in range(len(runs))]
+
+        def build(frame: Frame) -> dict[Any, Any]:
+            found = [(key(frame), value(frame), may) for (key, value), may in zip(runs, optional, strict=True)]
+            return make_map((key, access.value(value) if may else value) for key, value, may in found if not may or value is not NONE)
+
+        return build
+
+    def _call(self, tree: Tree) -> Run:
+        macro = macros.find(self, tree)
+        return calls.compile_call(self, tree) if macro is None else macro(self, tree)

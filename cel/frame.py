@@ -1,0 +1,40 @@
+"""One evaluation of an expression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import OverBudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Run = Callable[["Frame"], Any]
+
+SIZED: Final = frozenset({str, bytes, list, dict})
+
+
+class Frame:
+    """What names stand for, the variables of macros, the budget that is left, and the place read last when it is traced."""
+
+    __slots__ = ("last", "left", "roots", "variables")
+
+    def __init__(self, roots: Mapping[str, object], variables: int, budget: int) -> None:
+        self.roots = roots
+        self.variables: list[Any] = [None] * variables
+        self.left = budget
+        self.last: tuple[Any, Any] | None = None
+
+    def spend(self, cost: int) -> None:
+        """Takes a cost from the budget."""
+        self.left -= cost
+        if self.left < 0:
+            raise OverBudgetError
+
+    def spend_size(self, *values: Any) -> None:
+        """Takes what it costs to read values through."""
+        for value in values:
+            if type(value) in SIZED:
+                self.left -= len(value) // 10
+        if self.left < 0:
+            raise OverBudgetError

@@ -1,0 +1,152 @@
+"""From one type to another, and sizes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from ..errors import EvaluationError
+from ..operators import as_int, as_uint
+from ..overloads import ANY, function, method
+from ..values import LARGEST, LARGEST_UINT, SMALLEST, Type, Uint, type_of
+
+_TRUE: Final = ("1", "t", "true", "TRUE", "True")
+_FALSE: Final = ("0", "f", "false", "FALSE", "False")
+
+
+@function("type", ANY)
+def _type(value: Any) -> Type:
+    return type_of(value)
+
+
+@function("bool", bool)
+@function("int", int)
+@function("uint", Uint)
+@function("double", float)
+@function("string", str)
+@function("bytes", bytes)
+@function("dyn", ANY)
+def _same(value: Any) -> Any:
+    return value
+
+
+@function("size", str)
+@function("size", bytes)
+@function("size", list)
+@function("size", dict)
+@method("size", str)
+@method("size", bytes)
+@method("size", list)
+@method("size", dict)
+def _size(value: Any) -> int:
+    return len(value)
+
+
+@function("bool", str)
+def _bool(text: str) -> bool:
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise EvaluationError("type conversion error from 'string' to 'bool'")
+
+
+@function("int", Uint)
+def _int_of_uint(value: Uint) -> int:
+    return as_int(int(value))
+
+
+@function("int", float)
+def _int_of_double(value: float) -> int:
+    # a double next to the ends of the range may be either side of it
+    if not math.isfinite(value) or not SMALLEST < value < LARGEST:
+        raise EvaluationError("integer overflow: range error")
+    return int(value)
+
+
+@function("int", str)
+def _int_of_string(text: str) -> int:
+    return as_int(_whole(text, "int", sign="+-"))
+
+
+@function("uint", int)
+def _uint_of_int(value: int) -> Uint:
+    return as_uint(value)
+
+
+@function("uint", float)
+def _uint_of_double(value: float) -> Uint:
+    if not math.isfinite(value) or not 0 <= value < LARGEST_UINT:
+        raise EvaluationError("unsigned integer overflow: range error")
+    return Uint(int(value))
+
+
+@function("uint", str)
+def _uint_of_string(text: str) -> Uint:
+    return as_uint(_whole(text, "uint", sign=""))
+
+
+def _whole(text: str, wanted: str, *, sign: str) -> int:
+    digits = text[1:] if text[:1] and text[0] in sign else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 20:
+        raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
+    return -int(digits) if text[0] == "-" else int(digits)
+
+
+@function("double", int)
+@function("double", Uint)
+def _double(value: int) -> float:
+    return float(value)
+
+
+@function("double", str)
+def _double_of_string(text: str) -> float:
+    try:
+        return float(text if text == text.strip() and len(text) <= 400 and "_" not in text else "no")
+    except ValueError:
+        raise EvaluationError("type conversion error from 'string' to 'double'") from None
+
+
+@function("string", bool)
+def _string_of_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+@function("string", int)
+@function("string", Uint)
+def _string_of_number(value: int) -> str:
+    return str(int(value))
+
+
+@function("string", float)
+def print_double(value: float) -> str:
+    """Prints a double with as few digits as tell it from its neighbours; from a million on with a power of ten, as Go's %g."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    mantissa, _, power = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    exponent = int(power or 0) + len(whole)
+    digits = (whole + fraction).lstrip("0")
+    exponent -= len(whole + fraction) - len(digits)
+    digits = digits.rstrip("0") or "0"
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    if value == 0:
+        return sign + "0"
+    if not -4 < exponent <= 6:
+        return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{exponent - 1:+03d}"
+    if exponent <= 0:
+        return f"{sign}0.{'0' * -exponent}{digits}"
+    return sign + digits[:exponent].ljust(exponent, "0") + ("." + digits[exponent:] if digits[exponent:] else "")
+
+
+@function("string", bytes)
+def _string_of_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+@function("bytes", str)
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

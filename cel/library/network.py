@@ -1,0 +1,184 @@
+"""Addresses of IP, and their ranges."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from ..errors import EvaluationError
+from ..overloads import function, method
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class IP:
+    """An address."""
+
+    address: _Address
+    kind: ClassVar = "net.IP"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IP) and _plain(self.address) == _plain(other.address)
+
+    def __hash__(self) -> int:
+        return hash(_plain(self.address))
+
+
+@dataclass(frozen=True, slots=True)
+class CIDR:
+    """An address and how many of its bits the range has in common."""
+
+    address: _Address
+    bits: int
+    kind: ClassVar = "net.CIDR"
+
+
+def _plain(address: _Address) -> _Address:
+    """An address of IPv4 that is written in IPv6 is the same address."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return address if mapped is None else mapped
+
+
+def _parse(text: str) -> _Address:
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        raise EvaluationError(f"IP Address '{text[:60]}' parse error during conversion from string") from None
+    if "%" in text:
+        raise EvaluationError("IP Address with zone value is not allowed")
+    if "." in text and _plain(found) is not found:
+        raise EvaluationError("IPv4-mapped IPv6 address is not allowed")
+    return found
+
+
+def _parse_range(text: str) -> CIDR:
+    address, _, bits = text.partition("/")
+    if "%" in address:
+        raise EvaluationError("CIDR with zone value is not allowed")
+    if not (bits.isascii() and bits.isdigit()) or len(bits) > 3 or (bits[0] == "0" and bits != "0"):
+        raise EvaluationError("network address parse error during conversion from string")
+    try:
+        found = CIDR(_parse(address), int(bits))
+    except EvaluationError as wrong:
+        mapped = "IPv4-mapped" in str(wrong)
+        raise EvaluationError(str(wrong) if mapped else "network address parse error during conversion from string") from None
+    if found.bits > found.address.max_prefixlen:
+        raise EvaluationError("network address parse error during conversion from string")
+    return found
+
+
+@function("ip", str)
+def _ip(text: str) -> IP:
+    return IP(_parse(text))
+
+
+@function("isIP", str)
+def _is_ip(text: str) -> bool:
+    try:
+        _parse(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+@function("cidr", str)
+def _cidr(text: str) -> CIDR:
+    return _parse_range(text)
+
+
+@function("isCIDR", str)
+def _is_cidr(text: str) -> bool:
+    try:
+        _parse_range(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+@function("ip.isCanonical", str)
+def _is_canonical(text: str) -> bool:
+    return str(_parse(text)) == text
+
+
+@function("string", IP)
+def _string(value: IP) -> str:
+    return str(value.address)
+
+
+@function("string", CIDR)
+def _string_of_range(value: CIDR) -> str:
+    return f"{value.address}/{value.bits}"
+
+
+@method("family", IP)
+def _family(value: IP) -> int:
+    return value.address.version
+
+
+@method("isUnspecified", IP)
+def _is_unspecified(value: IP) -> bool:
+    return value.address.is_unspecified
+
+
+@method("isLoopback", IP)
+def _is_loopback(value: IP) -> bool:
+    return value.address.is_loopback
+
+
+@method("isLinkLocalMulticast", IP)
+def _is_link_local_multicast(value: IP) -> bool:
+    networks = {4: "224.0.0.0/24", 6: "ff02::/16"}
+    return value.address in ipaddress.ip_network(networks[value.address.version])
+
+
+@method("isLinkLocalUnicast", IP)
+def _is_link_local(value: IP) -> bool:
+    return value.address.is_link_local
+
+
+@method("isGlobalUnicast", IP)
+def _is_global(value: IP) -> bool:
+    address = value.address
+    special = address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+    return not special and str(address) != "255.255.255.255"
+
+
+@method("ip", CIDR)
+def _ip_of(value: CIDR) -> IP:
+    return IP(value.address)
+
+
+@method("prefixLength", CIDR)
+def _prefix_length(value: CIDR) -> int:
+    return value.bits
+
+
+def _network(value: CIDR) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network((str(value.address), value.bits), strict=False)
+
+
+@method("masked", CIDR)
+def _masked(value: CIDR) -> CIDR:
+    return CIDR(_network(value).network_address, value.bits)
+
+
+@method("containsIP", CIDR, IP)
+def _contains_ip(value: CIDR, address: IP) -> bool:
+    return address.address in _network(value)
+
+
+@method("containsIP", CIDR, str)
+def _contains_ip_text(value: CIDR, address: str) -> bool:
+    return _parse(address) in _network(value)
+
+
+@method("containsCIDR", CIDR, CIDR)
+def _contains_cidr(value: CIDR, other: CIDR) -> bool:
+    return other.bits >= value.bits and other.address in _network(value)
+
+
+@method("containsCIDR", CIDR, str)
+def _contains_cidr_text(value: CIDR, other: str) -> bool:
+    return _contains_cidr(value, _parse_range(other))

@@ -1,0 +1,104 @@
+"""Semantic versions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from ..errors import EvaluationError
+from ..overloads import function, method
+
+_NUMBER: Final = r"(0|[1-9]\d{0,18})"
+_TEXT: Final = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?", re.ASCII
+)
+_LONGEST: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Semver:
+    """A version as a key to sort by: what comes before a release is below it, numbers are below words."""
+
+    numbers: tuple[int, int, int]
+    released: bool
+    before: tuple[tuple[bool, int, str], ...]
+    kind: ClassVar = "kubernetes.Semver"
+
+
+def _parse(text: str, *, normalise: bool = False) -> Semver | None:
+    if len(text) > _LONGEST:
+        return None
+    match = _TEXT.fullmatch(_normalised(text) if normalise else text)
+    if match is None:
+        return None
+    parts = match[4].split(".") if match[4] else []
+    if any(part.isdigit() and part[0] == "0" and part != "0" for part in parts):
+        return None
+    before = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, "" if part.isdigit() else part) for part in parts)
+    return Semver((int(match[1]), int(match[2]), int(match[3])), not parts, before)
+
+
+def _normalised(text: str) -> str:
+    """Without a leading v and leading zeros, with three numbers."""
+    core, sign, rest = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", text.replace("\n", " ")).groups()  # type: ignore[union-attr]
+    numbers = [part.lstrip("0") or "0" if part else "" for part in core.split(".")]
+    if len(numbers) < 3 and not sign:
+        numbers += ["0"] * (3 - len(numbers))
+    return ".".join(numbers) + sign + rest
+
+
+def _or_wrong(found: Semver | None) -> Semver:
+    if found is None:
+        raise EvaluationError("Invalid Semver: it must be a version such as 1.2.3 or 1.2.3-rc.1")
+    return found
+
+
+@function("semver", str)
+def _semver(text: str) -> Semver:
+    return _or_wrong(_parse(text))
+
+
+@function("semver", str, bool)
+def _semver_normalised(text: str, normalise: bool) -> Semver:
+    return _or_wrong(_parse(text, normalise=normalise))
+
+
+@function("isSemver", str)
+def _is_semver(text: str) -> bool:
+    return _parse(text) is not None
+
+
+@function("isSemver", str, bool)
+def _is_semver_normalised(text: str, normalise: bool) -> bool:
+    return _parse(text, normalise=normalise) is not None
+
+
+@method("major", Semver)
+def _major(value: Semver) -> int:
+    return value.numbers[0]
+
+
+@method("minor", Semver)
+def _minor(value: Semver) -> int:
+    return value.numbers[1]
+
+
+@method("patch", Semver)
+def _patch(value: Semver) -> int:
+    return value.numbers[2]
+
+
+@method("isGreaterThan", Semver, Semver)
+def _is_greater(one: Semver, other: Semver) -> bool:
+    return one > other
+
+
+@method("isLessThan", Semver, Semver)
+def _is_less(one: Semver, other: Semver) -> bool:
+    return one < other
+
+
+@method("compareTo", Semver, Semver)
+def _compare(one: Semver, other: Semver) -> int:
+    return (one > other) - (one < other)

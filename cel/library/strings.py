@@ -1,0 +1,122 @@
+"""Functions of texts. Places count characters from zero."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import EvaluationError
+from ..overloads import method
+
+_SPACES: Final = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_UPPER: Final = {code + 32: code for code in range(ord("A"), ord("Z") + 1)}
+
+
+@method("contains", str, str)
+def _contains(text: str, part: str) -> bool:
+    return part in text
+
+
+@method("startsWith", str, str)
+def _starts_with(text: str, part: str) -> bool:
+    return text.startswith(part)
+
+
+@method("endsWith", str, str)
+def _ends_with(text: str, part: str) -> bool:
+    return text.endswith(part)
+
+
+@method("charAt", str, int)
+def _char_at(text: str, index: int) -> str:
+    return text[_within(index, text) :][:1]
+
+
+@method("indexOf", str, str)
+def _index_of(text: str, part: str) -> int:
+    return text.find(part)
+
+
+@method("indexOf", str, str, int)
+def _index_of_from(text: str, part: str, start: int) -> int:
+    return text.find(part, _within(start, text))
+
+
+@method("lastIndexOf", str, str)
+def _last_index_of(text: str, part: str) -> int:
+    return text.rfind(part)
+
+
+@method("lastIndexOf", str, str, int)
+def _last_index_of_until(text: str, part: str, end: int) -> int:
+    return text.rfind(part, 0, _within(end, text) + len(part))
+
+
+@method("lowerAscii", str)
+def _lower(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+@method("upperAscii", str)
+def _upper(text: str) -> str:
+    return text.upper() if text.isascii() else text.translate(_UPPER)
+
+
+def _replaced(text: str, part: str, by: str, most: int = -1) -> int:
+    """What replacing costs, by the length of the result."""
+    count = text.count(part) if most < 0 else min(most, text.count(part))
+    return count * len(by) // 10
+
+
+@method("replace", str, str, str, cost=_replaced)
+def _replace(text: str, part: str, by: str) -> str:
+    return text.replace(part, by)
+
+
+@method("replace", str, str, str, int, cost=_replaced)
+def _replace_some(text: str, part: str, by: str, most: int) -> str:
+    return text.replace(part, by, min(max(most, -1), len(text) + 1))
+
+
+@method("split", str, str)
+def _split(text: str, at: str) -> list[str]:
+    return text.split(at) if at else list(text)
+
+
+@method("split", str, str, int)
+def _split_some(text: str, at: str, most: int) -> list[str]:
+    if most < 0 or most > len(text) + 1:
+        return _split(text, at)
+    if most == 0:
+        return []
+    if at:
+        return text.split(at, most - 1)
+    return list(text) if most >= len(text) else [*text[: most - 1], text[most - 1 :]]
+
+
+@method("substring", str, int)
+def _substring(text: str, start: int) -> str:
+    return text[_within(start, text) :]
+
+
+@method("substring", str, int, int)
+def _substring_until(text: str, start: int, end: int) -> str:
+    if _within(start, text) > _within(end, text):
+        raise EvaluationError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+@method("trim", str)
+def _trim(text: str) -> str:
+    return text.strip(_SPACES)
+
+
+@method("reverse", str)
+def _reverse(text: str) -> str:
+    return text[::-1]
+
+
+def _within(index: int, text: str) -> int:
+    if not 0 <= index <= len(text):
+        raise EvaluationError(f"index out of range: {index}")
+    return index

@@ -1,0 +1,152 @@
+"""Moments and spans of time."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from ..errors import EvaluationError
+from ..operators import as_duration, as_timestamp
+from ..overloads import function, method
+from ..values import Duration, Timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BILLION: Final = 10**9
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII)
+_UNITS: Final = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": _BILLION, "m": 60 * _BILLION, "h": 3600 * _BILLION}
+_PART: Final = re.compile(r"(\d{0,20})(?:\.(\d{0,20}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_OFFSET: Final = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
+
+
+@function("timestamp", str)
+def _timestamp(text: str) -> Timestamp:
+    match = _MOMENT.fullmatch(text)
+    if match is not None:
+        day, time, fraction, zone = match.groups()
+        try:
+            at = datetime.fromisoformat(f"{day}T{time}{'+00:00' if zone == 'Z' else zone}")
+            return as_timestamp(_nanos(at) + int((fraction or "").ljust(9, "0")))
+        except (ValueError, OverflowError):
+            pass
+    raise EvaluationError(f"invalid timestamp: {text[:60]!r} must be a moment such as 2023-02-03T23:31:20Z: range or Type conversion error")
+
+
+def _nanos(at: datetime) -> int:
+    span = at - _EPOCH
+    return (span.days * 86400 + span.seconds) * _BILLION
+
+
+@function("timestamp", Timestamp)
+@function("duration", Duration)
+def _same(value: object) -> object:
+    return value
+
+
+@function("timestamp", int)
+def _timestamp_of_int(seconds: int) -> Timestamp:
+    return as_timestamp(seconds * _BILLION)
+
+
+@function("int", Timestamp)
+def _int(at: Timestamp) -> int:
+    return at.nanos // _BILLION
+
+
+@function("string", Timestamp)
+def print_timestamp(at: Timestamp) -> str:
+    """Prints a moment with as many decimals as it needs."""
+    seconds, nanos = divmod(at.nanos, _BILLION)
+    whole = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
+    return f"{whole.isoformat()}{f'.{nanos:09}'.rstrip('0') if nanos else ''}Z"
+
+
+@function("duration", str)
+def _duration(text: str) -> Duration:
+    rest = text.removeprefix("-") if text[:1] == "-" else text.removeprefix("+")
+    total = 0
+    at = 0
+    while at < len(rest) and (match := _PART.match(rest, at)) and (match[1] or match[2]):
+        fraction = match[2] or ""
+        total += int(match[1] or 0) * _UNITS[match[3]] + int(fraction or 0) * _UNITS[match[3]] // 10 ** len(fraction)
+        at = match.end()
+    if (at < len(rest) or not rest) and rest != "0":
+        raise EvaluationError(f"invalid duration: {text[:60]!r} must be a span such as 1h30m or 1.5s: Type conversion error")
+    return as_duration(-total if text.startswith("-") else total)
+
+
+@function("string", Duration)
+def print_duration(span: Duration) -> str:
+    """Prints a span in seconds."""
+    seconds, nanos = divmod(abs(span.nanos), _BILLION)
+    return f"{'-' if span.nanos < 0 else ''}{seconds}{f'.{nanos:09}'.rstrip('0') if nanos else ''}s"
+
+
+def _zone(name: str) -> tzinfo:
+    match = _OFFSET.fullmatch(name)
+    if match is not None:
+        minutes = int(match[2]) * 60 + int(match[3])
+        if minutes < 24 * 60:
+            return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise EvaluationError(f"unknown time zone {name[:60]}") from None
+
+
+def _in_zone(at: Timestamp, zone: str) -> datetime:
+    try:
+        return (_EPOCH + timedelta(seconds=at.nanos // _BILLION)).astimezone(_zone(zone))
+    except OverflowError:
+        raise EvaluationError("timestamp overflow: range error") from None
+
+
+def _getter(name: str, read: Callable[[datetime], int]) -> None:
+    method(name, Timestamp)(lambda at: read(_in_zone(at, "+00:00")))
+    method(name, Timestamp, str)(lambda at, zone: read(_in_zone(at, zone)))
+
+
+_getter("getFullYear", lambda at: at.year)
+_getter("getMonth", lambda at: at.month - 1)
+_getter("getDate", lambda at: at.day)
+_getter("getDayOfMonth", lambda at: at.day - 1)
+_getter("getDayOfWeek", lambda at: at.isoweekday() % 7)
+_getter("getDayOfYear", lambda at: at.timetuple().tm_yday - 1)
+_getter("getHours", lambda at: at.hour)
+_getter("getMinutes", lambda at: at.minute)
+_getter("getSeconds", lambda at: at.second)
+
+
+@method("getMilliseconds", Timestamp)
+@method("getMilliseconds", Timestamp, str)
+def _milliseconds(at: Timestamp, _zone: str = "") -> int:
+    return at.nanos % _BILLION // 10**6
+
+
+def _whole(nanos: int, unit: int) -> int:
+    return nanos // unit if nanos >= 0 else -(-nanos // unit)
+
+
+@method("getHours", Duration)
+def _hours(span: Duration) -> int:
+    return _whole(span.nanos, _UNITS["h"])
+
+
+@method("getMinutes", Duration)
+def _minutes(span: Duration) -> int:
+    return _whole(span.nanos, _UNITS["m"])
+
+
+@method("getSeconds", Duration)
+def _seconds(span: Duration) -> int:
+    return _whole(span.nanos, _UNITS["s"])
+
+
+@method("getMilliseconds", Duration)
+def _span_milliseconds(span: Duration) -> int:
+    return _whole(span.nanos % _BILLION if span.nanos >= 0 else -(-span.nanos % _BILLION), 10**6)

@@ -1,0 +1,288 @@
+"""Macros: calls whose arguments are evaluated once for each item, with names for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import EvaluationError, OverBudgetError, no_overload
+from .unique import compile_unique, find_key
+from .values import NONE, Flag, Optional, class_of, keys_of, make_map, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .compiler import Compiler
+    from .frame import Frame, Run
+    from .parser import Tree
+
+    Macro = Callable[[Compiler, Tree], Run]
+
+
+def find(compiler: Compiler, tree: Tree) -> Macro | None:
+    """Returns the macro that a call is, or None for a function."""
+    if not tree.value:
+        return _has if tree.name == "has" and len(tree.below) == 1 else None
+    if tree.name == "bind" and len(tree.below) == 4 and compiler.qualified(tree.below[0]) == "cel":
+        return _bind
+    found = _MACROS.get(tree.name)
+    return found[1] if found is not None and len(tree.below) - 1 in found[0] else None
+
+
+def _has(compiler: Compiler, tree: Tree) -> Run:
+    tested = tree.below[0]
+    if tested.kind != "select":
+        raise compiler.wrong(tested, "invalid argument to has() macro: it must select a field, as in has(a.b)")
+    if tested.value:
+        found = compiler.compile(tested)
+        return lambda frame: found(frame) is not NONE
+    return compiler.has(tested)
+
+
+class _Loop:
+    """The range of a macro, the slots of its variables, and its expressions as blocks: functions with their cost."""
+
+    def __init__(self, compiler: Compiler, tree: Tree, variables: int, overhead: int) -> None:
+        self.range = compiler.compile(tree.below[0])
+        self.traced = compiler.traced
+        self.two = variables == 2
+        outer = compiler.scope
+        names = [_name(compiler, one) for one in tree.below[1 : 1 + variables]]
+        if len(set(names)) < len(names):
+            raise compiler.wrong(tree.below[2], f"overlapping local variable name: {names[0]}")
+        compiler.scope = outer | {name: compiler.variables + index for index, name in enumerate(names)}
+        self.slot = compiler.variables
+        compiler.variables += variables
+        blocks = [compiler.block(one) for one in tree.below[1 + variables :]]
+        compiler.scope = outer
+        self.runs = [run for run, _ in blocks]
+        self.costs = [cost for _, cost in blocks]
+        self.cost = self.costs[0] + overhead
+
+    def each(self, frame: Frame) -> Iterable[Any]:
+        """Yields the items one after the other, each with its variables set and its cost paid."""
+        found = self.range(frame)
+        kind = class_of(found)
+        if kind is list:
+            pairs: Iterable[tuple[Any, Any]] = enumerate(found)
+        elif kind is dict:
+            pairs = zip(keys_of(found), found.values(), strict=True)
+        else:
+            raise EvaluationError(_no_range(found, two=self.two))
+        variables, slot, cost = frame.variables, self.slot, self.cost
+        for key, value in pairs:
+            frame.left -= cost
+            if frame.left < 0:
+                raise OverBudgetError
+            if self.two:
+                variables[slot], variables[slot + 1] = key, value
+            else:
+                variables[slot] = value if kind is list else key
+            if self.traced:
+                frame.last = (found, key)
+            yield key
+
+
+def _no_range(found: Any, *, two: bool) -> str:
+    """Says, in words of an API server, that a value has no items."""
+    name = {bool: "Bool", int: "Int", float: "Double", str: "String", type(None): "Null"}.get(class_of(found), type_of(found).name)
+    return f"unsupported comprehension range type: types.{name}" if two else f"got 'types.{name}', expected iterable type"
+
+
+def _name(compiler: Compiler, tree: Tree) -> str:
+    if tree.kind != "ident" or tree.value:
+        raise compiler.wrong(tree, "argument must be a simple name")
+    return tree.name
+
+
+def _variables(tree: Tree, beside: int) -> int:
+    """How many variables a macro has: what isn't its range or an expression."""
+    return len(tree.below) - 1 - beside
+
+
+def _quantified(tree: Tree, compiler: Compiler, *, stop: bool) -> Run:
+    """`all` and `exists`: one item that decides is enough, whatever error the others have."""
+    loop = _Loop(compiler, tree, _variables(tree, 1), 4 if stop else 3)
+    test, go = loop.runs[0], not stop
+
+    def run(frame: Frame) -> bool:
+        failed: EvaluationError | None = None
+        for _ in loop.each(frame):
+            try:
+                value = test(frame)
+            except OverBudgetError:
+                raise
+            except EvaluationError as error:
+                failed = failed or error
+                continue
+            if value is stop:
+                return not go
+            if value is not go:
+                failed = failed or no_overload()
+        if failed is not None:
+            raise failed
+        return go
+
+    return run
+
+
+def _holds(test: Run, frame: Frame) -> bool:
+    value = test(frame)
+    if type(value) is bool:
+        return value is True
+    raise no_overload()
+
+
+def _all(compiler: Compiler, tree: Tree) -> Run:
+    found = find_key(tree) if len(tree.below) == 3 and not compiler.traced else None
+    if found is None:
+        return _quantified(tree, compiler, stop=False)
+    slot, (make, cost) = _bound(compiler, found[0], found[1])
+    return compile_unique(compiler, tree, make, slot, 2 * cost + 3)
+
+
+def _exists(compiler: Compiler, tree: Tree) -> Run:
+    return _quantified(tree, compiler, stop=True)
+
+
+def _exists_one(compiler: Compiler, tree: Tree) -> Run:
+    loop = _Loop(compiler, tree, _variables(tree, 1), 2)
+    test = loop.runs[0]
+    return lambda frame: sum(_holds(test, frame) for _ in loop.each(frame)) == 1
+
+
+def _filter(compiler: Compiler, tree: Tree) -> Run:
+    loop = _Loop(compiler, tree, 1, 12)
+    test, slot = loop.runs[0], loop.slot
+    return lambda frame: [frame.variables[slot] for _ in loop.each(frame) if _holds(test, frame)]
+
+
+def _kept(loop: _Loop, with_test: bool) -> Callable[[Frame], Iterable[tuple[Any, Any]]]:
+    """Yields the key of each item with what the last expression makes of it, where the one before it holds if there is one."""
+    make, test, cost = loop.runs[-1], loop.runs[0], loop.costs[-1] if with_test else 0
+
+    def each(frame: Frame) -> Iterable[tuple[Any, Any]]:
+        for key in loop.each(frame):
+            if not with_test or _holds(test, frame):
+                frame.left -= cost
+                yield key, make(frame)
+
+    return each
+
+
+def _map(compiler: Compiler, tree: Tree) -> Run:
+    each = _kept(_Loop(compiler, tree, 1, 12), len(tree.below) == 4)
+    return lambda frame: [made for _, made in each(frame)]
+
+
+def _transform_list(compiler: Compiler, tree: Tree) -> Run:
+    each = _kept(_Loop(compiler, tree, 2, 12), len(tree.below) == 5)
+    return lambda frame: [made for _, made in each(frame)]
+
+
+def _transform_map(compiler: Compiler, tree: Tree) -> Run:
+    each = _kept(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
+    return lambda frame: make_map(each(frame))
+
+
+def _transform_entry(compiler: Compiler, tree: Tree) -> Run:
+    each = _kept(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
+
+    def run(frame: Frame) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for _, entries in each(frame):
+            if class_of(entries) is not dict:
+                raise no_overload()
+            for key, value in entries.items():
+                if key in made:
+                    raise EvaluationError(f"insert failed: key {key.value if type(key) is Flag else key} already exists")
+                made[key] = value
+        return made
+
+    return run
+
+
+def _sort_by(compiler: Compiler, tree: Tree) -> Run:
+    from .library.lists import sort_by
+
+    loop = _Loop(compiler, tree, 1, 12)
+    make, slot = loop.runs[0], loop.slot
+    return lambda frame: sort_by([(make(frame), frame.variables[slot]) for _ in loop.each(frame)])
+
+
+def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
+    found = compiler.compile(tree.below[0])
+    slot, (body, cost) = _bound(compiler, _name(compiler, tree.below[1]), tree.below[2])
+
+    def run(frame: Frame) -> Optional:
+        value = found(frame)
+        if type(value) is not Optional:
+            raise no_overload()
+        if value is NONE:
+            return NONE
+        frame.variables[slot] = value.value
+        frame.left -= cost
+        made = body(frame)
+        if not flat:
+            return Optional(made)
+        if type(made) is not Optional:
+            raise no_overload()
+        return made
+
+    return run
+
+
+def _or(compiler: Compiler, tree: Tree) -> Run:
+    """`or` and `orValue`: what stands behind an optional is evaluated only if that has no value."""
+    found, (other, cost) = compiler.compile(tree.below[0]), compiler.block(tree.below[1])
+    whole = tree.name == "or"
+
+    def run(frame: Frame) -> Any:
+        value = found(frame)
+        if type(value) is not Optional:
+            raise no_overload()
+        if value is not NONE:
+            return value if whole else value.value
+        frame.left -= cost
+        return other(frame)
+
+    return run
+
+
+def _bound(compiler: Compiler, name: str, tree: Tree) -> tuple[int, tuple[Run, int]]:
+    """Compiles a tree that uses a name, and returns the slot of the name."""
+    outer, slot = compiler.scope, compiler.variables
+    compiler.scope = outer | {name: slot}
+    compiler.variables += 1
+    body = compiler.block(tree)
+    compiler.scope = outer
+    return slot, body
+
+
+def _bind(compiler: Compiler, tree: Tree) -> Run:
+    value = compiler.compile(tree.below[2])
+    slot, (body, cost) = _bound(compiler, _name(compiler, tree.below[1]), tree.below[3])
+    compiler.cost += cost
+
+    def run(frame: Frame) -> Any:
+        frame.variables[slot] = value(frame)
+        return body(frame)
+
+    return run
+
+
+_MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
+    "all": ((2, 3), _all),
+    "exists": ((2, 3), _exists),
+    "exists_one": ((2, 3), _exists_one),
+    "existsOne": ((2, 3), _exists_one),
+    "filter": ((2,), _filter),
+    "map": ((2, 3), _map),
+    "transformList": ((3, 4), _transform_list),
+    "transformMap": ((3, 4), _transform_map),
+    "transformMapEntry": ((3, 4), _transform_entry),
+    "or": ((1,), _or),
+    "orValue": ((1,), _or),
+    "sortBy": ((2,), _sort_by),
+    "optMap": ((2,), lambda compiler, tree: _of_optional(compiler, tree, flat=False)),
+    "optFlatMap": ((2,), lambda compiler, tree: _of_optional(compiler, tree, flat=True)),
+}

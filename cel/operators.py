@@ -1,0 +1,168 @@
+"""The operators between two values, and those before one."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import EvaluationError, no_overload
+from .values import (
+    LARGEST,
+    LARGEST_UINT,
+    NUMBERS,
+    ORDERED,
+    SMALLEST,
+    Duration,
+    Timestamp,
+    Uint,
+    class_of,
+    contains,
+    equal,
+    look_up,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Binary = Callable[[Any, Any], Any]
+
+# of years 1 to 9999
+_FIRST: Final = -62_135_596_800 * 10**9
+_LAST: Final = 253_402_300_800 * 10**9 - 1
+
+
+def as_int(value: int) -> int:
+    """Returns a number that fits into 64 bits. Raises EvaluationError for another."""
+    if SMALLEST <= value <= LARGEST:
+        return value
+    raise EvaluationError("integer overflow")
+
+
+def as_uint(value: int) -> Uint:
+    """Returns a number without a sign."""
+    if 0 <= value <= LARGEST_UINT:
+        return Uint(value)
+    raise EvaluationError("unsigned integer overflow")
+
+
+def as_timestamp(nanos: int) -> Timestamp:
+    """Returns a moment of the years 1 to 9999."""
+    if _FIRST <= nanos <= _LAST:
+        return Timestamp(nanos)
+    raise EvaluationError("timestamp overflow: range error")
+
+
+def as_duration(nanos: int) -> Duration:
+    """Returns a span of at most 292 years."""
+    if SMALLEST <= nanos <= LARGEST:
+        return Duration(nanos)
+    raise EvaluationError("duration overflow: range error")
+
+
+def _same(act: Binary) -> dict[tuple[type, type], Binary]:
+    return {
+        (int, int): lambda one, other: as_int(act(one, other)),
+        (Uint, Uint): lambda one, other: as_uint(act(int(one), int(other))),
+        (float, float): act,
+    }
+
+
+def _whole_quotient(one: int, other: int) -> int:
+    """Divides and rounds towards zero."""
+    if other == 0:
+        raise EvaluationError("division by zero")
+    found = abs(one) // abs(other)
+    return found if (one < 0) == (other < 0) else -found
+
+
+def _rest(one: int, other: int) -> int:
+    if other == 0:
+        raise EvaluationError("modulus by zero")
+    if (one, other) == (SMALLEST, -1):
+        raise EvaluationError("integer overflow")
+    return int(math.copysign(1, one)) * (abs(one) % abs(other))
+
+
+def _quotient(one: float, other: float) -> float:
+    try:
+        return one / other
+    except ZeroDivisionError:
+        if one == 0 or math.isnan(one):
+            return math.nan
+        return math.copysign(math.inf, one) * math.copysign(1, other)
+
+
+_ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
+    "+": {
+        **_same(operator.add),
+        (str, str): operator.add,
+        (bytes, bytes): operator.add,
+        (list, list): operator.add,
+        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos + other.nanos),
+        (Duration, Timestamp): lambda one, other: as_timestamp(one.nanos + other.nanos),
+        (Duration, Duration): lambda one, other: as_duration(one.nanos + other.nanos),
+    },
+    "-": {
+        **_same(operator.sub),
+        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos - other.nanos),
+        (Timestamp, Timestamp): lambda one, other: as_duration(one.nanos - other.nanos),
+        (Duration, Duration): lambda one, other: as_duration(one.nanos - other.nanos),
+    },
+    "*": _same(operator.mul),
+    "/": {**_same(_whole_quotient), (float, float): _quotient},
+    "%": {
+        (int, int): _rest,
+        (Uint, Uint): lambda one, other: Uint(_rest(int(one), int(other))),
+    },
+}
+
+
+def _arithmetic(sign: str) -> Binary:
+    acts = _ARITHMETIC[sign]
+
+    def run(one: Any, other: Any) -> Any:
+        act = acts.get((type(one), type(other))) or acts.get((class_of(one), class_of(other)))
+        if act is None:
+            raise no_overload()
+        return act(one, other)
+
+    return run
+
+
+def _ordered(act: Callable[[Any, Any], Any]) -> Binary:
+    def run(one: Any, other: Any) -> bool:
+        first, second = type(one), type(other)
+        if first is int and second is int:
+            return bool(act(one, other))
+        first, second = class_of(one), class_of(other)
+        if first is second and (first in ORDERED or first in NUMBERS):
+            return bool(act(one, other))
+        if first in NUMBERS and second in NUMBERS:
+            return bool(act(float(one), float(other)) if float in (first, second) else act(one, other))
+        raise no_overload()
+
+    return run
+
+
+BINARY: Final[dict[str, Binary]] = {
+    "==": equal,
+    "!=": lambda one, other: not equal(one, other),
+    "<": _ordered(operator.lt),
+    "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt),
+    ">=": _ordered(operator.ge),
+    "in": contains,
+    "[]": look_up,
+    **{sign: _arithmetic(sign) for sign in _ARITHMETIC},
+}
+
+
+def negate(value: Any) -> Any:
+    """Returns a number with the other sign."""
+    kind = class_of(value)
+    if kind is int:
+        return as_int(-value)
+    if kind is float:
+        return -value
+    raise no_overload()

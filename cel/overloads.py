@@ -1,0 +1,92 @@
+"""The functions of the language by name and the types that they take. A module of the library is imported when a name is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from .values import class_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+ANY: Final = object()
+
+# where functions are, by module of the library; tests compare it with what the modules declare
+_HOMES: Final = {
+    "conversions": "bool bytes double dyn int string type uint size",
+    "encodings": "base64.encode base64.decode",
+    "formats": "validate format.{}",
+    "formatting": "format strings.quote",
+    "lists": "distinct flatten indexOf isSorted join lastIndexOf lists.range max min reverse slice sort sum",
+    "maths": "math.{}",
+    "network": "cidr containsCIDR containsIP family ip ip.isCanonical isCIDR isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast"
+    " isLoopback isUnspecified masked prefixLength",
+    "optionals": "hasValue optional.{} value",
+    "quantities": "add asApproximateFloat asInteger compareTo isGreaterThan isInteger isLessThan isQuantity quantity sign sub",
+    "regexes": "find findAll matches",
+    "semvers": "compareTo isGreaterThan isLessThan isSemver major minor patch semver",
+    "sets": "sets.{}",
+    "strings": "charAt contains endsWith indexOf lastIndexOf lowerAscii replace reverse split startsWith substring trim upperAscii",
+    "times": "duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds"
+    " timestamp",
+    "urls": "getEscapedPath getHost getHostname getPort getQuery getScheme isURL url",
+}
+
+
+class Overload(NamedTuple):
+    """A function for some types, and what a call costs beside the size of its operands."""
+
+    types: tuple[Any, ...]
+    run: Callable[..., Any]
+    cost: Callable[..., int] | None
+
+
+_TABLE: dict[tuple[str, bool], list[Overload]] = {}
+_HOME_OF: Final[dict[str, list[str]]] = {}
+for _module, _names in _HOMES.items():
+    for _name in _names.split():
+        _HOME_OF.setdefault(_name, []).append(_module)
+
+
+def function(name: str, *types: Any, cost: Callable[..., int] | None = None) -> Callable[[Function], Function]:
+    """Declares a function; `...` behind the types says that it takes any number of arguments."""
+    return _declared(name, False, types, cost)
+
+
+def method(name: str, *types: Any, cost: Callable[..., int] | None = None) -> Callable[[Function], Function]:
+    """Declares a function that is called behind a point: the first type is that of the value before the point."""
+    return _declared(name, True, types, cost)
+
+
+def _declared(name: str, of_value: bool, types: tuple[Any, ...], cost: Callable[..., int] | None) -> Callable[[Function], Function]:
+    def declare(run: Function) -> Function:
+        _TABLE.setdefault((name, of_value), []).append(Overload(types, run, cost))
+        return run
+
+    return declare
+
+
+def find(name: str, *, of_value: bool) -> list[Overload] | None:
+    """Returns the overloads of a name, or None where there are none."""
+    space, point, _ = name.partition(".")
+    for home in _HOME_OF.get(name, ()) or (_HOME_OF.get(space + ".{}", ()) if point else ()):
+        import_module(f"{__package__}.library.{home}")
+    return _TABLE.get((name, of_value))
+
+
+def choose(overloads: Sequence[Overload], arguments: Sequence[Any]) -> Overload | None:
+    """Returns the overload for the types of arguments."""
+    kinds = tuple(map(class_of, arguments))
+    for overload in overloads:
+        wanted = overload.types
+        if wanted == kinds:
+            return overload
+        if wanted and wanted[-1] is ...:
+            if all(kind in wanted[:-1] for kind in kinds) and kinds:
+                return overload
+        elif len(wanted) == len(kinds) and all(one is ANY or one is kind for one, kind in zip(wanted, kinds, strict=True)):
+            return overload
+    return None

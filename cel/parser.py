@@ -1,0 +1,219 @@
+"""Reads an expression into a tree. Chains of one operator are one node, so that only nesting makes the tree deep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .lexer import Token, tokens, wrong_at
+from .values import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .errors import ParseError
+
+DEEPEST: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
+
+_RESERVED: Final = frozenset(
+    "as break const continue else for function if import let loop package namespace return var void while".split()  # noqa: SIM905
+)
+_WORDS: Final = {"true": True, "false": False, "null": None}
+_CHAINS: Final = ("or", "and", "chain", "chain", "chain")
+_LEVELS: Final = {sign: level for level, signs in enumerate(("||", "&&", "== != < <= > >= in", "+ -", "* / %")) for sign in signs.split()}
+
+
+class Tree(NamedTuple):
+    """A node: what it is, where it begins, its name, the nodes below it, and whatever else belongs to it."""
+
+    kind: str
+    at: int
+    name: str = ""
+    below: tuple[Tree, ...] = ()
+    value: Any = None
+
+
+def parse(text: str) -> Tree:
+    """Returns the tree of an expression. Raises ParseError."""
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._rest = tokens(text)
+        self._next = next(self._rest)
+        self._depth = 0
+
+    def whole(self) -> Tree:
+        found = self._expression()
+        if self._next.kind != "end":
+            raise self._unexpected(("an operator", "the end"))
+        return found
+
+    def _take(self) -> Token:
+        taken = self._next
+        if taken.kind != "end":
+            self._next = next(self._rest)
+        return taken
+
+    def _skip(self, kind: str) -> bool:
+        found = self._next.kind == kind
+        if found:
+            self._take()
+        return found
+
+    def _expect(self, kind: str) -> Token:
+        if self._next.kind != kind:
+            raise self._unexpected((kind,))
+        return self._take()
+
+    def _unexpected(self, wanted: Iterable[str]) -> ParseError:
+        seen = "the end" if self._next.kind == "end" else repr(self._next.value)
+        return wrong_at(self._text, self._next.at, f"Syntax error: there must be {' or '.join(wanted)} instead of {seen}")
+
+    def _expression(self) -> Tree:
+        """A condition with its branches, or what stands above them; the only way down into a nested expression."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {DEEPEST}")
+        found = self._operators()
+        if self._next.kind == "?":
+            at = self._take().at
+            then = self._operators()
+            self._expect(":")
+            found = Tree("cond", at, below=(found, then, self._expression()))
+        self._depth -= 1
+        return found
+
+    def _operators(self) -> Tree:
+        """A chain of operators of one level: `below` are the operands, `value` is the operators between them, with their places.
+
+        Chains of a level that binds less wait in a stack for the next operand.
+        """
+        waiting: list[tuple[int, list[Tree], list[tuple[str, int]]]] = []
+        while True:
+            operand = self._unary()
+            token = self._next
+            sign = token.value if token.kind == "name" and token.value == "in" else token.kind
+            level = _LEVELS.get(sign, -1)
+            while waiting and waiting[-1][0] > level:
+                done, operands, signs = waiting.pop()
+                operand = Tree(_CHAINS[done], signs[0][1], below=(*operands, operand), value=tuple(signs))
+            if level < 0:
+                return operand
+            if not waiting or waiting[-1][0] < level:
+                waiting.append((level, [], []))
+            waiting[-1][1].append(operand)
+            waiting[-1][2].append((sign, self._take().at))
+
+    def _unary(self) -> Tree:
+        first = self._next
+        if first.kind not in ("!", "-"):
+            return self._member(self._primary())
+        count = 0
+        while self._skip(first.kind):
+            count += 1
+        if first.kind == "!" and self._skip("-"):
+            if type(self._next.value) not in (int, float):
+                raise self._unexpected(("a number",))
+            return Tree("not", first.at, below=(Tree("const", first.at, value=-self._take().value),))
+        token = self._next
+        if first.kind == "-" and token.kind == "value" and type(token.value) in (int, float):
+            self._take()
+            count -= 1
+            found = self._member(Tree("const", first.at, value=-token.value))
+        else:
+            found = self._member(self._primary())
+        return found if count % 2 == 0 else Tree("not" if first.kind == "!" else "neg", first.at, below=(found,))
+
+    def _member(self, found: Tree) -> Tree:
+        """What is selected, called and indexed behind a value."""
+        if found.kind == "const" and type(found.value) is int and found.value > LARGEST:
+            raise wrong_at(self._text, found.at, "invalid int literal")
+        for _ in range(2 * DEEPEST):
+            token = self._next
+            if token.kind in (".", ".?"):
+                self._take()
+                found = self._selection(found, token)
+            elif token.kind in ("[", "[?"):
+                self._take()
+                key = self._expression()
+                self._expect("]")
+                found = Tree("index", token.at, below=(found, key), value=token.kind == "[?")
+            else:
+                return found
+        raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {2 * DEEPEST}")
+
+    def _selection(self, found: Tree, sign: Token) -> Tree:
+        token = self._take()
+        if token.kind not in ("name", "quoted") or (token.kind == "name" and (token.value in _WORDS or token.value == "in")):
+            raise wrong_at(self._text, token.at, "Syntax error: there must be the name of a field behind the point")
+        if token.kind == "name" and sign.kind == "." and self._skip("("):
+            return Tree("call", token.at, token.value, (found, *self._arguments(")")), True)
+        return Tree("select", sign.at, token.value, (found,), sign.kind == ".?")
+
+    def _arguments(self, closing: str) -> list[Tree]:
+        found: list[Tree] = []
+        if self._skip(closing):
+            return found
+        found.append(self._expression())
+        while self._skip(","):
+            found.append(self._expression())
+        self._expect(closing)
+        return found
+
+    def _primary(self) -> Tree:
+        token = self._take()
+        if token.kind == "value":
+            return Tree("const", token.at, value=token.value)
+        if token.kind == "(":
+            found = self._expression()
+            self._expect(")")
+            return found
+        if token.kind in ("[", "[?"):
+            return self._list(token)
+        if token.kind == "{":
+            return self._map(token)
+        leading = token.kind == "."
+        if leading:
+            token = self._take()
+        if token.kind != "name" or token.value == "in":
+            raise wrong_at(self._text, token.at, f"Syntax error: there must be a value instead of {token.value!r}")
+        if token.value in _WORDS and not leading:
+            return Tree("const", token.at, value=_WORDS[token.value])
+        if token.value in _RESERVED:
+            raise wrong_at(self._text, token.at, f"Syntax error: {token.value} is a reserved word")
+        if self._skip("("):
+            return Tree("call", token.at, token.value, tuple(self._arguments(")")), False)
+        return Tree("ident", token.at, token.value, value=leading)
+
+    def _list(self, opening: Token) -> Tree:
+        items: list[Tree] = []
+        optional: set[int] = set()
+        if opening.kind == "[?":
+            optional.add(0)
+            items.append(self._expression())
+            self._comma("]")
+        while not self._skip("]"):
+            if self._skip("?"):
+                optional.add(len(items))
+            items.append(self._expression())
+            self._comma("]")
+        return Tree("list", opening.at, below=tuple(items), value=frozenset(optional))
+
+    def _map(self, opening: Token) -> Tree:
+        items: list[Tree] = []
+        optional: set[int] = set()
+        while not self._skip("}"):
+            if self._skip("?"):
+                optional.add(len(items) // 2)
+            items.append(self._expression())
+            self._expect(":")
+            items.append(self._expression())
+            self._comma("}")
+        return Tree("map", opening.at, below=tuple(items), value=frozenset(optional))
+
+    def _comma(self, closing: str) -> None:
+        """A comma, which may also stand before the closing sign."""
+        if not self._skip(",") and self._next.kind != closing:
+            raise self._unexpected((",", closing))

@@ -1,0 +1,297 @@
+"""Reads a regular expression into a tree of tuples."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DEEPEST: Final = 60
+MOST_TIMES: Final = 1000
+
+_LETTERS: Final = (("A", "Z"), ("a", "z"))
+_DIGITS: Final = (("0", "9"),)
+_PERL: Final = {"d": _DIGITS, "w": (*_LETTERS, *_DIGITS, ("_", "_")), "s": ((" ", " "), ("\t", "\n"), ("\f", "\r"))}
+_POSIX: Final = {
+    "alnum": (*_LETTERS, *_DIGITS),
+    "alpha": _LETTERS,
+    "ascii": (("\0", "\x7f"),),
+    "blank": ((" ", " "), ("\t", "\t")),
+    "cntrl": (("\0", "\x1f"), ("\x7f", "\x7f")),
+    "digit": _DIGITS,
+    "graph": (("!", "~"),),
+    "lower": (("a", "z"),),
+    "print": ((" ", "~"),),
+    "punct": (("!", "/"), (":", "@"), ("[", "`"), ("{", "~")),
+    "space": ((" ", " "), ("\t", "\r")),
+    "upper": (("A", "Z"),),
+    "word": _PERL["w"],
+    "xdigit": (*_DIGITS, ("A", "F"), ("a", "f")),
+}
+_CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+# each with all that begin with its letter
+_CATEGORIES: Final = {
+    kinds[0] + kind for kinds in ("Lultmo", "Mnce", "Ndlo", "Pcdseifo", "Smcko", "Zslp", "Ccfos") for kind in ("", *kinds[1:])
+}
+
+
+class RegexError(ValueError):
+    """A text that is no regular expression."""
+
+
+class Chars(NamedTuple):
+    """A set of characters: ranges, categories of Unicode, and other sets."""
+
+    ranges: tuple[tuple[str, str], ...] = ()
+    categories: tuple[str, ...] = ()
+    others: tuple[Chars, ...] = ()
+    negated: bool = False
+    folded: bool = False
+
+    def has(self, char: str) -> bool:
+        """Whether a character belongs to the set."""
+        found = self._has(char) or (self.folded and any(self._has(one) for one in (char.lower(), char.upper()) if len(one) == 1))
+        return found is not self.negated
+
+    def _has(self, char: str) -> bool:
+        return (
+            any(low <= char <= high for low, high in self.ranges)
+            or any(one.has(char) for one in self.others)
+            or (bool(self.categories) and unicodedata.category(char).startswith(self.categories))
+        )
+
+
+ANY_CHAR: Final = Chars(negated=True)
+BUT_NEWLINE: Final = Chars((("\n", "\n"),), negated=True)
+Tree = tuple[Any, ...]
+
+
+def parse(text: str) -> Tree:
+    """Returns the tree: ("chars", set), ("cat", trees), ("alt", trees), ("rep", tree, least, most, greedy), ("assert", kind)."""
+    parser = _Parser(text)
+    found = parser.alternatives("")
+    if parser.at < len(text):
+        raise RegexError(f"unexpected ): `{text}`")
+    return found
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+
+    def _wrong(self, what: str, start: int) -> RegexError:
+        return RegexError(f"{what}: `{self.text[start : start + 40]}`")
+
+    def _skip(self, part: str) -> bool:
+        found = self.text.startswith(part, self.at)
+        self.at += len(part) * found
+        return found
+
+    def alternatives(self, flags: str) -> Tree:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise RegexError("expression nests too deeply")
+        found: list[Tree] = []
+        items: list[Tree] = []
+        while self.at < len(self.text) and self.text[self.at] != ")":
+            if self._skip("|"):
+                found.append(("cat", tuple(items)))
+                items = []
+                continue
+            flags = self._item(items, flags)
+        self.depth -= 1
+        last: Tree = ("cat", tuple(items))
+        return ("alt", (*found, last)) if found else last
+
+    def _item(self, items: list[Tree], flags: str) -> str:
+        """Reads one item with its repetition, and returns the flags for what follows."""
+        start = self.at
+        if self._skip("(?") and (changed := self._group_flags(flags, start)) is not None:
+            if self._skip(")"):
+                return changed
+            self._skip(":")
+            items.append(self._group(changed, start))
+        elif self.text[start] == "(":
+            self.at = start + 1
+            items.append(self._group(flags, start))
+        elif self.text[start] in "*+?":
+            raise self._wrong("missing argument to repetition operator", start)
+        elif self._skip("\\Q"):
+            end = self.text.find("\\E", self.at)
+            quoted = self.text[self.at : end if end >= 0 else len(self.text)]
+            self.at += len(quoted) + 2 * (end >= 0)
+            items.extend(("chars", _one(char, flags)) for char in quoted)
+            if not quoted:
+                return flags
+        else:
+            items.append(self._atom(flags))
+        items[-1] = self._repeated(items[-1], flags, start)
+        return flags
+
+    def _group_flags(self, flags: str, start: int) -> str | None:
+        """Reads what stands behind `(?`, up to the colon or the bracket; None for a group with a name, which is read too."""
+        for opening in ("P<", "<"):
+            if self._skip(opening):
+                name, _, _ = self.text[self.at :].partition(">")
+                if not name.isidentifier() or self.at + len(name) >= len(self.text):
+                    raise self._wrong("invalid named capture", start)
+                self.at += len(name) + 1
+                return flags
+        on = True
+        while self.at < len(self.text) and self.text[self.at] not in ":)":
+            sign = self.text[self.at]
+            if sign == "-" and on:
+                on = False
+            elif sign in "imsU":
+                flags = flags.replace(sign, "") + (sign if on else "")
+            else:
+                raise self._wrong("invalid or unsupported Perl syntax", start)
+            self.at += 1
+        return flags
+
+    def _group(self, flags: str, start: int) -> Tree:
+        found = self.alternatives(flags)
+        if not self._skip(")"):
+            raise self._wrong("missing closing )", start)
+        return found
+
+    def _repeated(self, item: Tree, flags: str, start: int) -> Tree:
+        count = 0
+        while (times := self._times()) is not None:
+            count += 1
+            if count > 1:
+                raise self._wrong("invalid nested repetition operator", start)
+            least, most = times
+            if max(least, most or 0) > MOST_TIMES or (most is not None and least > most):
+                raise self._wrong("invalid repeat count", start)
+            item = ("rep", item, least, most, self._skip("?") == ("U" in flags))
+        return item
+
+    def _times(self) -> tuple[int, int | None] | None:
+        for sign, times in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+            if self._skip(sign):
+                return times
+        end = self.text.find("}", self.at, self.at + 12)
+        if end < 0 or self.text[self.at] != "{":
+            return None
+        least, comma, most = self.text[self.at + 1 : end].partition(",")
+        if not all(one.isascii() and one.isdigit() for one in (least, most or "0")):
+            return None
+        self.at = end + 1
+        return int(least), (int(most) if most else None) if comma else int(least)
+
+    def _atom(self, flags: str) -> Tree:
+        start = self.at
+        sign = self.text[start]
+        self.at += 1
+        if sign == ".":
+            return ("chars", ANY_CHAR if "s" in flags else BUT_NEWLINE)
+        if sign == "[":
+            return ("chars", self._class(flags))
+        if sign in "^$":
+            name = "begin" if sign == "^" else "end"
+            return ("assert", name + ("_line" if "m" in flags else ""))
+        if sign != "\\":
+            return ("chars", _one(sign, flags))
+        kind = self.text[self.at : self.at + 1]
+        if kind in ("A", "z", "b", "B") and kind:
+            self.at += 1
+            return ("assert", {"A": "begin", "z": "end", "b": "word", "B": "inside"}[kind])
+        found = self._escaped(start)
+        return ("chars", found if isinstance(found, Chars) else _one(found, flags))
+
+    def _escaped(self, start: int) -> Chars | str:
+        """What stands behind a backslash: a set or a character."""
+        kind = self.text[self.at : self.at + 1]
+        self.at += 1
+        if kind.lower() in _PERL and kind:
+            return Chars(_PERL[kind.lower()], negated=kind.isupper())
+        if kind in ("p", "P") and kind:
+            return self._category(kind == "P", start)
+        if kind in _CONTROLS:
+            return _CONTROLS[kind]
+        if kind == "x":
+            return self._hexadecimal(start)
+        if kind == "0" or (kind in "1234567" and kind and self.text[self.at : self.at + 1] in tuple("01234567")):
+            digits = kind
+            while len(digits) < 3 and self.text[self.at : self.at + 1] in tuple("01234567"):
+                digits += self.text[self.at]
+                self.at += 1
+            return chr(int(digits, 8))
+        if not kind or kind.isalnum() or ord(kind) > 127:
+            raise self._wrong("trailing backslash at end of expression" if not kind else "invalid escape sequence", start)
+        return kind
+
+    def _hexadecimal(self, start: int) -> str:
+        rest = self.text[self.at :]
+        digits = rest[1 : rest.find("}")] if rest.startswith("{") and "}" in rest[:10] else rest[:2]
+        valid = digits.isalnum() and (rest.startswith("{") or len(digits) == 2)
+        self.at += len(digits) + 2 * rest.startswith("{")
+        try:
+            return chr(int(digits if valid else "no", 16))
+        except (ValueError, OverflowError):
+            raise self._wrong("invalid escape sequence", start) from None
+
+    def _category(self, negated: bool, start: int) -> Chars:
+        rest = self.text[self.at :]
+        name = rest[1 : rest.find("}")] if rest.startswith("{") and "}" in rest[:20] else rest[:1]
+        self.at += len(name) + 2 * rest.startswith("{")
+        if name.startswith("^"):
+            name, negated = name[1:], not negated
+        if name == "Any":
+            return Chars(negated=not negated)
+        if name not in _CATEGORIES:
+            raise self._wrong("invalid character class range", start)
+        return Chars(categories=(name,), negated=negated)
+
+    def _class(self, flags: str) -> Chars:
+        start = self.at - 1
+        negated = self._skip("^")
+        ranges: list[tuple[str, str]] = []
+        others: list[Chars] = []
+        first = True
+        while first or not self._skip("]"):
+            first = False
+            low = self._class_item(start)
+            if isinstance(low, Chars):
+                others.append(low)
+                continue
+            high: Chars | str = low
+            if self.text[self.at : self.at + 1] == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", ""):
+                self.at += 1
+                high = self._class_item(start)
+            if isinstance(high, Chars) or high < low:
+                raise self._wrong("invalid character class range", start)
+            ranges.append((low, high))
+        return Chars(_merged(ranges), (), tuple(others), negated, "i" in flags)
+
+    def _class_item(self, start: int) -> Chars | str:
+        rest = self.text[self.at : self.at + 14]
+        if not rest:
+            raise self._wrong("missing closing ]", start)
+        if rest.startswith("[:") and ":]" in rest:
+            name = rest[2 : rest.index(":]")]
+            if name.removeprefix("^") not in _POSIX:
+                raise self._wrong("invalid character class range", start)
+            self.at += len(name) + 4
+            return Chars(_POSIX[name.removeprefix("^")], negated=name.startswith("^"))
+        self.at += 1
+        return self._escaped(self.at - 1) if rest[0] == "\\" else rest[0]
+
+
+def _one(char: str, flags: str) -> Chars:
+    return Chars(((char, char),), folded="i" in flags and char.lower() != char.upper())
+
+
+def _merged(ranges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The command `certs`: inspects, issues and rotates certificates."""

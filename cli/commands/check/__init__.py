@@ -1,0 +1,1 @@
+"""The command `check`: validates all objects of files and reports findings."""

@@ -1,0 +1,171 @@
+"""Findings that are known and do not count: a file of their fingerprints, read, held against a result, and written anew on request.
+
+An entry is only called outdated where its object was looked at and its rule could have spoken: most runs see a part of all files.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ...console.exits import UsageError
+from ...files.read import STDIN, load_text
+from ...files.write import replace_file
+from ...objects.manifest import Identity
+from ...validation.finding import LocatedFinding, NotEvaluated
+from ...validation.levels import FAULT
+from ...yaml.errors import InputError
+from .fingerprint import fingerprints
+from .result import BASELINE, Result, Suppressed
+from .suppress import Heard, could_speak, explain_unknown_word
+
+FORMAT: Final = 1
+FLAG: Final = "--baseline"
+_EVERYTHING: Final = Heard()
+_WORDS: Final = ("fingerprint", "file", "kind", "namespace", "name", "path", "rule", "code", "message", "reason")
+
+
+class Entry(NamedTuple):
+    """One known finding. Only its fingerprint counts, and users may add a reason; the rest describes it."""
+
+    fingerprint: str
+    file: str
+    kind: str  # empty, as are namespace and name, where the finding belongs to no object
+    namespace: str
+    name: str
+    path: str
+    rule: str
+    code: str
+    message: str
+    reason: str
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The key that files sort by: what moves seldom comes first, so that two branches seldom touch the same line."""
+        return (*self.about_object, self.rule, self.path, self.fingerprint)
+
+    @property
+    def about_object(self) -> tuple[str, str, str]:
+        """The object; empty texts where there is none."""
+        return self.kind, self.namespace, self.name
+
+    @property
+    def about(self) -> str:
+        """The object and field, or the file where there is no object."""
+        if not self.kind:
+            return self.file
+        identity = Identity(self.kind, self.namespace, self.name)
+        return f"{identity}, {self.path}" if self.path else str(identity)
+
+
+class Held(NamedTuple):
+    """A result without its known findings, the entries that find nothing any more, and the file as it should be."""
+
+    result: Result
+    outdated: list[Entry]
+    new: list[Entry]
+    entries: list[Entry]
+
+
+def load(file: str, *, missing: bool = False) -> list[Entry]:
+    """Reads a baseline; `missing`: a file that isn't there is an empty one. Raises: UsageError when it can't be used."""
+    if file == STDIN:
+        raise UsageError(f"{FLAG} must be a file, and - is standard input")
+    if missing and not Path(file).exists():
+        return []
+    try:
+        data = json.loads(load_text(file))
+    except InputError as error:
+        writes = "; --update-baseline writes it" if file and not Path(file).exists() else ""
+        raise UsageError(f"{FLAG} {error}{writes}") from None
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
+    except RecursionError:
+        raise UsageError(f"{FLAG} {file}: must be a baseline, is nested too deep") from None
+    except ValueError:
+        raise UsageError(f"{FLAG} {file}: must be a baseline, holds a number of too many digits") from None
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise UsageError(f"{FLAG} {file}: must be a baseline, an object with format and findings")
+    if data.get("format") != FORMAT:
+        raise UsageError(f"{FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
+    return [_entry(one, f"{FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
+
+
+def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], heard: Heard = _EVERYTHING, *, learn: bool) -> Held:
+    """Take the known findings out of a result; `takes` is true for an entry whose rule the run reports.
+
+    `heard` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
+    """
+    known = {entry.fingerprint: entry for entry in entries}
+    named = _named(result)
+    found = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
+    new = [entry for name, entry in found.items() if name not in known] if learn else []
+    passing = found if learn else {name: entry for name, entry in found.items() if name in known}
+    hidden = {id(finding): passing[name] for name, finding in named if name in passing}
+    suppressed = [Suppressed(one, BASELINE, hidden[id(one)].reason) for one in result.findings if id(one) in hidden]
+    silent = [entry for entry in entries if entry.fingerprint not in found and takes(entry)]
+    unseen = _unseen(entries, result)
+    outdated = [one for one in _outdated(silent, result, heard) if one.about_object not in unseen]
+    gone = {entry.fingerprint for entry in outdated}
+    kept = [
+        entry if entry.about_object in unseen else found.get(entry.fingerprint, entry) for entry in entries if entry.fingerprint not in gone
+    ]
+    cleared = result._replace(
+        findings=[one for one in result.findings if id(one) not in hidden],
+        suppressed=sorted([*result.suppressed, *suppressed], key=lambda one: one.finding.order),
+    )
+    return Held(cleared, outdated, new, sorted({entry.fingerprint: entry for entry in (*kept, *new)}.values(), key=lambda one: one.order))
+
+
+def write(file: str, entries: list[Entry]) -> None:
+    """Writes a baseline in one step; the same entries make the same bytes. Raises: UsageError when it can't be written."""
+    rows = [{word: text for word, text in entry._asdict().items() if text} for entry in entries]
+    text = json.dumps({"format": FORMAT, "findings": rows}, indent=2)  # in ASCII: a file name may be no Unicode text
+    replace_file(file, text + "\n")
+
+
+def _named(result: Result) -> list[tuple[str, LocatedFinding]]:
+    """The findings that count so far with their fingerprints, which depend on the suppressed ones as well."""
+    suppressed = {id(one.finding) for one in result.suppressed}
+    everything = sorted([*result.findings, *(one.finding for one in result.suppressed)], key=lambda finding: finding.order)
+    pairs = zip(fingerprints(everything), everything, strict=True)
+    return [(name, finding) for name, finding in pairs if id(finding) not in suppressed]
+
+
+def _made(name: str, finding: LocatedFinding, before: Entry | None) -> Entry:
+    identity = finding.identity or ("", "", "")
+    reason = before.reason if before else ""
+    return Entry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
+
+
+def _unseen(entries: list[Entry], result: Result) -> set[tuple[str, str, str]]:
+    """The objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files."""
+    seen = {one.source.name for one in result.checked}
+    return {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}
+
+
+def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[Entry]:
+    """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have spoken."""
+    if not entries:
+        return
+    operations: dict[object, set[str]] = {}  # by identity, and by file
+    notes: dict[object, list[NotEvaluated]] = {}
+    for one in result.checked:
+        for key in (tuple(one.identity), one.source.name):
+            operations.setdefault(key, set()).add(one.operation)
+    for note in result.not_evaluated:
+        notes.setdefault(tuple(note.identity), []).append(note)
+    for entry in entries:
+        about = entry.about_object if entry.kind else entry.file
+        asked = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
+        if about in operations and (explain_unknown_word(entry.rule) or could_speak(entry.rule, asked)):
+            yield entry
+
+
+def _entry(data: Any, place: str) -> Entry:
+    if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
+        raise UsageError(f"{place} must be an object with a fingerprint")
+    for word in _WORDS:
+        if not isinstance(data.get(word, ""), str):
+            raise UsageError(f"{place}.{word} must be text, got {json.dumps(data[word])[:80]}")
+    return Entry(*(data.get(word, "") for word in _WORDS))

@@ -1,0 +1,179 @@
+"""`check --fix`: writes the edits that findings carry into their files, or shows them as a diff. What else a file holds stays."""
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from ...console.exits import OK, REFUSED, UsageError, worst_code
+from ...console.output import write_stderr
+from ...objects.manifest import find_manifests
+from ...objects.text_edits import replace_in_document, replace_objects
+from ...rewrite.align import Origin
+from ...rewrite.emit import emit_double_quoted, emit_flow_scalar
+from ...rewrite.rewrite import NotWrittenError
+from ...rewrite.tree import is_same_json as same
+from ...validation.finding import LocatedFinding
+from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
+from ...yaml.errors import InputError
+from ...yaml.load import Document, Source, read_text
+
+_ANCHORED: Final = re.compile(r"(&\S+\s+)?(.*)", re.DOTALL)
+_FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "items")
+
+
+class Mended(NamedTuple):
+    """One file with its edits in it."""
+
+    source: Source
+    text: str
+    edits: int
+
+
+def refuse(arguments: argparse.Namespace) -> None:
+    """Raises: UsageError if an input is no file on disk, so that nothing could be written."""
+    writes = "--add-ignores" if arguments.add_ignores is not None else "--fix"
+    if arguments.fix and arguments.add_ignores is not None:
+        raise UsageError("--fix and --add-ignores both change files: use --fix first")
+    if arguments.diff and not arguments.fix and arguments.add_ignores is None:
+        raise UsageError("--diff shows what --fix or --add-ignores would write: give one of them")
+    for flag, given in (("--cluster", arguments.cluster), ("-k", arguments.kustomize), ("--helm", arguments.helm)):
+        if given:
+            raise UsageError(f"{writes} changes files, and {flag} checks other inputs; fix the sources")
+    if arguments.fix and (arguments.set or arguments.env_file):
+        raise UsageError("--fix would write the values of --set and --env-file into the files; leave them out")
+    if arguments.add_ignores is not None and arguments.update_baseline:
+        raise UsageError("--add-ignores and --update-baseline both accept findings: use one of them")
+    asked = arguments.output and "outputs" not in arguments.laid
+    for flag, given in (("-o", asked), ("--answer", arguments.answer), ("--update-baseline", arguments.update_baseline)):
+        if arguments.diff and given:
+            raise UsageError(f"--diff prints what {writes} would write, and no report: leave out {flag}")
+    if "-" in arguments.paths:
+        raise UsageError(f"{writes} changes files, and - is none")
+
+
+def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
+    """The files that edits change, in order, and the exit code: a file that can't be changed is reported, and kept."""
+    by_file: dict[str, tuple[Source, dict[int, list[Edit]]]] = {}
+    for finding in findings:
+        if finding.edit is not None:
+            _, edits = by_file.setdefault(finding.source.name, (finding.source, {}))
+            edits.setdefault(finding.edit.number, []).append(finding.edit)
+    done, code = [], OK
+    for name in sorted(by_file):
+        source, edits = by_file[name]
+        try:
+            text = with_edits(source, edits)
+        except NotWrittenError as error:
+            write_stderr(f"{name} is left as it is: {error}")
+            code = REFUSED
+            continue
+        if text != source.text:
+            done.append(Mended(source, text, sum(len(_certain(some)) for some in edits.values())))
+    return done, code
+
+
+def write(done: list[Mended], what: str = "fixed") -> int:
+    """Writes all files that have not changed meanwhile; returns the exit code. `what` became of the findings."""
+    from ...files.write import write_if_unchanged
+
+    codes = [OK]
+    for one in done:
+        codes.append(write_if_unchanged(one.source.name, one.text, one.source.text))
+        if codes[-1] == OK:
+            write_stderr(f"{one.source.name}: {one.edits} {what}")
+    return worst_code(codes)
+
+
+def diff(done: list[Mended]) -> str:
+    """What would be written, as one diff that `git apply` takes."""
+    from ...rewrite.unified_diff import format_diff as of_file
+
+    return "".join(of_file(one.source.name, one.source.text, one.text) for one in done)
+
+
+def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
+    """The text with the edits of each object, by number. Edits of names come first and replace old names in place.
+
+    Raises: NotWrittenError if a part of it can't be read or written.
+    """
+    documents = _objects(source)
+    edits = {number: _certain(some) for number, some in edits.items()}
+    # an alias or merge key has the names of one map in several places of an object
+    renames = {documents[number].position(edit.path): edit for number, some in edits.items() for edit in some if edit.what == RENAME}
+    text = source.text
+    for (line, column, end), edit in sorted(renames.items(), reverse=True):  # from the end, so that places before stay
+        first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
+        old, quote = str(edit.path[-1]), text[first] if text[first : first + 1] in ('"', "'") else ""
+        if text[first:last] != f"{quote}{old}{quote}":
+            raise NotWrittenError(f"the name {old[:80]!r} is not written as it reads")
+        text = f"{text[:first]}{quote}{edit.value}{quote}{text[last:]}"
+    named = source if text == source.text else Source(source.name, text)
+    documents = documents if named is source else _objects(named)
+    rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
+    wanted = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
+    moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
+    if any(moves.values()):
+        return _with_moves(named, wanted, moves)
+    if not any(rest.values()):
+        return named.text
+    if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
+        placed = _in_place(named, rest, wanted)
+        if placed is not None:
+            return placed
+    return replace_objects(named.name, named.text, wanted, expands=False).text
+
+
+def _with_moves(source: Source, wanted: list[Any], moves: dict[int, list[Edit]]) -> str:
+    """The text with changed objects, whose fields of the other version are in their places; those that can't be moved stay."""
+    from .moved_fields import move_fields
+
+    origins: dict[int, Origin] = {}
+    for number, some in moves.items():
+        if some and (done := move_fields(wanted[number], some)) is not None:
+            wanted[number], origins[number] = done
+    return replace_objects(source.name, source.text, wanted, expands=False, origins=origins).text
+
+
+def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
+    """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
+    documents = [one for one in read_text(source) if isinstance(one, Document)]
+    ours = [one.document for one in find_manifests(documents)]
+    json = source.text.lstrip()[:1] in ("{", "[")
+    spots: dict[tuple[int, int], str] = {}
+    for number, some in edits.items():
+        for edit in some:
+            line, column, end = ours[number].value_position(edit.path)
+            first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
+            anchor, old = _ANCHORED.fullmatch(source.text[first:last]).groups("")  # type: ignore[union-attr]  # matches everything
+            if not old.startswith("*"):  # an alias is what its anchor says
+                word = json and isinstance(edit.value, str) and old[:1] not in ("'", '"')
+                spots[first, last] = anchor + (emit_double_quoted(edit.value) if word else emit_flow_scalar(edit.value, old))
+    parts, cursor = [], 0
+    for (first, last), new in sorted(spots.items()):
+        parts += [source.text[cursor:first], new]
+        cursor = last
+    text = "".join([*parts, source.text[cursor:]])
+    swaps = {id(one.data): new for one, new in zip(ours, wanted, strict=True) if new is not None}
+    told = [one.data if isinstance(one, Document) else None for one in read_text(Source(source.name, text))]
+    return text if same([_kept(replace_in_document(one.data, swaps)) for one in documents], [_kept(one) for one in told]) else None
+
+
+def _kept(data: Any) -> Any:
+    """What an API server looks at: anchors are often gathered below a field of no meaning."""
+    return {name: value for name, value in data.items() if name in _FIELDS} if isinstance(data, dict) else data
+
+
+def _certain(edits: list[Edit]) -> list[Edit]:
+    """The edits, each once, without renames that would give two fields of a map one name: only a person knows which of them is meant."""
+    once = list(dict.fromkeys(edits))
+    same = Counter((edit.path[:-1], edit.value) for edit in once if edit.what == RENAME)
+    return [edit for edit in once if edit.what != RENAME or same[edit.path[:-1], edit.value] == 1]
+
+
+def _objects(source: Source) -> list[Document]:
+    documents = list(read_text(source))
+    if any(isinstance(one, InputError) for one in documents):
+        raise NotWrittenError("a part of it can't be read")
+    return [one.document for one in find_manifests(one for one in documents if isinstance(one, Document))]

@@ -1,0 +1,70 @@
+"""The graphs that a run of `check` looked at, as pictures for its reports; those that can't be drawn are left out.
+
+Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads; the schema bounds the components
+of each.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from ....policies.facts import Facts
+from ...project.targets import Targets
+from ..picture.parts import Picture
+from ..picture.read import KINDS, Drawn, draw, pair_pictures
+from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
+from .result import Result
+
+FILES: Final = 40  # whose graphs are drawn
+LONGEST: Final = 1_000_000  # characters of one
+GRAPHS: Final = 40
+
+
+def draw_graphs(arguments: argparse.Namespace, result: Result, targets: Targets, fill: Callable[[Facts], Facts]) -> list[Picture]:
+    """The pictures of the first graphs, in order; with `--against` only those that the change touches, marked.
+
+    Placeholders are drawn unchanged: their values may be secrets. `fill` adds facts of a live cluster.
+    """
+    done: dict[str, Asked] = {}
+
+    def asked(name: str) -> Asked:
+        target = targets.of(name)
+        if target.cluster not in done:
+            facts = fill(target.facts)
+            done[target.cluster] = Asked(facts, choose_operator(facts, None)[0], target.namespace or DEFAULT_NAMESPACE)
+        return done[target.cluster]
+
+    if arguments.against is None:
+        texts = {one.source.name: one.source.text for one in result.checked if one.identity.kind in KINDS}
+        return [one.picture for one in _drawn(texts.items(), asked)]
+    now = {one.source.name: one.source.text for one in result.checked}
+    before, after, changed = _changed(arguments, now)
+    new = _drawn(after.items(), asked)
+    shown = {one.identity for one in new}
+    drawn = {(one.file, *one.identity) for one in new}
+    # what a changed file holds and is not drawn may have moved there: its old file doesn't show that it is gone
+    held = ((one.source.name, one.identity) for one in result.checked if one.source.name in changed)
+    kept = {key for file, one in held if (file, *(key := (one.kind, one.namespace or "default", one.name))) not in drawn}
+    old = [one for one in _drawn(before.items(), asked) if one.identity in shown or one.identity not in kept]
+    return [picture for picture in pair_pictures(old, new) if any(part.change for part in picture.parts)]
+
+
+def _changed(arguments: argparse.Namespace, now: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
+    """The texts before and after of the first files that differ from the revision of `--against`, and the names of all that do."""
+    from ...files.revision import texts_at
+
+    read = texts_at(arguments.against, arguments.paths, list(now), arguments.exclude)
+    was = {name: text for name, text in read.items() if isinstance(text, str)}
+    changed = {name for name in was.keys() | now.keys() if was.get(name) != now.get(name)}
+    names = sorted(changed)[:FILES]
+    return {name: was[name] for name in names if name in was}, {name: now[name] for name in names if name in now}, changed
+
+
+def _drawn(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> list[Drawn]:
+    found: list[Drawn] = []
+    for number, (name, text) in enumerate(texts):
+        if number == FILES or len(found) >= GRAPHS:
+            break
+        if len(text) <= LONGEST:
+            found += draw(render_text(name, text, asked(name))).drawn
+    return found[:GRAPHS]

@@ -1,0 +1,182 @@
+"""Placeholders that a template leaves in a manifest: `${NAME}`, `$(NAME)`, `<name>` and `{{ }}`. Each value with some is one finding.
+
+Rules that read such a value wait: the object is judged without the value, and with a likely one, and the findings of both are reported.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from ....api.paths import Path, format_path, lookup
+from ....api.schema import Node, resolve, whole_schema
+from ....api.shape import child
+from ....api.wording import shorten
+from ....policies.checks import UNFILLED
+from ....policies.review import Fields
+from ...objects.manifest import Manifest
+from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...validation.levels import DECODE, ERROR, FAULT, POLICIES, WARNING
+from ...validation.pipeline import Settings, check_object
+from ...yaml.load import Position
+
+_WHOLE: Final = re.compile(r"\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_]\w*\)|<[A-Za-z][\w .:/-]*>|\{\{[^{}]+\}\}")
+_INSIDE: Final = re.compile(r"\$\{[A-Za-z_][^{}]*\}|<[A-Za-z][\w.:/-]*>|\{\{[^{}]+\}\}")  # a pod's own $(NAME) is none
+_FLAGGED: Final = re.compile(r"\$[{(]([A-Za-z_]\w*)[})]")  # what --set fills
+_OF_SHELLS: Final = frozenset(("args", "command", "env", "envs", "lifecycle", "annotations"))  # hold such words for others
+_LIKELY: Final = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+_VERSION: Final = "9999.0.0"  # the tag of an image of which no rule can say that it is too old
+_NAMED: Final = 5
+_SHOWN: Final = 60  # characters of one
+
+
+class Open(NamedTuple):
+    """A value, or the key of one, that holds placeholders."""
+
+    path: Path
+    name: str  # the path as reports show it
+    texts: tuple[str, ...]
+    position: Position
+    likely: Any  # a likely value
+    key: bool
+    sure: bool  # whether it is for us to say; else it may be for a shell or a container, unless the schema refuses it
+
+    @property
+    def remedy(self) -> str:
+        """How to fill the first one."""
+        flagged, text = _FLAGGED.fullmatch(self.texts[0]), self.texts[0]
+        if flagged:
+            return f"Fill it with --set {flagged[1]}=VALUE or --env-file FILE, or check what your templates render"
+        return f"Write a value for {shorten(text, _SHOWN)}" if text[0] == "<" else "Render the template first, and check the result"
+
+    @property
+    def shown(self) -> str:
+        """The placeholders."""
+        more = f" and {len(self.texts) - _NAMED} more" if len(self.texts) > _NAMED else ""
+        return ", ".join(shorten(text, _SHOWN) for text in self.texts[:_NAMED]) + more
+
+
+class _Place(NamedTuple):
+    path: Path
+    node: Node | None
+    sure: bool
+
+    def below(self, step: str | int) -> _Place:
+        named, node = child(self.node, step)
+        return _Place((*self.path, named), node, self.sure and step not in _OF_SHELLS)
+
+
+def find_placeholders(found: Manifest) -> list[Open]:
+    """The values and keys of an object that hold placeholders, once for each place in the file."""
+    document = found.document
+    opened: dict[Position, Open] = {}
+    root = _Place((), whole_schema(found.identity.kind, found.version) if found.known else None, sure=True)
+    for place, text, key in _texts(document.data, root):
+        texts, sure = _placeholders(text, place)
+        if texts:
+            position = document.position(place.path) if key else document.value_position(place.path)
+            name = shorten(format_path(place.path), LONGEST)
+            opened.setdefault(position, Open(place.path, name, texts, position, _likely(text, texts, place, key=key), key, sure))
+    return [*opened.values()]
+
+
+def _texts(value: Any, place: _Place) -> Iterator[tuple[_Place, str, bool]]:
+    if isinstance(value, str):
+        yield place, value, False
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            below = place.below(name)
+            yield below, name, True
+            yield from _texts(inner, below)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, place.below(index))
+
+
+def _placeholders(text: str, place: _Place) -> tuple[tuple[str, ...], bool]:
+    """The placeholders in a text; those inside longer texts only where a schema knows the field."""
+    if "$" not in text and "<" not in text and "{{" not in text:
+        return (), False
+    if _WHOLE.fullmatch(text):
+        return (text,), place.sure and not text.startswith("$(")
+    known = place.node is not None or place.path[0] == "metadata"
+    return (tuple(dict.fromkeys(_INSIDE.findall(text))), place.sure) if known else ((), False)
+
+
+def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> Any:
+    node = resolve(place.node or {})
+    if not key and texts == (text,):
+        if enum := node.get("enum"):
+            return enum[0]
+        if node.get("x-kubernetes-int-or-string"):
+            return "1"
+        if (kind := node.get("type")) in _LIKELY:
+            return copy.copy(_LIKELY[kind])
+    filled = _INSIDE.sub("x", re.sub(rf":(?:{_INSIDE.pattern})$", f":{_VERSION}", text))
+    return f"{filled}:{_VERSION}" if place.path[-1] == "image" and ":" not in filled else filled
+
+
+def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings: Settings, opened: list[Open]) -> Outcome:
+    """What `check` reports of an object with placeholders. Its data are changed on the way, as by `check_object`."""
+    written = copy.deepcopy(found.data)
+    given = check_object(found, operation, old, settings)
+    refused = {one.position for one in given.findings if one.stage != POLICIES and one.level == ERROR}
+    opened = [one for one in opened if one.sure or one.position in refused]
+    if not opened:
+        return given
+    without, filled = (check_object(_changed(found, written, opened, remove=remove), operation, old, settings) for remove in (True, False))
+    twice = {_key(one) for one in without.findings}
+    kept = [one for one in filled.findings if _key(one) in twice or one.level == FAULT]
+    known = {_key(one) for one in kept}
+    gone = [one for one in given.findings if _key(one) not in known]
+    notes = set(given.not_evaluated) - set(filled.not_evaluated)
+    if any(one.stage == POLICIES and one.position not in {each.position for each in opened} for one in gone) or notes:
+        filled.not_evaluated.append(_note(found, opened))
+    return Outcome([*kept, *(_report(found, one, _level(one, gone)) for one in opened)], filled.not_evaluated)
+
+
+def _level(one: Open, findings: list[LocatedFinding]) -> str:
+    """Whether a server refuses the placeholder, there or in what holds it."""
+    errors = (each for each in findings if each.level == ERROR)
+    there = any(each.position == one.position or (each.stage != POLICIES and _holds(each.path, one.name)) for each in errors)
+    return ERROR if there else WARNING
+
+
+def _holds(path: str, name: str) -> bool:
+    return name.startswith(path) and name[len(path) :][:1] in ("", ".", "[")
+
+
+def _key(finding: LocatedFinding) -> tuple[str, str, str]:
+    return finding.rule, finding.path, finding.message
+
+
+def _changed(found: Manifest, written: Fields, opened: list[Open], *, remove: bool) -> Manifest:
+    """The object without the values that hold placeholders, or with likely ones; keys and items of lists are likely ones in any case."""
+    document = copy.copy(found.document)
+    document.data = copy.deepcopy(written)
+    for one in sorted(opened, key=lambda one: -len(one.path)):  # values below a key before the key
+        parent, step = lookup(document.data, one.path[:-1]), one.path[-1]
+        if one.key and isinstance(parent, dict) and step in parent:
+            parent[one.likely] = parent.pop(step)
+        elif remove and isinstance(parent, dict):
+            parent.pop(step, None)
+        elif isinstance(parent, (dict, list)):
+            parent[step] = one.likely  # type: ignore[index]  # a path fits the data that it was made from
+    return found._replace(document=document)
+
+
+def _note(found: Manifest, opened: list[Open]) -> NotEvaluated:
+    texts = [*dict.fromkeys(text for one in opened for text in one.texts)]
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    document, flagged = found.document, _FLAGGED.fullmatch(texts[0])
+    reason = f"rules that read {shorten(texts[0], _SHOWN)}{more} wait until a value is there"
+    flag = f"--set {flagged[1]}=VALUE" if flagged else ""
+    return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, flag)
+
+
+def _report(found: Manifest, one: Open, level: str) -> LocatedFinding:
+    text = f"must hold no placeholder, got {one.shown}"
+    made = report_own(UNFILLED, level, DECODE, found.document.source, one.position, found.identity, one.name, text)
+    return made._replace(fix=one.remedy)

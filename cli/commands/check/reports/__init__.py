@@ -1,0 +1,1 @@
+"""The report formats of `check`, one module each."""

@@ -1,0 +1,192 @@
+"""The report as one page: summary by rule and file, a filter, findings in their source, pictures of graphs, and the pages of the rules.
+
+The page fetches nothing. Manifests are not trusted: all their texts are escaped, and the page's policy allows only its own two scripts
+and styles, by their hashes; pictures are images, which run nothing. It has at most MOST characters of findings.
+"""
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any, Final
+
+from .....api.links import rule_address
+from .....api.wording import count_of, escape_unprintable
+from ....console.escaping import unicode_text
+from ....validation.finding import LocatedFinding
+from ....validation.levels import ERROR, FAULT, WARNING
+from ...picture.parts import Picture
+from ..result import Result, by_rule
+from .html_style import HEAD, SCRIPT, STYLE
+from .shared import format_reason, group_notes, relative, report_root
+from .text import COLUMNS, escape_terminal, format_summary, split_line
+
+MOST: Final = 8_000_000  # characters of findings
+ROWS: Final = 1_000  # of the table of files, and of each list
+AROUND: Final = 2  # lines of source before and behind a finding
+_LEVELS: Final = (ERROR, WARNING, FAULT)
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+def document(result: Result, folder: str = "") -> str:
+    """The whole page; `folder` is where file names are relative to, by default what `top` says."""
+    here = folder or report_root()
+    files = [(relative(name, here), list(group)) for name, group in groupby(result.findings, lambda one: one.source.name)]
+    body = [
+        f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p></header>",
+        '<div class="beside">',
+        *_by_rule(result),
+        *_by_file(files),
+        "</div>",
+        *_findings(files),
+        *_pictures(result.pictures),
+        *_list("Not checked", [*_unread(result, here), *result.unreachable]),
+        *_list("Not evaluated", [f"{note.name}: {format_reason(note.first)}; {note.where}" for note in group_notes(result.not_evaluated)]),
+        *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
+        *_pages(sorted({one.rule for one in result.findings}), result.site),
+    ]
+    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in (STYLE, SCRIPT))
+    head = HEAD.format(style=style, script=script)
+    return unicode_text(
+        "\n".join([head, f"<style>{STYLE}</style>\n</head>\n<body>", *body, f"<script>{SCRIPT}</script>", "</body>", "</html>", ""])
+    )
+
+
+def _text(text: str) -> str:
+    """Escape an untrusted text, so that it is never read as markup."""
+    return escape(escape_unprintable(text))
+
+
+def _prose(text: str) -> str:
+    """Escape a text of this project; words in backticks become code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
+def _by_rule(result: Result) -> Iterator[str]:
+    rows = by_rule(result)
+    if not rows:
+        return
+    yield '<section id="rules"><h2>By rule</h2><table>'
+    yield '<tr><th>Rule</th><th>Level</th><th class="n">Findings</th><th class="n">Files</th></tr>'
+    for row in rows:
+        rule = f'<a href="#rule-{escape(row.rule)}">{escape(row.rule)}</a> <span class="dim">{escape(row.code)}</span>'
+        count = f'<button type="button" data-word="{escape(row.rule)}" title="show only these">{row.findings}</button>'
+        yield f'<tr><td>{rule}</td><td class="{row.level}">{row.level}</td><td class="n">{count}</td><td class="n">{row.files}</td></tr>'
+    yield "</table></section>"
+
+
+def _by_file(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
+    if not files:
+        return
+    yield '<section id="files"><h2>By file</h2><table><tr><th>File</th><th>Findings</th></tr>'
+    for number, (name, findings) in enumerate(files[:ROWS]):
+        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{_counted(findings)}</td></tr>'
+    yield "</table>"
+    yield f"<p>{count_of(len(files) - ROWS, 'more file')}.</p></section>" if len(files) > ROWS else "</section>"
+
+
+def _counted(findings: list[LocatedFinding]) -> str:
+    counts = Counter(one.level for one in findings)
+    return ", ".join(count_of(counts[level], level) for level in _LEVELS if counts[level])
+
+
+def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
+    if not pictures:
+        return
+    from ...picture.svg import svg
+
+    images = []
+    for one in pictures:
+        data = base64.b64encode(unicode_text(svg([one])).encode()).decode()
+        images.append(f'<img alt="{_text(one.title)}" src="data:image/svg+xml;base64,{data}">')
+    yield f'<section id="pictures"><h2>Graphs</h2><details open><summary>{count_of(len(images), "graph")}</summary>'
+    yield from images
+    yield "</details></section>"
+
+
+def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
+    """The findings file by file, as far as there is room."""
+    if not files:
+        return
+    boxes = "".join(f'<label><input type="checkbox" value="{level}" checked> {level}</label>' for level in _LEVELS)
+    yield '<section id="findings"><h2>Findings</h2>'
+    search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
+    yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
+    room, left = MOST, 0
+    for number, (name, findings) in enumerate(files):
+        blocks = []
+        for one in findings:
+            block = _finding(one) if room > 0 else ""
+            room -= len(block)
+            blocks += [block] if block and room >= 0 else []
+        left += len(findings) - len(blocks)
+        if blocks:
+            yield f'<section class="file" id="file-{number}"><h3>{_text(name)}</h3>'
+            yield from blocks
+            yield "</section>"
+    if left:
+        yield f"<p>{count_of(left, 'more finding')} left out: -o json has all of them.</p>"
+    yield "</section>"
+
+
+def _finding(one: LocatedFinding) -> str:
+    line, column, _ = one.position
+    rule = f'<a href="#rule-{escape(one.rule)}">{escape(one.rule)}</a> <span class="dim">{escape(one.code)}</span>'
+    head = f'<span class="level {one.level}">{one.level}</span> {rule} <span class="dim">line {line}, column {column}, {one.stage}</span>'
+    about = "  ".join(part for part in (str(one.identity or ""), one.path) if part)
+    parts = [f'<article data-level="{one.level}"><div>{head}</div>']
+    parts += [f"<p><code>{_text(about)}</code></p>"] if about else []
+    parts += [f"<p>{_text(one.sentence)}</p>"]
+    parts += [f'<p class="dim">also {_text(str(also))}: {_text(also.message)}</p>' for also in one.also]
+    parts += [f'<div class="frame">{"".join(_frame(one))}</div>', f"<p>Fix: {_prose(escape_unprintable(one.fix))}</p>" if one.fix else ""]
+    return "\n".join([*filter(None, parts), "</article>"])
+
+
+def _frame(one: LocatedFinding) -> Iterator[str]:
+    """The line of a finding with its marked part, and lines around it; long lines are cut around the mark."""
+    lines, line = one.source.lines, one.position.line
+    for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
+        text = lines[number - 1]
+        if number != line:
+            yield f"<div><i>{number}</i>{escape(escape_terminal(text[:COLUMNS]))}</div>"
+            continue
+        before, marked, rest = map(escape, split_line(text, one.position))
+        words = f"{before}<mark>{marked or ' '}</mark>{rest}"
+        yield f'<div class="hit"><i>{number}</i>{words}</div>'
+
+
+def _list(title: str, lines: list[str]) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"<section><h2>{title}</h2><ul>"
+    yield from (f"<li>{_text(line[:2_000])}</li>" for line in lines[:ROWS])
+    yield "</ul>"
+    yield f"<p>{len(lines) - ROWS} more.</p></section>" if len(lines) > ROWS else "</section>"
+
+
+def _unread(result: Result, here: str) -> Iterator[str]:
+    for error in result.unreadable:
+        yield f"{relative(error.name, here) if error.name else 'input'}{f':{error.line}' if error.line else ''}: {error.text}"
+
+
+def _pages(rules: list[str], site: str) -> Iterator[str]:
+    """The pages of the rules that found something, so that links need no network."""
+    from ...explain.rule import find
+
+    if rules:
+        yield '<section id="pages"><h2>Rules</h2>'
+        yield from (_page(page, rule_address(site, page["rule"])) for page in map(find, rules) if page is not None)
+        yield "</section>"
+
+
+def _page(page: dict[str, Any], address: str) -> str:
+    parts = [f'<article id="rule-{escape(page["rule"])}"><h3>{escape(page["rule"])} <span class="dim">{escape(page["code"])}</span></h3>']
+    parts += [f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"]
+    parts += [f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"] if page["fix"] else []
+    for name, blocks in page["examples"].items():
+        parts += [f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks]
+    parts += [f'<p><a href="{escape(address)}">{escape(address)}</a></p>'] if address else []
+    return "\n".join([*parts, "</article>"])

@@ -1,0 +1,123 @@
+"""The reports for programs, of stable bytes: one JSON document, or one JSON object a line. Fields are only ever added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ....console.escaping import encode_json
+from ....validation.finding import LocatedFinding
+from ....validation.levels import ERROR, FAULT, WARNING
+from ..result import Result
+
+if TYPE_CHECKING:
+    from ....validation.server_response import Answer
+
+FORMAT: Final = 1
+
+
+def document(result: Result, code: int) -> str:
+    """One JSON document with everything."""
+    whole = {
+        "format": FORMAT,
+        "findings": [_finding(finding) for finding in result.findings],
+        "notEvaluated": _notes(result),
+        "unreadable": [error.as_data() for error in result.unreadable],
+        "suppressed": _suppressed(result),
+        "answers": [_answer(answer) for answer in result.answers],
+        "unreachable": result.unreachable,
+        "passedOver": [error.as_data() for error in result.passed],
+        "summary": _summary(result, code),
+    }
+    return encode_json(whole, orjson.OPT_INDENT_2) + "\n"
+
+
+def lines(result: Result, code: int) -> str:
+    """One JSON object a line, each with its `type`; the summary comes last."""
+    rows = [
+        *({"type": "finding", **_finding(finding)} for finding in result.findings),
+        *({"type": "notEvaluated", **row} for row in _notes(result)),
+        *({"type": "unreadable", **error.as_data()} for error in result.unreadable),
+        *({"type": "suppressed", **row} for row in _suppressed(result)),
+        *({"type": "answer", **_answer(answer)} for answer in result.answers),
+        *({"type": "unreachable", "message": sentence} for sentence in result.unreachable),
+        *({"type": "passedOver", **error.as_data()} for error in result.passed),
+        {"type": "summary", **_summary(result, code)},
+    ]
+    return "".join(encode_json(row, 0) + "\n" for row in rows)
+
+
+def _finding(finding: LocatedFinding) -> dict[str, Any]:
+    return {
+        "file": finding.source.name,
+        "line": finding.position.line,
+        "column": finding.position.column,
+        "endColumn": finding.position.end_column,
+        "path": finding.path,
+        "rule": finding.rule,
+        "code": finding.code,
+        "level": finding.level,
+        "stage": finding.stage,
+        "object": finding.identity and finding.identity._asdict(),
+        "message": finding.message,
+        "fix": finding.fix,
+        **({"since": finding.since} if finding.since else {}),
+        **({"also": [one._asdict() for one in finding.also]} if finding.also else {}),
+    }
+
+
+def _suppressed(result: Result) -> list[dict[str, Any]]:
+    return [{**_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed]
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "file": answer.source.name,
+        "line": answer.line,
+        "object": answer.identity._asdict(),
+        "operation": answer.operation,
+        "status": answer.status,
+        "reason": answer.reason,
+        "message": answer.message,
+        "stage": answer.stage,
+        "accepted": answer.accepted,
+        "warnings": list(answer.warnings),
+        "printed": answer.told,
+    }
+
+
+def _notes(result: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "file": note.source.name,
+            "line": note.line,
+            "rule": note.rule,
+            "code": note.code,
+            "object": note.identity._asdict(),
+            "reason": note.reason,
+            "flag": note.flag,
+        }
+        for note in result.not_evaluated
+    ]
+
+
+def _lines(result: Result) -> dict[str, Any]:
+    if len(result.lines) > 1:
+        return {"operatorLines": [{"line": one.line, "from": one.told} for one in result.lines]}
+    return {"operatorLine": one.line, "operatorLineFrom": one.told} if (one := next(iter(result.lines), None)) else {}
+
+
+def _summary(result: Result, code: int) -> dict[str, Any]:
+    return {
+        "objects": len(result.checked),
+        "others": result.others,
+        "errors": result.count(ERROR),
+        "warnings": result.count(WARNING),
+        "faults": result.count(FAULT),
+        "notEvaluated": len(result.not_evaluated),
+        "suppressed": len(result.suppressed),
+        "unreadable": len(result.unreadable),
+        "exit": code,
+        **_lines(result),
+    }

@@ -1,0 +1,109 @@
+"""The report as JUnit XML: a suite a file, a case an object, so that clean objects are seen to pass.
+
+A failure is a finding at or above the threshold of `--fail-on`, because a pipeline that reads this file fails with it; findings below
+are in the case's output. Checks that could not run are cases of their own: a rule without its fact is skipped, an input that can't be
+read is an error. No times, no host: the same input gives the same bytes.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ....console.junit import Case, element, format_junit
+from ....objects.manifest import Identity
+from ....validation.finding import LocatedFinding, NotEvaluated
+from ....validation.levels import FAULT
+from ..result import REFUSING, Checked, Result
+from .shared import format_reason
+
+_NAME: Final = "dynamo-webhooks check"
+
+
+def document(result: Result, fail_on: str) -> str:
+    """The whole document; `fail_on` is the threshold of the run."""
+    files = sorted(_by_file(result).items())
+    return format_junit(_NAME, [(name, _cases(name, result_of, REFUSING[fail_on])) for name, result_of in files])
+
+
+class _File(NamedTuple):
+    """What belongs to one file."""
+
+    checked: list[Checked]
+    findings: list[LocatedFinding]
+    notes: list[NotEvaluated]
+    unreadable: list[str]
+
+
+def _by_file(result: Result) -> dict[str, _File]:
+    files: dict[str, _File] = {}
+
+    def of(name: str) -> _File:
+        return files.setdefault(name, _File([], [], [], []))
+
+    for one in result.checked:
+        of(one.source.name).checked.append(one)
+    for finding in result.findings:
+        of(finding.source.name).findings.append(finding)
+    for note in result.not_evaluated:
+        of(note.source.name).notes.append(note)
+    for error in result.unreadable:
+        place = f"line {error.line}, column {error.column}: " if error.line else ""
+        of(error.name or "inputs").unreadable.append(f"{place}{error.text}")
+    for sentence in result.unreachable:
+        of("cluster").unreadable.append(sentence)
+    return files
+
+
+def _cases(name: str, file: _File, refusing: tuple[str, ...]) -> list[Case]:
+    objects = _Objects(file.checked)
+    comments = Case("comments")
+    for finding in file.findings:
+        case = comments if finding.identity is None else objects.of(finding.identity, finding.position.line)
+        _add(case, name, finding, refusing)
+    cases = [*objects.cases]
+    if comments.failures or comments.errors or comments.output:
+        cases.append(comments)
+    for note in file.notes:
+        case = Case(f"{objects.of(note.identity, note.line).name}: {note.rule}")
+        case.skipped.append(element("skipped", "", format_reason(note), ""))
+        cases.append(case)
+    if file.unreadable:
+        case = Case("can be read")
+        case.errors += [element("error", "unreadable", text, "") for text in file.unreadable]
+        cases.append(case)
+    return cases
+
+
+class _Objects:
+    """The cases of the objects of one file; the line distinguishes duplicate objects."""
+
+    def __init__(self, checked: Iterable[Checked]) -> None:
+        self.cases: list[Case] = []
+        self._same: dict[Identity, tuple[list[int], list[Case]]] = {}  # the lines where each begins, ascending, and its cases
+        for one in checked:
+            self._add(one.identity, one.line)
+
+    def of(self, identity: Identity, line: int) -> Case:
+        """The case of the object that a line belongs to: the last one of that identity that begins at or above it."""
+        if identity not in self._same:
+            self._add(identity, line)
+        lines, cases = self._same[identity]
+        return cases[max(bisect_right(lines, line) - 1, 0)]
+
+    def _add(self, identity: Identity, line: int) -> None:
+        lines, cases = self._same.setdefault(identity, ([], []))
+        case = Case(f"{identity} (line {line})" if lines else str(identity))
+        lines.append(line)
+        cases.append(case)
+        self.cases.append(case)
+
+
+def _add(case: Case, name: str, finding: LocatedFinding, refusing: tuple[str, ...]) -> None:
+    line, column, _ = finding.position
+    more = f"{name}:{line}:{column} {finding.level} {finding.rule} ({finding.code})" + (f"\nfix: {finding.fix}" if finding.fix else "")
+    if finding.level == FAULT:
+        case.errors.append(element("error", finding.rule, finding.about, more))
+    elif finding.level in refusing:
+        case.failures.append(element("failure", finding.rule, finding.about, more))
+    else:
+        case.output.append(f"{more}\n{finding.about}")

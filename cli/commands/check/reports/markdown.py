@@ -1,0 +1,146 @@
+"""The report for a comment on a pull request or the summary of a CI step: a table by rule, and each file to unfold.
+
+GitHub accepts 65,536 characters in a comment, so the report is bounded: omitted files are counted at its end. Texts from a manifest are
+only in fences and code spans, where no markup, link or mention is read. Charts of graphs are bounded, too.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from .....api.wording import count_of, escape_unprintable
+from ....validation.finding import LocatedFinding
+from ....validation.levels import ERROR, FAULT, WARNING
+from ...picture.parts import Picture
+from ..result import Result, by_rule
+from .shared import format_reason, group_notes, relative, report_root
+from .text import format_summary, frame
+
+MOST: Final = 60_000  # characters of the whole report
+ROWS: Final = 40  # of the table
+_A_FILE: Final = 12_000  # characters of one file
+_CHARTS: Final = 15_000  # characters of all charts
+_EDGES: Final = 400  # of one chart; GitHub draws none with more than 500
+_LEVELS: Final = (ERROR, WARNING, FAULT)
+_TICKS: Final = re.compile("`+")
+
+
+def document(result: Result, folder: str = "") -> str:
+    """The whole report; `folder` is where file names are relative to, by default what `top` says."""
+    here = folder or report_root()
+    head = "\n".join(["## dynamo-webhooks check", "", f"{format_summary(result)}.", *_table(result), ""])
+    files = groupby(result.findings, lambda finding: finding.source.name)
+    sections = [
+        *_graphs(result.pictures),
+        *_unread(result, here),
+        *(_file(relative(name, here), list(group)) for name, group in files),
+        *_notes(result),
+    ]
+    out, room = [head], MOST - len(head) - 200  # for the last sentence
+    for number, section in enumerate(sections):
+        room -= len(section)
+        if room < 0:
+            left = len(sections) - number
+            return "\n".join([*out, f"{count_of(left, 'more section')} left out: see the log of this run.\n"])
+        out.append(section)
+    return "\n".join(out)
+
+
+def _table(result: Result) -> Iterator[str]:
+    rows = by_rule(result)
+    if not rows:
+        return
+    yield from ("", "| Rule | Level | Findings | Files |", "| --- | --- | ---: | ---: |")
+    yield from (f"| {_code(row.rule)} ({row.code}) | {row.level} | {row.findings} | {row.files} |" for row in rows[:ROWS])
+    if len(rows) > ROWS:
+        yield f"| {len(rows) - ROWS} more | | | |"
+
+
+def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
+    """A chart of each graph, as far as there is room."""
+    if not pictures:
+        return
+    from ...picture.mermaid import mermaid
+
+    blocks, room, left = [], _CHARTS, 0
+    for one in pictures:
+        chart = mermaid([one])
+        fits = len(chart) <= room and chart.count("-->") + chart.count("-.-") <= _EDGES
+        room -= len(chart) if fits else 0
+        left += not fits
+        blocks += [f"```mermaid\n{chart}```\n"] if fits else []
+    if blocks or left:
+        more = [f"{count_of(left, 'more graph')} not drawn.\n"] if left else []
+        yield _folded(count_of(len(blocks), "graph"), [*blocks, *more])
+
+
+def _file(name: str, findings: list[LocatedFinding]) -> str:
+    counts = Counter(finding.level for finding in findings)
+    said = ", ".join(count_of(counts[level], level) for level in _LEVELS if counts[level])
+    blocks, room = [], _A_FILE
+    for number, finding in enumerate(findings):
+        block = _finding(finding)
+        room -= len(block)
+        if room < 0:
+            blocks.append(f"{len(findings) - number} more in this file.\n")
+            break
+        blocks.append(block)
+    return _folded(f"{_html(name)}: {said}", blocks)
+
+
+def _finding(finding: LocatedFinding) -> str:
+    about = "  ".join(part for part in (str(finding.identity or ""), finding.path) if part)
+    also = (f"also {one}: {one.message}" for one in finding.also)
+    words = (about, finding.sentence, *also, *([f"fix: {finding.fix}"] if finding.fix else []))
+    told = [line for line in map(escape_unprintable, words) if line]
+    head = f"**{finding.level}** {_code(finding.rule)} ({finding.code}), line {finding.position.line}"
+    return f"{head}\n{_fenced([*told, *frame(finding.source.lines, finding.position)])}"
+
+
+def _unread(result: Result, here: str) -> Iterator[str]:
+    told = [f"{relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable
+    yield from _listed("Not checked", told)
+
+
+def _notes(result: Result) -> Iterator[str]:
+    told = [f"{note.name}: {format_reason(note.first)}; {note.where}" for note in group_notes(result.not_evaluated)]
+    yield from _listed("Not evaluated", told)
+
+
+def _listed(title: str, told: list[str]) -> Iterator[str]:
+    """A section of lines, up to what one may hold."""
+    lines, room = [], _A_FILE
+    for line in map(escape_unprintable, told):
+        room -= len(line)
+        lines.append(line if room >= 0 else "...")
+        if room < 0:
+            break
+    if told:
+        yield _folded(f"{title}: {len(told)}", [_fenced(lines)])
+
+
+def _folded(title: str, blocks: Iterable[str]) -> str:
+    return "\n".join([f"<details><summary>{title}</summary>", "", *blocks, "</details>", ""])
+
+
+def _fenced(lines: Iterable[str]) -> str:
+    """A block of code, in a fence longer than any that it holds."""
+    text = "\n".join(lines)
+    fence = "`" * max(3, _longest(text) + 1)
+    return f"\n{fence}text\n{text}\n{fence}\n"
+
+
+def _code(text: str) -> str:
+    ticks = "`" * (_longest(text) + 1)
+    return f"{ticks}{text}{ticks}"
+
+
+def _longest(text: str) -> int:
+    return max(map(len, _TICKS.findall(text)), default=0)
+
+
+def _html(name: str) -> str:
+    """Escape a name for HTML inside Markdown: characters other than letters and digits become references."""
+    return f"<code>{''.join(c if c.isalnum() or c in '/.-' else f'&#{ord(c)};' for c in escape_unprintable(name[-300:]))}</code>"

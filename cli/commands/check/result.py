@@ -1,0 +1,140 @@
+"""Everything that a run of `check` found, sorted, and what its exit code is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...console import exits
+from ...objects.manifest import Identity
+from ...validation.finding import LocatedFinding, NotEvaluated
+from ...validation.levels import ERROR, FAULT, WARNING
+from ...yaml.errors import InputError
+from ...yaml.load import Position, Source
+
+if TYPE_CHECKING:
+    from ...validation.server_response import Answer
+    from ..picture.parts import Picture
+
+COMMENT: Final = "comment"
+BASELINE: Final = "baseline"
+PROJECT: Final = "project"
+
+DEFAULT: Final = "the default"  # the source of the line where nothing else names one
+
+REFUSING: Final = {"error": (ERROR,), "warning": (ERROR, WARNING), "never": ()}
+
+
+class Checked(NamedTuple):
+    """One object that was looked at, whatever came of it."""
+
+    source: Source
+    line: int
+    identity: Identity
+    operation: str  # CREATE, UPDATE or DELETE, as in policies.review
+    name: Position | None = None  # of its name; None without a name
+    cluster: str = ""  # of the project file that it is for
+
+
+class Suppressed(NamedTuple):
+    """A finding that does not count, with its source (COMMENT, BASELINE or PROJECT) and the reason given there."""
+
+    finding: LocatedFinding
+    by: str
+    reason: str
+
+
+class Row(NamedTuple):
+    """One rule at one level: how often it found something, in how many files, and how often `--fix` knows the remedy."""
+
+    rule: str
+    code: str
+    level: str
+    findings: int
+    files: int
+    fixable: int
+
+
+class JudgedBy(NamedTuple):
+    """An operator line of a run, and its source."""
+
+    line: str
+    told: str
+
+    def __str__(self) -> str:
+        """Writes `line 1.2 (--line)`; of the default line also how to choose another."""
+        other = "; --line names another" if self.told.startswith(DEFAULT) else ""
+        return f"line {self.line} ({self.told}{other})"
+
+
+class Result(NamedTuple):
+    """The whole result; each list is in the order in which it is printed."""
+
+    findings: list[LocatedFinding]
+    not_evaluated: list[NotEvaluated]
+    unreadable: list[InputError]
+    checked: list[Checked]
+    suppressed: list[Suppressed]
+    answers: list[Answer]  # one for each checked object, if requested
+    unreachable: list[str]  # sentences about clusters that did not answer
+    passed: list[InputError]  # files of others that can't be read
+    others: int = 0  # ignored documents of other kinds
+    lines: Sequence[JudgedBy] = ()  # one for each cluster of the project file that objects are for
+    pictures: Sequence[Picture] = ()  # of the checked graphs, where a report shows them
+    site: str = ""  # the address of the documentation
+
+    def count(self, level: str) -> int:
+        """How many findings have a level."""
+        return sum(1 for finding in self.findings if finding.level == level)
+
+
+def empty_result() -> Result:
+    """A result to which findings are added."""
+    return Result([], [], [], [], [], [], [], [])
+
+
+def sort_result(found: Result) -> Result:
+    """Sort findings by file, line and rule, and the other lists alike."""
+    return found._replace(
+        findings=sorted(found.findings, key=lambda finding: finding.order),
+        not_evaluated=sorted(found.not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
+        unreadable=sorted(found.unreadable, key=_order),
+        checked=sorted(found.checked, key=lambda one: (one.source.name, one.line, one.identity)),
+        suppressed=sorted(found.suppressed, key=lambda one: one.finding.order),
+        answers=sorted(found.answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
+        passed=sorted(found.passed, key=_order),
+    )
+
+
+def _order(error: InputError) -> tuple[str, int, int, str]:
+    return error.name, error.line, error.column, error.text
+
+
+def by_rule(result: Result) -> list[Row]:
+    """Counts of findings, a row for each rule and level: errors first, then the most frequent."""
+    found: dict[tuple[str, str, str], list[LocatedFinding]] = {}
+    for one in result.findings:
+        found.setdefault((one.rule, one.code, one.level), []).append(one)
+    rows = [
+        Row(*key, len(group), len({one.source.name for one in group}), sum(one.edit is not None for one in group))
+        for key, group in found.items()
+    ]
+    return sorted(rows, key=lambda row: (row.level == WARNING, -row.findings, row.rule))
+
+
+def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:
+    """Returns the published exit code; `never` hides a negative verdict, but neither input that can't be read nor an internal error."""
+    codes = [exits.OK]
+    if result.count(FAULT):
+        codes.append(exits.BUG)
+    if result.unreachable:
+        codes.append(exits.UNREACHABLE)
+    if result.unreadable:
+        codes.append(exits.UNREADABLE)
+    if any(result.count(level) for level in REFUSING[fail_on]):
+        codes.append(exits.REFUSED)
+    if require_facts and result.not_evaluated:
+        codes.append(exits.NOT_EVALUATED)
+    if not result.checked and not allow_empty:
+        codes.append(exits.NOTHING_FOUND)
+    return exits.worst_code(codes)

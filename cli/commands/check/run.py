@@ -1,0 +1,216 @@
+"""Reads all sources, takes every object through the pipeline and gathers the result. Flags and printing live in the command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ....api.paths import format_path
+from ....api.wording import shorten
+from ....policies.checks import STAYS_AFTER_MOVE
+from ....policies.review import CREATE, DELETE, UPDATE, Fields
+from ...files.documents import read_documents
+from ...files.read import STDIN
+from ...objects.manifest import Identity, Manifest, place_in, unfold_all
+from ...objects.stored import Previous, StoredObjects
+from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...validation.levels import CONVERSION, FAULT, WARNING
+from ...validation.pipeline import Settings, check_object
+from ...yaml.errors import ForeignInputError
+from ...yaml.load import InputError, Position, Source
+from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, sort_result
+from .selection import Choice
+from .suppress import Heard, reason_for, suppress
+
+if TYPE_CHECKING:
+    from ...validation.server_response import Answer
+    from ...yaml.substitute import Fill
+
+Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
+AUTO = "auto"
+MANY = 500  # files that take longer to check without orjson than its import takes
+_MARKS = ("$", "<", "{{")  # without them a text holds no placeholder
+_OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
+
+
+class Run:
+    """Checks files one after the other, and gathers what all of them give."""
+
+    def __init__(
+        self,
+        settings: Callable[[str], Settings],
+        choice: Choice,
+        operation: str,
+        old: StoredObjects | None,
+        *,
+        answering: bool = False,
+        lenient: bool = False,
+        fill: Fill | None = None,
+    ) -> None:
+        """`settings` and `choice` are those of each file. `operation` is auto, create, update or delete.
+
+        `answering` also asks what a server would answer to each write.
+
+        `lenient` passes over what can't be read in files that name our group nowhere. `fill` has values for placeholders in files.
+        """
+        self._of_file = settings, choice
+        self.settings, self.choice = settings(""), choice  # of the file at hand
+        self.operation = operation
+        self.old = old
+        self.answering = answering
+        self.lenient = lenient
+        self.fill = fill
+        self._found = empty_result()  # in the order in which files are checked
+        self._others = 0
+
+    def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Result:
+        """Check all files; call `tell` before each."""
+        if self.settings.judged and len(files) >= MANY:
+            import orjson  # noqa: F401 - where it is loaded, conversion compares by it
+
+        for file in files:
+            if tell is not None:
+                tell(file)
+            self.take(file, stdin_name)
+        return self.result()
+
+    def take(self, file: Item, stdin_name: str) -> None:
+        """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
+        self._turn_to(stdin_name if file == STDIN and stdin_name else file if isinstance(file, str) else file.name)
+        findings: list[LocatedFinding] = []
+        source: Source | None = None
+        found = self._found
+        number = 0
+        noted, checked = len(found.not_evaluated), len(found.checked)
+        for document in read_documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
+            if isinstance(document, ForeignInputError):
+                found.passed.append(document)
+                continue
+            if isinstance(document, InputError):
+                found.unreadable.append(document)
+                continue
+            source = document.source
+            for written in unfold_all([document]):
+                if not isinstance(written, Manifest):
+                    self._others += 1
+                    continue
+                one = place_in(written, self.settings.namespace)
+                findings += [_numbered(finding, number) for finding in self._object(one, written.identity)]
+                number += 1
+        if source is not None:
+            findings = _told(source, findings)
+            notes, operations = tuple(found.not_evaluated[noted:]), frozenset(one.operation for one in found.checked[checked:])
+            kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.line, self.settings.schema))
+            found.suppressed.extend(one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code))
+            self._weigh(kept)
+
+    def result(self) -> Result:
+        """Everything, sorted; asked for once, when all files are done."""
+        result = sort_result(self._found._replace(others=self._others))
+        if len(result.checked) < 2:
+            return result
+        from .duplicates import duplicates
+
+        for one in duplicates(result.checked):
+            self._turn_to(one.source.name)
+            reason = reason_for(one)
+            if not reason:
+                self._weigh([one])
+            elif self.choice.takes(one.rule, one.code):
+                self._found.suppressed.append(Suppressed(one, COMMENT, reason))
+        return sort_result(self._found._replace(others=self._others))
+
+    def _turn_to(self, name: str) -> None:
+        """Takes the settings and the choice of a file."""
+        settings, choice = self._of_file
+        self.settings, self.choice = settings(name), choice.at(name)
+
+    def _weigh(self, findings: list[LocatedFinding]) -> None:
+        """Keep findings that flags and project select, at the project's level; internal errors are always kept."""
+        choice = self.choice
+        for one in findings:
+            if one.level == FAULT or choice.takes(one.rule, one.code):
+                self._found.findings.append(choice.weighed(one))
+            elif choice.asks(one.rule, one.code):
+                self._found.suppressed.append(Suppressed(one, PROJECT, choice.why_off(one.rule)))
+
+    def _object(self, found: Manifest, written: Identity) -> list[LocatedFinding]:
+        past = self._past(found, written)
+        if isinstance(past, InputError):
+            self._found.unreadable.append(past)
+            return []
+        operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
+        source, line = found.document.source, found.document.position(()).line
+        self._found.checked.append(Checked(source, line, found.identity, operation, _name(found), self.settings.cluster))
+        if past.applied is not None:
+            found.document.data = past.applied
+        if self.answering:
+            from ...validation.server_response import simulate_server
+
+            self._found.answers.append(_masked(simulate_server(found, operation, past.object, self.settings), source))
+        outcome = _checked(found, operation, past.object, self.settings)
+        unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
+        self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
+        return outcome.findings + (_staying(found, past.moved) if past.moved is not None else [])
+
+    def _past(self, found: Manifest, written: Identity) -> Previous | InputError:
+        """The stored object, if the operation needs it: `auto` is an update if there is an old object.
+
+        Files with stored objects may leave the namespace out, too.
+        """
+        if self.old is None or not found.known or self.operation not in (AUTO, "update"):
+            return Previous()
+        past = self.old.past(found, self.settings.line)
+        if found.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
+            return past
+        return self.old.past(found._replace(identity=written), self.settings.line)
+
+
+def _numbered(finding: LocatedFinding, number: int) -> LocatedFinding:
+    """The finding, whose edit knows which object of the file it is for."""
+    return finding if finding.edit is None else finding._replace(edit=finding.edit._replace(number=number))
+
+
+def _name(found: Manifest) -> Position | None:
+    """The position of an object's name; None without a name of its own."""
+    metadata = found.data.get("metadata")
+    named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
+    return found.document.value_position(("metadata", "name")) if named else None
+
+
+def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+    """Returns the findings and notes of an object, with or without placeholders."""
+    if any(map(found.document.source.holds, _MARKS)):
+        from .placeholders import check_unfilled, find_placeholders
+
+        if opened := find_placeholders(found):
+            return check_unfilled(found, operation, old, settings, opened)
+    return check_object(found, operation, old, settings)
+
+
+def _told(source: Source, findings: list[LocatedFinding]) -> list[LocatedFinding]:
+    """The findings of one text, without the values that its placeholders were given."""
+    fill = source.fill
+    if fill is None:
+        return findings
+    return [one._replace(message=fill.masked(one.message, source.text), fix=fill.masked(one.fix, source.text)) for one in findings]
+
+
+def _masked(answer: Answer, source: Source) -> Answer:
+    fill = source.fill
+    if fill is None:
+        return answer
+    causes = tuple((field, fill.masked(message, source.text)) for field, message in answer.causes)
+    warnings = tuple(fill.masked(warning, source.text) for warning in answer.warnings)
+    return answer._replace(message=fill.masked(answer.message, source.text), warnings=warnings, causes=causes)
+
+
+def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:
+    """What stays of the old manifest when its version changes."""
+    from .version_change import stays
+
+    document, made = found.document, []
+    for path, text in stays(old, found.data):
+        told = [shorten(words, LONGEST) for words in (format_path(path), text)]
+        made.append(report_own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), found.identity, *told))
+    return made

@@ -1,0 +1,140 @@
+"""Which rules a run reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs single rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ....policies.catalogue import list_all
+from ....policies.checks import EARLY, LEGACY_KIND, UNCONVERTIBLE, UNFILLED, UNKNOWN_FIELD, UNKNOWN_KIND, WRONG_TYPE
+from ...console.exits import UsageError
+from ...console.nearest import did_you_mean
+from ...validation.levels import ERROR, FAULT, WARNING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...project.judge import Override, Severity
+    from ...validation.finding import LocatedFinding
+
+_UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
+
+
+class Overrides:
+    """The severities that a project file sets for rules in some files; they override those for all files."""
+
+    def __init__(self, severities: Mapping[str, Severity], overrides: Sequence[Override], won: frozenset[str]) -> None:
+        """`won` are the rules that flags name, over which the project decides nothing."""
+        self._severities, self._overrides, self._won = severities, overrides, won
+        self._known: dict[tuple[int, ...], Mapping[str, Severity]] = {}
+
+    @cached_property
+    def _owners(self) -> dict[str, list[int]]:
+        from ...project.patterns import own
+
+        return own((number, one.paths) for number, one in enumerate(self._overrides))
+
+    def at(self, file: str) -> Mapping[str, Severity]:
+        """The severities in a file: of several overrides that name it, the last one decides."""
+        from ...project.patterns import find_owners
+
+        numbers = tuple(find_owners(file, self._owners))
+        if numbers not in self._known:
+            found = dict(self._severities)
+            for number in numbers:
+                found |= self._overrides[number].rules
+            self._known[numbers] = {name: one for name, one in found.items() if name not in self._won}
+        return self._known[numbers]
+
+
+class Choice(NamedTuple):
+    """The words of both flags, and what a project makes of single rules; no selecting word means every rule."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severities: Mapping[str, Severity] = {}
+    overrides: Overrides | None = None
+
+    def at(self, file: str) -> Choice:
+        """The choice for a file."""
+        return self if self.overrides is None else self._replace(severities=self.overrides.at(file))
+
+    def takes(self, rule: str, code: str) -> bool:
+        """Whether findings of a rule are reported.
+
+        Those that keep an object from being judged at all are, unless `--ignore` or the project names the whole rule.
+        """
+        return not self.why_off(rule) and self.asks(rule, code)
+
+    def why_off(self, rule: str) -> str:
+        """The project's reason to switch a rule off; empty where it does not."""
+        severity = self.severities.get(rule)
+        return severity.reason if severity is not None and severity.level not in (ERROR, WARNING) else ""
+
+    @property
+    def judges(self) -> bool:
+        """Whether the flags ask for more than the schema finds: for rules, conversion, or comments that silence these."""
+        named = ((name, code) for name, code in (*_known(), ("policies", "")) if name not in EARLY)
+        return not self.select or any(_matches(self.select, name, code) for name, code in named)
+
+    def weighed(self, finding: LocatedFinding) -> LocatedFinding:
+        """A finding with the project's level of its rule; internal errors keep theirs."""
+        severity = self.severities.get(finding.rule)
+        return finding if severity is None or finding.level == FAULT else finding._replace(level=severity.level)
+
+    def asks(self, rule: str, code: str) -> bool:
+        """Whether the flags ask for a rule, whatever the project makes of it."""
+        if rule in _UNJUDGED:
+            return rule not in self.ignore and code not in {word.upper() for word in self.ignore}
+        return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
+
+
+def severities(arguments: argparse.Namespace) -> tuple[Mapping[str, Severity], Sequence[Override]]:
+    """What the project file makes of single rules, everywhere and in some files."""
+    values = arguments.project.values if arguments.project is not None else {}
+    return values["rules"] if "rules" in arguments.laid else {}, values["overrides"] if "overrides" in arguments.laid else ()
+
+
+def select_rules(
+    select: Sequence[str],
+    ignore: Sequence[str],
+    severities: Mapping[str, Severity] | None = None,
+    overrides: Sequence[Override] = (),
+    *,
+    validated: bool = False,
+) -> Choice:
+    """Makes a choice of what the flags say; each may hold several words between commas.
+
+    `severities` are a project's, `overrides` those in some files. Flags win over both: a rule that `--select` names is as it is, and so are
+    unknown fields where `validated` says that a flag decides on them.
+
+    Raises: UsageError for a word that means no rule.
+    """
+    choice = Choice(_words(select), _words(ignore))
+    won = {UNKNOWN_FIELD.name} if validated else set()
+    won |= {name for name, code in _known() if (severities or overrides) and {name, code} & {*choice.select}}
+    left = {name: one for name, one in (severities or {}).items() if name not in won}
+    choice = choice._replace(severities=left, overrides=Overrides(left, overrides, frozenset(won)) if overrides else None)
+    if choice.select or choice.ignore:
+        known = [*_known(), ("policies", ""), ("updates", "")]
+        for flag, words in (("--select", choice.select), ("--ignore", choice.ignore)):
+            for word in words:
+                if not any(_matches((word,), name, code) for name, code in known):
+                    raise UsageError(
+                        f"{flag} {word}: no rule has this name, code or beginning{did_you_mean(word, [name for name, _ in known])}"
+                    )
+    return choice
+
+
+def _known() -> Iterator[tuple[str, str]]:
+    """The name and code of every rule."""
+    return ((rule.name, rule.code) for rule in list_all())
+
+
+def _words(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def _matches(words: tuple[str, ...], rule: str, code: str) -> bool:
+    return any(rule.startswith(word) or code.startswith(word.upper()) for word in words)

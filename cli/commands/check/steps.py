@@ -1,0 +1,187 @@
+"""The steps of a run: flags and project file, inputs, changes of files, findings, and what of them counts; then the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ....api.wording import count_of, escape_unprintable
+from ...console.exits import OK, REFUSED, UsageError, worst_code
+from ...console.output import write_document, write_stderr, write_stdout
+from ...facts.load import facts_of_line
+from ...project.apply import apply_project
+from ...project.targets import Targets
+from ...validation.pipeline import Settings
+from ...yaml.load import Source
+from .inputs import gather_inputs
+from .line import explain_lines
+from .outputs import DRAWN, excuse, list_reports, spare, write_reports
+from .result import Result, exit_code
+from .run import Item, Run
+from .selection import Choice, select_rules, severities
+from .suppress import Heard
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ....api.line import Line
+    from .baseline import Entry, Held
+    from .fix import Mended
+
+# of the project file
+_KEYS = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Does what the flags ask for, and returns the exit code. Raises: UsageError."""
+    apply_project(arguments, _KEYS, arguments.paths)
+    if arguments.show_config:
+        from ...project.overlay import format_effective_settings
+
+        write_stdout(format_effective_settings(arguments))
+        return OK
+    _refuse_changes(arguments)
+    return _check(arguments)
+
+
+def _refuse_changes(arguments: argparse.Namespace) -> None:
+    """Raises: UsageError for flags that write files, where nothing could be written or the flags contradict each other."""
+    ignoring = arguments.add_ignores is not None
+    changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
+    if arguments.upgrade_to is not None and any(changing.values()):
+        flag = next(flag for flag, given in changing.items() if given)
+        raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
+    if arguments.fix or arguments.diff or ignoring:
+        from .fix import refuse
+
+        refuse(arguments)
+    if ignoring:
+        from .ignores import read_reason
+
+        arguments.add_ignores = read_reason(arguments.add_ignores)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Checks everything, and delivers the reports; returns the exit code."""
+    asked, known = list_reports(arguments), _load_baseline(arguments)
+    targets = Targets(arguments)
+    choice = select_rules(arguments.select, arguments.ignore, *severities(arguments), validated=arguments.validate is not None)
+    inputs = gather_inputs(arguments)
+    own_rules = None
+    if arguments.user_rules is not None:
+        from .user_rules import ask_rules
+
+        own_rules = ask_rules(arguments.user_rules, inputs.files, inputs.fill)
+    usual = Settings(
+        inputs.add_facts(targets.usual.facts),
+        arguments.user,
+        not arguments.no_schema,
+        not arguments.no_defaults,
+        arguments.validate or inputs.usual_validation,
+        choice.judges,
+        asked=own_rules,
+    )
+
+    def settings(file: str) -> Settings:
+        target = targets.of(file)
+        namespace = arguments.namespace or target.namespace
+        return usual._replace(facts=inputs.add_facts(target.facts), namespace=namespace, cluster=target.cluster)
+
+    def checked(mends: Sequence[Mended] = (), by: Callable[[str], Settings] = settings) -> Result:
+        """The result with files as they would be, or as they are now."""
+        running = Run(by, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill)
+        mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
+        files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
+        return running.through(files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
+
+    result = checked()
+    spare(asked, result)
+    fixed = OK
+    if arguments.fix or arguments.add_ignores is not None:
+        counting = result if known is None or arguments.fix else _hold(arguments, result, known, choice, usual.line).result
+        mends, fixed = _change(arguments, counting)
+        result = checked(mends if arguments.diff else ()) if mends else result
+    lines = explain_lines(arguments, targets, {one.source.name for one in result.checked}, inputs.add_facts)
+    result = result._replace(lines=lines, site=arguments.site)
+    if arguments.upgrade_to is not None:
+        from .upgrade import add_later_lines, list_steps
+
+        def of_line(line: Line) -> Result:
+            return checked(by=lambda file: (known := settings(file))._replace(facts=facts_of_line(known.facts, max(line, known.line))))
+
+        result = add_later_lines(result, list_steps(usual.line, arguments.upgrade_to), of_line)
+    if inputs.sight is not None and inputs.sight.unreachable:
+        result = result._replace(unreachable=[inputs.sight.unreachable])
+    if known is not None:
+        result = _leave_out_known(arguments, _hold(arguments, result, known, choice, usual.line))
+    if len(result.findings) > 1:
+        from ...validation.merge import merge_duplicates
+
+        result = result._replace(findings=merge_duplicates(result.findings))
+    code = exit_code(result, arguments.fail_on, require_facts=arguments.require_facts, allow_empty=arguments.allow_empty)
+    if arguments.diff:
+        return _count_rest(arguments, result, worst_code((fixed, code)))
+    if any(one.form in DRAWN for one in asked):
+        from .pictures import draw_graphs
+
+        result = result._replace(pictures=draw_graphs(arguments, result, targets, inputs.add_facts))
+    return write_reports(arguments, asked, result, worst_code((fixed, code)))
+
+
+def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended], int]:
+    """The files as `--fix` or `--add-ignores` changes them, which are written or shown as a diff, and the exit code."""
+    from .fix import diff, fix_files, write
+    from .ignores import ignore_findings
+
+    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores)
+    if not arguments.diff:
+        return mends, worst_code((code, write(mends, "fixed" if arguments.fix else "ignored")))
+    write_document(diff(mends))
+    return mends, worst_code((code, REFUSED if mends else OK))
+
+
+def _count_rest(arguments: argparse.Namespace, result: Result, code: int) -> int:
+    """Prints how many findings the changes would leave, and what could not be looked at; returns the exit code."""
+    excuse(result, code, quiet=arguments.quiet)
+    if result.findings and not arguments.quiet:
+        flag = "--fix" if arguments.fix else "--add-ignores"
+        write_stderr(f"{flag} leaves {count_of(len(result.findings), 'finding')}; check without {flag} lists them")
+    return code
+
+
+def _tell(file: Item) -> None:
+    write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
+
+
+def _load_baseline(arguments: argparse.Namespace) -> list[Entry] | None:
+    """The baseline's findings; None without one. Read before anything else, so that a mistake costs no time."""
+    if arguments.baseline is None:
+        if arguments.update_baseline:
+            raise UsageError("--update-baseline needs --baseline with the file to write")
+        return None
+    from .baseline import load
+
+    return load(arguments.baseline, missing=arguments.update_baseline)
+
+
+def _hold(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice, line: Line) -> Held:
+    """The result held against the baseline."""
+    from .baseline import hold
+
+    heard = Heard(line=line, schema=not arguments.no_schema)
+    return hold(result, known, lambda entry: choice.at(entry.file).takes(entry.rule, entry.code), heard, learn=arguments.update_baseline)
+
+
+def _leave_out_known(arguments: argparse.Namespace, held: Held) -> Result:
+    """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
+    from .baseline import write
+
+    if arguments.update_baseline:
+        write(arguments.baseline, held.entries)
+        said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
+    else:
+        more = "; --update-baseline removes it"
+        said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
+    for sentence in () if arguments.quiet else said:
+        write_stderr(escape_unprintable(sentence))
+    return held.result

@@ -1,0 +1,204 @@
+"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it.
+
+Several comment lines may precede one line. comments.py finds the comments in a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ....api.line import USUAL, Line
+from ....policies.checks import CEL_RULE, CHECKS, DUPLICATE, IGNORE_WITHOUT_REASON, SCHEMA_RULE, UNKNOWN_FIELD, UNUSED_IGNORE
+from ....policies.review import CREATE, DELETE, UPDATE
+from ...console.nearest import did_you_mean
+from ...validation import levels
+from ...validation.finding import LocatedFinding, NotEvaluated, report_own
+from ...validation.levels import ERROR, FAULT, POLICIES, WARNING
+from ...yaml.load import Position, Source
+from .result import COMMENT, Suppressed
+
+if TYPE_CHECKING:
+    from ....policies.rule import Rule
+    from ...yaml.comments import Comment
+
+MARK: Final = "dynamo-webhooks:"
+# compiled only where a file has such a comment: start-up time counts
+IGNORE: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>.*)$"
+_MEANT: Final = r"#\s*dynamo-webhooks:\s*ignore\b"
+_RATCHETING: Final = (SCHEMA_RULE, CEL_RULE)
+_SCHEMA_RULES: Final = (*_RATCHETING, UNKNOWN_FIELD)
+SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
+
+
+class Heard(NamedTuple):
+    """What objects were asked, so that only what silences a rule that could have spoken is called needless."""
+
+    notes: tuple[NotEvaluated, ...] = ()  # what of them could not be judged
+    operations: frozenset[str] = frozenset((CREATE,))  # on them
+    line: Line = USUAL
+    schema: bool = True  # whether the schema was held against them
+
+
+_CREATED: Final = Heard()
+
+
+class _Ignore:
+    """One rule named by one comment."""
+
+    __slots__ = ("comment", "reason", "used", "width", "word")
+
+    def __init__(self, word: str, reason: str, comment: Comment, width: int) -> None:
+        self.word = word
+        self.reason = reason
+        self.comment = comment
+        self.width = width  # of the comment up to its bracket
+        self.used = False
+
+    def covers(self, finding: LocatedFinding) -> bool:
+        """Whether the comment names the rule of a finding on its lines; internal errors can't be ignored."""
+        return self.word in (finding.rule, finding.code) and finding.level != FAULT
+
+
+def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CREATED) -> tuple[list[LocatedFinding], list[Suppressed]]:
+    """Takes out of one source's findings those that a comment with a reason ignores.
+
+    What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
+    finding itself, as is one that nothing made necessary or that names no rule.
+    """
+    if not source.holds(MARK):
+        return findings, []
+    from ...yaml.comments import comments
+
+    found = comments(source, MARK)
+    ignores = [ignore for comment in found for ignore in _ignores(comment)]
+    speaking = _by_line(ignores)
+    kept: list[LocatedFinding] = []
+    suppressed: list[Suppressed] = []
+    reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
+    for finding in sorted(findings, key=lambda one: one.rule in SCHEMA_NAMES):
+        covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
+        for ignore in covering:
+            ignore.used = True
+        reason = next((ignore.reason for ignore in covering if ignore.reason), "")
+        place = finding.identity, finding.path, finding.position
+        if finding.rule in SCHEMA_NAMES and not reason:
+            reason = reasons.get(place, "")
+        if reason:
+            reasons.setdefault(place, reason)
+            suppressed.append(Suppressed(finding, COMMENT, reason))
+        else:
+            kept.append(finding)
+    kept += (_complaint(source, *said) for comment in found if (said := _misspelt(comment)))
+    kept += (_complaint(source, *said) for ignore in ignores if (said := _wrong(ignore, heard)))
+    return kept, suppressed
+
+
+def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
+    """The comments that name rules and give no reason, with these rules."""
+    if not source.holds(MARK):
+        return
+    from ...yaml.comments import comments
+
+    for comment in comments(source, MARK):
+        words = [ignore.word for ignore in _ignores(comment) if not ignore.reason]
+        if words:
+            yield comment, words
+
+
+def reason_for(finding: LocatedFinding) -> str:
+    """The reason of a comment that ignores a finding made after its file was done; empty without one."""
+    if not finding.source.holds(MARK):
+        return ""
+    return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
+
+
+@lru_cache(maxsize=1)  # findings come file by file
+def _speaking(source: Source) -> dict[int, list[_Ignore]]:
+    from ...yaml.comments import comments
+
+    return _by_line([ignore for comment in comments(source, MARK) for ignore in _ignores(comment)])
+
+
+def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
+    """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
+    found: dict[int, list[_Ignore]] = {}
+    for ignore in ignores:
+        for line in {ignore.comment.line, ignore.comment.of}:
+            found.setdefault(line, []).append(ignore)
+    return found
+
+
+def _ignores(comment: Comment) -> Iterator[_Ignore]:
+    if found := re.search(IGNORE, comment.text):
+        for word in found["rules"].split(","):
+            yield _Ignore(word.strip(), found["reason"].strip(), comment, found.end("rules") + 1)
+
+
+_Said = tuple["Rule", str, "Comment", int, str]  # rule, level, place and width, sentence
+
+
+def _misspelt(comment: Comment) -> _Said | None:
+    if not re.search(_MEANT, comment.text, re.IGNORECASE) or re.search(IGNORE, comment.text):
+        return None
+    text = "the comment ignores nothing: it must read # dynamo-webhooks: ignore[rule] reason"
+    return UNUSED_IGNORE, WARNING, comment, len(comment.text), text
+
+
+def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
+    place = ignore.comment, ignore.width
+    if not ignore.used and (mistake := explain_unknown_word(ignore.word)):
+        return UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}"
+    if not ignore.reason:
+        return IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {ignore.word} without a reason"
+    if not ignore.used and could_speak(ignore.word, heard):
+        return UNUSED_IGNORE, WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here"
+    return None
+
+
+def explain_unknown_word(word: str) -> str:
+    """Explain why a word is no rule's name or code; empty if it is one."""
+    from ....policies.catalogue import list_all
+
+    return _explain_unknown(word, list_all())
+
+
+@lru_cache  # a file may repeat a mistake a thousand times, and the nearest word is slow to find
+def _explain_unknown(word: str, rules: tuple[Rule, ...]) -> str:
+    known = [word for rule in rules for word in (rule.name, rule.code)]
+    if word in known:
+        return ""
+    return f"{word}, which is no rule{did_you_mean(word, known)}" if word else "no rule: name one in the brackets"
+
+
+def could_speak(word: str, heard: Heard) -> bool:
+    """Whether the rule would have found something if it were there: not when it was left out, or for want of a fact or an old object."""
+    if any(note.rule == POLICIES or word in (note.rule, note.code) for note in heard.notes):
+        return False
+    own_rule = next((rule for rule in CHECKS if word in (rule.name, rule.code)), None)
+    return _policy_could_speak(word, heard) if own_rule is None else _own_could_speak(own_rule, heard)
+
+
+def _own_could_speak(rule: Rule, heard: Heard) -> bool:
+    if rule is DUPLICATE:  # only a run with the other file can decide
+        return False
+    if DELETE in heard.operations or (rule in _SCHEMA_RULES and not heard.schema):
+        return False
+    # what an update leaves alone, an API server doesn't hold against the schema again
+    return not (rule in _RATCHETING and UPDATE in heard.operations)
+
+
+def _policy_could_speak(word: str, heard: Heard) -> bool:
+    from ....policies.catalogue import list_rules, list_user_rules
+
+    rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
+    if rule is None or not heard.operations <= rule.on:
+        return False
+    return not (rule.ratchets and UPDATE in heard.operations)  # an update does not report old violations again
+
+
+def _complaint(source: Source, rule: Rule, level: str, comment: Comment, width: int, text: str) -> LocatedFinding:
+    position = Position(comment.line, comment.column, comment.column + width)
+    return report_own(rule, level, levels.COMMENT, source, position, None, "", text)

@@ -1,0 +1,1 @@
+"""The command `completion`: scripts that let a shell complete the command line."""

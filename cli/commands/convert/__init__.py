@@ -1,0 +1,1 @@
+"""The command `convert`: writes objects of files in another version."""

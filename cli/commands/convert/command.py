@@ -1,0 +1,147 @@
+"""The command `convert`: versions of objects in files."""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ....api.line import USUAL, Line
+from ....api.wording import shorten
+from ...console import flags
+from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.nearest import did_you_mean
+from ...console.output import write_document, write_stderr, write_stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .run import Outcome
+
+_KEYS = ("paths", "exclude", "line", "clusters")  # of the project file
+
+HELP = "convert objects in files to another version; other documents stay byte for byte"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to convert to")
+    flags.line(parser, f"line of the operator that gets the objects (default: the project file's, else {USUAL})")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file would change")
+    parser.add_argument("--write", action="store_true", help="change the files instead of printing")
+    parser.add_argument("--verify", action="store_true", help="also convert back, and refuse what does not round-trip unchanged")
+    parser.add_argument("--fields", metavar="KIND", help="print the corresponding fields of a kind's versions")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents (default: each keeps its own)")
+    parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
+    parser.add_argument("-q", "--quiet", action="store_true", help="report neither saved values nor lost comments")
+    flags.project(parser)
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Converts and prints or writes; 0, 1 when something can't be converted or would change under --check, 3, 4.
+
+    Raises: UsageError for flags that don't go together.
+    """
+    from ...project.apply import apply_project
+
+    if arguments.fields and arguments.paths:
+        raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(arguments.paths[0], 80)}")
+    if arguments.fields:
+        return _fields(arguments.fields)
+    apply_project(arguments, _KEYS, arguments.paths)
+    if not arguments.to:
+        raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
+    if not arguments.paths:
+        raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
+    if arguments.check and arguments.write:
+        raise UsageError("--check writes nothing, --write writes: use one of them")
+    if arguments.output and (arguments.check or arguments.write):
+        raise UsageError("-o is for printed output; --check and --write keep the format of each file")
+    if arguments.write and "-" in arguments.paths:
+        raise UsageError("--write can't change standard input")
+    return _convert(arguments)
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+
+    from ...files.read import load_text
+    from ...files.write import write_if_unchanged
+    from ...project.apply import input_files as sources
+    from ...project.targets import Targets
+    from ...yaml.errors import InputError
+    from .legacy_images import builds
+    from .newly_refused import convert_accepted
+
+    codes, done, found = [OK], [], 0
+    targets = Targets(arguments)
+    files = sources(arguments, arguments.paths)
+    known = cache(lambda: builds(files))
+    for file in files:
+        try:
+            if isinstance(file, InputError):
+                raise file
+            text = load_text(file)
+        except InputError as error:
+            write_stderr(str(error))
+            codes.append(UNREADABLE)
+            continue
+        line: Line = targets.line_of(file) or USUAL
+        how = {"verify": arguments.verify, "builds": known, "lenient": arguments.allow_empty}
+        outcome, refused = convert_accepted(file, text, arguments.to, line=line, **how)
+        found += outcome.objects
+        codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
+        _say(outcome, quiet=arguments.quiet)
+        for told in refused:
+            write_stderr(told)
+        codes += [REFUSED] * bool(refused)
+        if arguments.check and outcome.converted:
+            write_stderr(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
+            codes.append(REFUSED)
+        if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
+            codes.append(write_if_unchanged(file, outcome.text, text))
+        done.append(outcome)
+    if not found and not arguments.allow_empty and UNREADABLE not in codes:
+        write_stderr(NO_OBJECT)
+        codes.append(NOTHING_FOUND)
+    if not arguments.check and not arguments.write:
+        _print(done, arguments.output)
+    return worst_code(codes)
+
+
+def _say(outcome: Outcome, *, quiet: bool) -> None:
+    for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *outcome.legacy, *(() if quiet else outcome.notes)):
+        write_stderr(line)
+
+
+def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
+    """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
+    from ...rewrite.emit import emit_json, emit_yaml
+
+    if form == "json":
+        values = [value for outcome in outcomes for value in outcome.values]
+        write_stdout(emit_json(values[0] if len(values) == 1 else {"apiVersion": "v1", "kind": "List", "items": values}))
+    elif form == "yaml":
+        write_stdout("---\n".join(emit_yaml(value) for outcome in outcomes for value in outcome.values))
+    else:
+        texts, parts = [outcome.text for outcome in outcomes], []
+        for before, text in zip(["", *texts], texts, strict=False):
+            marked = not before or text.startswith("---")
+            parts.append(("" if not before or before.endswith("\n") else "\n") + ("" if marked else "---\n") + text)
+        write_document("".join(parts))
+
+
+def _fields(word: str) -> int:
+    from ....conversion.field_map import format_field_map
+    from ....conversion.kinds import KINDS
+    from ...console.kind_names import find_kind
+
+    kind = find_kind(word)
+    if kind is None:
+        raise UsageError(f"--fields {word}: no such kind{did_you_mean(word, list(KINDS))}")
+    if kind not in KINDS:
+        raise UsageError(f"--fields {word}: {kind} has one version")
+    write_stdout(format_field_map(kind))
+    return OK

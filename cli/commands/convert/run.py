@@ -1,0 +1,248 @@
+"""Converts the objects of one file and says what happened; writing files and exit codes are the command's."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from ....api.kinds import BY_NAME, GROUP, api_version
+from ....api.line import INSTALLED, Line
+from ....api.paths import Path, format_path
+from ....conversion.kinds import KINDS
+from ....conversion.lens.protocol import ConversionError
+from ....conversion.objects import Target, convert_object, target
+from ...files.read import STDIN
+from ...legacy.recognise import recognise
+from ...objects.forms import with_schema_defaults
+from ...objects.text_edits import Moves
+from ...rewrite.rewrite import Comment, NotWrittenError, rewrite
+from ...rewrite.split import Piece, split_documents
+from ...yaml.errors import ForeignInputError
+from ...yaml.load import InputError
+from .origins import Origin, behind, trace_converted, trace_modernised
+from .remainder_notes import describe_remainder
+from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_types
+
+_DEEPEST_LIST: Final = 5
+_NAMED: Final = 5  # comments that are named one by one
+
+
+class Outcome(NamedTuple):
+    """A file after conversion. `values` are all its documents; `objects` counts those of our kinds, converted or not."""
+
+    text: str
+    values: list[Any]
+    objects: int
+    converted: int
+    notes: list[str]  # what went into the remainder, and other things to know
+    legacy: list[str]  # what became of documents of the first releases, and what a person must decide
+    failures: list[str]
+    unreadable: list[InputError]
+
+
+def convert_text(
+    name: str,
+    text: str,
+    version: str,
+    *,
+    verify: bool,
+    line: Line = INSTALLED,
+    builds: Callable[[], list[Any]] = list,
+    lenient: bool = False,
+    leaving: frozenset[str] = frozenset(),
+) -> Outcome:
+    """Converts every object of a converting kind in a text, for a line of the operator; other documents stay byte for byte.
+
+    So do objects that are `leaving`, as JSON.
+
+    `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
+    """
+    foreign = lenient and GROUP not in text and name != STDIN
+    return _File(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign).run(text)
+
+
+class _File:
+    """One file on its way."""
+
+    def __init__(
+        self, name: str, wanted: Target, verify: bool, builds: Callable[[], list[Any]], leaving: frozenset[str], *, foreign: bool
+    ) -> None:
+        self.name = name
+        self.leaving = leaving
+        self.foreign = foreign
+        self.builds = builds
+        self.target = wanted
+        self.verify = verify
+        self.objects = self.converted = 0
+        self.notes: list[str] = []
+        self.legacy: list[str] = []
+        self.failures: list[str] = []
+        self.unreadable: list[InputError] = []
+        self.others: list[Any] = []
+
+    def run(self, text: str) -> Outcome:
+        parts: list[str] = []
+        values: list[Any] = []
+        found = list(split_documents(self.name, text))
+        self.others = [document.data for piece in found for document in piece.documents]
+        for piece in found:
+            if self.foreign:
+                self.notes += [str(ForeignInputError.of(error)) for error in piece.errors]
+            else:
+                self.unreadable += piece.errors
+            made, after = self._piece(piece)
+            parts.append(made)
+            values += after
+        return Outcome("".join(parts), values, self.objects, self.converted, self.notes, self.legacy, self.failures, self.unreadable)
+
+    def _piece(self, piece: Piece) -> tuple[str, list[Any]]:
+        before = [document.data for document in piece.documents]
+        if piece.errors:
+            return piece.text, before  # what can't be read as a whole could not be written as a whole
+        moves = Moves()
+        after = [_Document(self, piece, index, moves).value(data, ()) for index, data in enumerate(before)]
+        if all(new is old for new, old in zip(after, before, strict=True)):
+            return piece.text, before
+        try:
+            done = rewrite(piece.text, after, moves.origin)
+        except NotWrittenError as error:
+            self.failures.append(f"{self.name}:{piece.line}: {error}")
+            return piece.text, before
+        self.notes += _about(self.name, piece.line, done.lost)
+        return done.text, after
+
+
+class _Document:
+    """One document: its object, or the objects of a list."""
+
+    def __init__(self, file: _File, piece: Piece, index: int, moves: Moves) -> None:
+        self.file = file
+        self.piece = piece
+        self.document = piece.documents[index]
+        self.index = index
+        self.moves = moves
+
+    def value(self, data: Any, path: Path) -> Any:
+        """The value at a path of the document converted, or the very same value where nothing is to be done."""
+        if not isinstance(data, dict):
+            return data
+        items, kind = data.get("items"), data.get("kind")
+        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and len(path) < 2 * _DEEPEST_LIST:
+            converted = [self.value(item, (*path, "items", index)) for index, item in enumerate(items)]
+            if all(new is old for new, old in zip(converted, items, strict=True)):
+                return data
+            versions = {"apiVersion": self.file.target.api_version} if kind.removesuffix("List") in KINDS else {}
+            return {**data, **versions, "items": converted}
+        if recognise(data) is not None:
+            return self._modernised(data, path)
+        return self._object(data, path) if _is_ours(data) else data
+
+    def _modernised(self, data: dict[str, Any], path: Path) -> Any:
+        """Today's object for one of the first releases; one that became none stays as it is."""
+        from ...legacy.modernise import modernise
+
+        self.file.objects += 1
+        try:
+            done = modernise(data, [*self.file.others, *self.file.builds()])
+        except ConversionError as error:
+            return self._refused(data, path, error)
+        first, *more = done.lines()
+        self.file.legacy += [f"{self._line(path)}: {first}", *more]
+        made = done.object
+        if made is None:
+            return data
+        origin = trace_modernised(done.notes)
+        new = made if made["apiVersion"] == self.file.target.api_version else self._converted(made, path, origin)
+        if new is made:
+            if made["apiVersion"] != self.file.target.api_version:
+                return data  # the failed conversion has been reported
+            self.file.converted += 1
+            self.moves.add(self.index, path, origin)
+        return new
+
+    def _object(self, data: dict[str, Any], path: Path) -> Any:
+        self.file.objects += 1
+        one_version = data["kind"] in BY_NAME and data["kind"] not in KINDS
+        if one_version or (self.file.leaving and json.dumps(data) in self.file.leaving):
+            return data
+        return self._switched(data, path) if data["apiVersion"] == self.file.target.api_version else self._converted(data, path, None)
+
+    def _switched(self, data: dict[str, Any], path: Path) -> Any:
+        """The object with the switches that line 1.5 requires, or the very same one where none is missing."""
+        new, places = add_checkpoint_switches(data, self.file.target)
+        for place in places:
+            text = "enabled: true is written, which line 1.5 requires and the block alone meant on line 1.2"
+            self.file.notes.append(f"{self._line(path)}: {_called(data)}: {format_path(place)}: {text}")
+        if places:
+            self.file.converted += 1
+            self.moves.add(self.index, path, lambda field: field)
+        return new
+
+    def _converted(self, data: dict[str, Any], path: Path, before: Origin | None) -> Any:
+        """An object converted, or the very same one where that can't be done."""
+        wanted, where, whole = self.file.target, f"{self._line(path)}: {_called(data)}", data
+        data, lacking = leave_out_types(whole, wanted)
+        try:
+            done = convert_as_served(data, wanted)
+            back = target(data["apiVersion"], wanted.line)
+            home = convert_object(done.object, back, whole=True).object if self.file.verify else data
+        except ConversionError as error:
+            return self._refused(whole, path, error)
+        if self.file.verify and not _same(home, data, wanted.line):
+            self.file.failures.append(f"{where}: does not round-trip through {wanted.version}; this is an internal error")
+            return whole
+        new = done.object
+        if "metadata" not in data and not new.get("metadata"):
+            new = {key: value for key, value in new.items() if key != "metadata"}  # which conversion makes present
+        origin = trace_converted(KINDS[data["kind"]], data, new)
+        self.moves.add(self.index, path, behind(origin, before) if before else origin)
+        self.file.converted += 1
+        self._tell(where, new, done.damaged)
+        for place in find_adapters_off(data, wanted):
+            off = f"is off without enabled: true, and left out, since {wanted.version} has the block only where it is on"
+            self.file.notes.append(f"{where}: {format_path(place)}: {off}")
+        for place, kind in lacking:
+            self.file.notes.append(f"{where}: {format_path(place)}: left out, since {wanted.version} has no type {json.dumps(kind)}")
+        return new
+
+    def _refused(self, data: dict[str, Any], path: Path, error: ConversionError) -> dict[str, Any]:
+        field = f"{format_path(error.path)}: " if error.path else ""
+        self.file.failures.append(f"{self._line(path)}: {_called(data)}: {field}{error.reason}")
+        return data
+
+    def _tell(self, where: str, obj: dict[str, Any], damaged: tuple[str, ...]) -> None:
+        for key in damaged:
+            self.file.notes.append(f"{where}: the annotation {key} could not be used and is set aside")
+        for key, fields in describe_remainder(obj):
+            what = ", ".join(fields) or "how the object was written"
+            back = f"restored when converted back from {self.file.target.version}"
+            self.file.notes.append(f"{where}: kept in the annotation {key}, {back}: {what}")
+
+    def _line(self, path: Path) -> str:
+        """The position of an object: of a document its first field, of a list item its dash."""
+        line = self.piece.line - 1 + self.document.position(path).line if path else self.piece.line
+        return f"{self.file.name}:{line}"
+
+
+def _about(name: str, line: int, comments: list[Comment]) -> list[str]:
+    """Comments of fields that are no more, or that stood in an odd place; `line` is where the piece of text begins."""
+    told = [f'{name}:{line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept' for comment in comments[:_NAMED]]
+    more = len(comments) - _NAMED
+    return [*told, f"{name}: {more} more comments could not be kept"] if more > 0 else told
+
+
+def _is_ours(data: dict[str, Any]) -> bool:
+    version, kind = data.get("apiVersion"), data.get("kind")
+    return isinstance(version, str) and isinstance(kind, str) and version.partition("/")[0] == GROUP and kind in BY_NAME
+
+
+def _called(data: dict[str, Any]) -> str:
+    metadata = data.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    names = [str(metadata[field])[:253] for field in ("namespace", "name") if metadata.get(field)]
+    return f"{data['kind']} {'/'.join(names)}".rstrip()
+
+
+def _same(home: dict[str, Any], data: dict[str, Any], line: Line) -> bool:
+    """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
+    known = {**data, "metadata": data.get("metadata") or {}}
+    return home in (data, known) or with_schema_defaults(home, line) == with_schema_defaults(known, line)

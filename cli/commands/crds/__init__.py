@@ -1,0 +1,1 @@
+"""The command `crds`: prints the CustomResourceDefinitions, compared with those of a cluster."""

@@ -1,0 +1,157 @@
+"""The command `crds`: the CustomResourceDefinitions, to be applied as they are printed."""
+
+import argparse
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ....api.line import INSTALLED, Line
+from ...console import flags
+from ...console.exits import OK, UNREADABLE, UsageError
+from ...console.output import write_stderr, write_stdout
+from ...console.program import installed_version
+
+HELP = "print the CustomResourceDefinitions"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("--kind", action="append", default=[], help="only this kind (name, plural or short name); repeatable")
+    parser.add_argument(
+        "-o", "--output", choices=("yaml", "json"), default="yaml", help="format (default yaml); several in JSON are one List"
+    )
+    parser.add_argument("--namespace", metavar="NS", help="namespace of the conversion Service (default dynamo-system)")
+    parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
+    parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
+    parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
+    flags.line(parser, f"line of the operator (default: with --cluster that of the cluster's definitions, else {INSTALLED})")
+    text = "print nothing, with exit code 1, if the cluster's definitions have more; keep their url unless flags name another server"
+    parser.add_argument("--cluster", action="store_true", help=text)
+    flags.kubeconfig(parser)
+    parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the definitions in the order of the table of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6.
+
+    Raises: UsageError for flags that don't go together or can't be used.
+    """
+    from ...rewrite.emit import emit_json, emit_yaml
+    from ...yaml.errors import InputError
+
+    kinds = _kinds(arguments.kind)
+    flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
+    try:
+        bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
+    except InputError as error:
+        write_stderr(f"dynamo-webhooks crds: --ca-bundle {error}")
+        return UNREADABLE
+    conversion = _conversion(arguments, bundle)
+    if arguments.cluster:
+        from .live import compare_definitions
+
+        compared_with = compare_definitions(lambda line: definitions(kinds, conversion, line), arguments)
+        if compared_with.code:
+            for line in compared_with.told:
+                write_stderr(line)
+            return compared_with.code
+        crds = compared_with.crds
+    else:
+        crds = definitions(kinds, conversion, arguments.line or INSTALLED)
+    made = {crd["spec"]["names"]["kind"] for crd in crds}
+    if gone := [kind for kind in kinds if arguments.kind and kind not in made]:
+        raise UsageError(f"--kind {gone[0]}: the line has no such kind; nothing deletes the definition that a cluster still has")
+    if arguments.output == "json":
+        write_stdout(emit_json(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
+    else:
+        write_stdout("---\n".join(emit_yaml(crd) for crd in crds))
+    return OK
+
+
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = INSTALLED) -> list[dict[str, Any]]:
+    """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
+    from ....api.crd_manifest import manifest
+    from ....api.kinds import BY_NAME
+
+    generator = f"dynamo-webhooks {installed_version()}"
+    return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
+
+
+def _kinds(words: list[str]) -> list[str]:
+    """The kinds that the words name, all without words; each once, and in the same order however they are given."""
+    from ....api.kinds import KINDS
+    from ...console.kind_names import parse_kind
+
+    named = {parse_kind(word) for word in words}
+    return [kind.name for kind in KINDS if not named or kind.name in named]
+
+
+def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
+    from ....api.crd_manifest import NAMESPACE, SERVICE, by_service, by_url
+
+    if arguments.url is None:
+        namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
+        service = SERVICE if arguments.service is None else arguments.service
+        _must_be_a_name("--namespace", namespace)
+        _must_be_a_name("--service", service)
+        return by_service(namespace, service, bundle)
+    for flag, value in (("--namespace", arguments.namespace), ("--service", arguments.service)):
+        if value is not None:
+            raise UsageError(f"--url names a server outside the cluster, {flag} one inside: use one of them")
+    return by_url(_url(arguments.url), bundle)
+
+
+def _must_be_a_name(flag: str, name: str) -> None:
+    """Raises UsageError for what no namespace or service can be called."""
+    begin = "a letter" if flag == "--service" else "a letter or digit"
+    first = "[a-z]" if flag == "--service" else "[a-z0-9]"
+    if not re.fullmatch(f"{first}([-a-z0-9]{{0,61}}[a-z0-9])?", name):
+        raise UsageError(
+            f"{flag} must be at most 63 of a-z, 0-9 and -, begin with {begin} and end with a letter or digit, got {name[:80]!r}"
+        )
+
+
+def _url(text: str) -> str:
+    """The URL as the API server takes it, with our path when it has none.
+
+    Raises: UsageError for another one; it is not quoted, since it may hold a password.
+    """
+    from urllib.parse import urlsplit
+
+    from ....api.crd_manifest import CONVERT
+
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of brackets
+        usable = False
+    if not usable:
+        raise UsageError("--url must be like https://HOST:PORT/convert; the API server speaks to webhooks by https alone")
+    if "@" in parts.netloc or "?" in text or "#" in text:
+        raise UsageError("--url must hold neither a user, a query nor a fragment; the API server refuses them")
+    return text if parts.path.strip("/") else f"https://{parts.netloc}{CONVERT}"
+
+
+def _bundle(file: str) -> bytes:
+    """The certificates of a file, each as PEM and nothing between them.
+
+    Raises: InputError for a file that can't be read or holds something else; a private key is not quoted and never printed.
+    """
+    from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
+
+    from ...files.read import load_text
+    from ...yaml.errors import InputError
+
+    text = load_text(file)
+    if "PRIVATE KEY" in text:
+        raise InputError("holds a private key; name a file of certificates alone", file)
+    found = re.findall(r"-----BEGIN CERTIFICATE-----\s.*?-----END CERTIFICATE-----", text, re.DOTALL)
+    bundle = "".join(f"{block}\n" for block in found)
+    if not found or text.count("-----BEGIN ") != len(found):
+        raise InputError("must hold certificates as PEM and nothing else", file)
+    try:
+        SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=bundle)
+    except (SSLError, ValueError):
+        raise InputError("holds a certificate that can't be read", file) from None
+    return bundle.encode()

@@ -1,0 +1,1 @@
+"""The command `default`: shows or writes the defaults of the mutating webhooks."""

@@ -1,0 +1,121 @@
+"""Checks certificates: the Secrets, their dates, trust in the served certificate, and the state of a rotation."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ....certs.certificate import Certificate, read_certificates
+from ....certs.delivery import Content, Source, accept
+from ....certs.files import PairError
+from ....certs.report import reports
+from ....certs.state import CertificateState, Mode, Serving, Stance, Target, TargetKind
+from ....certs.timings import DAY
+from ....certs.trust import list_presented_leaves
+from . import repairs
+from .finding import Finding, error, info, warning
+from .observe import Sight
+
+SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
+_OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # other checks report it more exactly
+
+
+def secrets(sight: Sight) -> Iterator[Finding]:
+    """The serving Secret holds what a server accepts, for long enough, from an authority that can sign again."""
+    state, where = sight.state, sight.namespace
+    if state is None:
+        return
+    what, repair = f"Secret {where}/{sight.about.called.serving}", repairs.issue(where)
+    if state.mode is not Mode.MANAGED:
+        repair = ""  # its provider must renew it
+    if state.serving is None:
+        yield error("certificate", what, "is not there: servers that start now have nothing to serve", repair)
+    else:
+        yield from _serving(sight, state.serving, what, repair)
+    if state.mode is Mode.MANAGED:
+        yield from _authority(sight, state)
+
+
+def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator[Finding]:
+    key = serving.key.pem if serving.key else b""
+    try:
+        found = accept(Content(serving.chain, key, serving.bundle), Source.API, sight.about.profile.server_name, sight.now)
+    except PairError as wrong:
+        yield error("certificate", what, str(wrong), repair)
+        return
+    if found.leaf.not_after - sight.now < found.leaf.life / 3:
+        text = f"{what.partition(' ')[2]} ends at {found.leaf.not_after:%Y-%m-%d %H:%M} UTC, and should have been renewed"
+        yield warning("expiry", what, text, repair)
+    if serving.holds_authority_key:
+        text = "holds ca.key, with which every reader could sign any certificate"
+        yield warning("certificate", what, text, repairs.rotate(sight.namespace))
+    trust = sight.state.trust if sight.state else None
+    if trust is not None and not found.authorities & trust.usable:
+        text = "doesn't list the issuer of the certificate as usable: a server without another one waits for five minutes"
+        yield warning("trust", f"ConfigMap {sight.namespace}/{sight.about.called.trust}", text, repairs.inject(sight.namespace))
+
+
+def _authority(sight: Sight, state: CertificateState) -> Iterator[Finding]:
+    what, repair = f"Secret {sight.namespace}/{sight.about.called.authority}", repairs.rotate(sight.namespace)
+    secret = state.authority
+    if secret is None or secret.current is None:
+        again = repairs.restart(sight.namespace, "provisioner")
+        yield error("authority", what, "is not there, or holds no certificate: nothing can be renewed", again)
+        return
+    if secret.current_key is None:
+        yield warning("authority", what, "current.key is missing or belongs to another certificate: nothing can be renewed", repair)
+    if secret.current.not_after <= sight.now:
+        yield error("expiry", what, f"the authority has expired at {secret.current.not_after:%Y-%m-%d %H:%M} UTC", repair)
+    elif secret.current.not_after - sight.now < SOON:
+        text = f"the authority ends at {secret.current.not_after:%Y-%m-%d %H:%M} UTC, and should have been replaced"
+        yield warning("expiry", what, text, repair)
+
+
+def trust(sight: Sight) -> Iterator[Finding]:
+    """Every configuration object leads to us, and trusts each certificate that is presented, or else the one in the Secret."""
+    state = sight.state
+    if state is None:
+        return
+    chain = read_certificates(state.serving.chain) if state.serving else ()
+    leaves = list_presented_leaves(state) or chain[:1]
+    for target in state.targets:
+        yield from _target(sight, target, leaves, chain)
+
+
+def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[Finding]:
+    what, inject = f"{target.kind} {target.name}", repairs.inject(sight.namespace)
+    profile = sight.about.profile
+    if target.stance is Stance.UNSET:
+        text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}: without it fields are lost between versions"
+        yield error("conversion", what, text, inject)
+    elif target.stance is Stance.FOREIGN and target.kind is TargetKind.CRD:
+        text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}; it calls another one and is left unchanged"
+        yield error("conversion", what, text + ", unless the configuration has certificates.takeOverConversion")
+    elif target.stance is Stance.ANNOTATED:
+        yield info("trust", what, "cert-manager writes its bundle; the provisioner only compares it")
+    if target.stance not in {Stance.OURS, Stance.ANNOTATED}:
+        return
+    repair = inject if target.stance is Stance.OURS else ""
+    for bundle in dict.fromkeys(target.bundles):
+        authorities = read_certificates(bundle)
+        if not authorities:
+            yield error("trust", what, "caBundle must hold the authority of our certificate, and holds no certificate", repair)
+            continue
+        for leaf in leaves:
+            if not any(one.issued(each) for one in authorities for each in (leaf, *(chain if leaf in chain else ()))):
+                text = f"caBundle must hold the authority of certificate {leaf.parsed.serial_number:x}, which is served, and holds others"
+                yield error("trust", what, text, repair)
+
+
+def rotation(sight: Sight) -> Iterator[Finding]:
+    """What the facts say of a rotation, and what the provisioner itself wrote down."""
+    if sight.state is None:
+        return
+    where, called = sight.namespace, sight.about.called
+    # where others make the certificates, there is no CA Secret, and the provisioner writes its conditions to the ConfigMap
+    what = f"Secret {where}/{called.authority}" if sight.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
+    for each in reports(sight.state, sight.now):
+        if each.reason not in _OWN_WORDS:
+            again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
+            yield warning("rotation", what, f"{each.reason}: {each.text}", again)
+    for said in sight.conditions:
+        if said.get("type") == "Ready" and said.get("status") == "False":
+            yield warning("provisioner", what, f"it says: {said.get('message', '')}")

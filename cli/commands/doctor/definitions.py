@@ -1,0 +1,172 @@
+"""What must hold for CustomResourceDefinitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....admission.new_pods import PATH, SELECTOR
+from ....admission.registration import Purpose
+from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.kinds import BY_ALIAS, BY_NAME, KINDS, Kind
+from ....api.line import NEWEST, decide_line, is_beyond, of_definition, of_release
+from ....certs.names import CONVERT
+from ....certs.state import TargetKind
+from ....kube.storage_versions import read_definition
+from ....webhooks.routes import ROUTES, Route
+from . import repairs
+from .finding import Finding, error, warning
+from .observe import Sight
+
+Node = dict[str, Any]
+_PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
+
+
+def kinds(sight: Sight) -> Iterator[Finding]:
+    """Every kind of the line is there, served in its versions, and stored in versions that exist."""
+    line = decide_line(sight.about.version, sight.crds[BY_ALIAS["DGD"].plural])
+    for kind in KINDS:
+        crd = sight.crds[kind.plural]
+        if crd is not None:
+            yield from _kind(kind, crd, repairs.definitions(sight.about))
+        elif kind.crd_name not in sight.unseen and kind.is_of(line):
+            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(sight.about))
+
+
+def lines(sight: Sight) -> Iterator[Finding]:
+    """The definitions are those of the operator's line: fields of a later one don't exist below it, and its rules refuse there."""
+    kind, version = BY_ALIAS["DGD"], sight.about.version
+    line, wanted = of_definition(sight.crds[kind.plural]), of_release(version)
+    if wanted is not None and is_beyond(version):
+        text = f"operator.version is {version}, later than line {NEWEST}, the newest that this release knows and judges by"
+        yield warning("line", _named(kind), text)
+    if line is None or wanted is None or wanted is line:
+        return
+    text = f"is of line {line} of the operator, and operator.version is {version}, of line {wanted}: they must be of one line"
+    yield warning("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
+
+
+def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
+    spec, status, known = crd.get("spec") or {}, crd.get("status") or {}, read_definition(crd)
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
+    if (conditions.get("Established") or {}).get("status") != "True":
+        said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
+        yield error("kinds", _named(kind), f"must be established, and is not: {said}", repair)
+    missing = [version.name for version in kind.versions if version.name not in known.served]
+    if missing:
+        yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repair)
+    lost = [version for version in known.stored if version not in known.versions]
+    if lost:
+        yield error("stored-versions", _named(kind), f"objects may be stored in {', '.join(lost)}, which is no version of it any more")
+    yield from _conversion(kind, spec.get("conversion") or {})
+
+
+def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
+    """The parts of our stanza; whose it is, and whom it trusts, is looked at elsewhere."""
+    webhook = conversion.get("webhook") or {}
+    service = (webhook.get("clientConfig") or {}).get("service")
+    if len(kind.versions) < 2 or not isinstance(service, dict):
+        return
+    if service.get("path") != CONVERT:
+        change: dict[str, object] = {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/path", "value": CONVERT}
+        text = f"spec.conversion must lead to {CONVERT}, and leads to {service.get('path') or '/'}"
+        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+    if "v1" not in (webhook.get("conversionReviewVersions") or ()):
+        change = {"op": "add", "path": "/spec/conversion/webhook/conversionReviewVersions", "value": ["v1"]}
+        text = "spec.conversion.webhook.conversionReviewVersions must contain v1, the only version that the server supports"
+        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+
+
+def configurations(sight: Sight) -> Iterator[Finding]:
+    """Both configurations are there, and send every kind and version to its path."""
+    for kind, name in sight.about.targets:
+        if kind not in _PURPOSES:
+            continue
+        found, what = sight.configurations[kind], f"{kind} {name}"
+        if found is None:
+            if name not in sight.unseen:
+                yield error("configurations", what, "is not there: nothing is judged or defaulted", repairs.manifests(sight.about))
+            continue
+        ours = {path: entry for entry in found.get("webhooks") or () if (path := _path(entry, sight))}
+        if not ours:
+            text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is judged or defaulted"
+            yield error("configurations", what, text, repairs.manifests(sight.about))
+            continue
+        for route in ROUTES.values():
+            if route.purpose is _PURPOSES[kind]:
+                yield from _entry(what, route, ours.get(route.path), repairs.manifests(sight.about))
+        for index, entry in enumerate(found.get("webhooks") or ()):
+            if _path(entry, sight) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
+                change: dict[str, object] = {"op": "replace", "path": f"/webhooks/{index}/failurePolicy", "value": "Fail"}
+                text = f"{entry['name']} must refuse requests while no server responds, and admits them: failurePolicy is Ignore"
+                yield warning("configurations", what, text, repairs.patch(kind, name, change))
+
+
+def new_pods(sight: Sight) -> Iterator[Finding]:
+    """The entry for new pods is there if pods are restored, and can hold up neither pods of others nor those of components."""
+    kind = TargetKind.MUTATING
+    name = dict(sight.about.targets)[kind]
+    found, what = sight.configurations[kind], f"{kind} {name}"
+    entries = [(index, one) for index, one in enumerate((found or {}).get("webhooks") or ()) if _path(one, sight) == PATH]
+    if found is not None and not entries and sight.about.restores:
+        text = f"no entry leads to {PATH}: workers are restored, but pods that are added to cold ones start cold"
+        yield warning("new-pods", what, f"{text}; apply the component overlays/checkpoints")
+    for index, entry in entries:
+        chosen = entry.get("objectSelector") or {}
+        keys = {*(chosen.get("matchLabels") or {}), *(one.get("key") for one in chosen.get("matchExpressions") or ())}
+        wrong: dict[str, tuple[object, str]] = {}
+        if entry.get("failurePolicy") != "Ignore":
+            wrong["failurePolicy"] = ("Ignore", "new pods are refused while no server responds")
+        if SELECTOR not in keys:
+            selector = {"matchExpressions": [{"key": SELECTOR, "operator": "Exists"}]}
+            wrong["objectSelector"] = (selector, "every new pod of the cluster waits for the server")
+        for field, (value, harm) in wrong.items():
+            change: dict[str, object] = {"op": "add", "path": f"/webhooks/{index}/{field}", "value": value}
+            text = f"{entry['name']}: {field} must be {json.dumps(value)}: {harm}"
+            yield error("new-pods", what, text, repairs.patch(kind, name, change))
+
+
+def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator[Finding]:
+    if entry is None:
+        yield error("configurations", what, f"no entry leads to {route.path}: {route.text} passes by", repair)
+        return
+    wanted = ({"CREATE"} if route.purpose is Purpose.MUTATE else {"CREATE", "UPDATE"}) - {
+        operation
+        for rule in entry.get("rules") or ()
+        if BY_NAME[route.kind].plural in rule.get("resources", ()) and {route.version, "*"} & {*rule.get("apiVersions", ())}
+        for operation in (("CREATE", "UPDATE") if "*" in rule.get("operations", ()) else rule.get("operations", ()))
+    }
+    if wanted:
+        text = f"{entry['name']} must match {' and '.join(sorted(wanted))} of {route.text}, and its rules don't"
+        yield error("configurations", what, text, repair)
+
+
+def _path(entry: Node, sight: Sight) -> str:
+    """Where an entry leads; empty when that isn't our Service."""
+    service = (entry.get("clientConfig") or {}).get("service") or {}
+    ours = (service.get("name"), service.get("namespace")) == (sight.about.profile.service, sight.namespace)
+    return str(service.get("path") or "/") if ours else ""
+
+
+def _named(kind: Kind) -> str:
+    return f"CustomResourceDefinition {kind.crd_name}"
+
+
+def guard(sight: Sight) -> Iterator[Finding]:
+    """The policy is there and bound, and no definition carries the annotation that gets past it."""
+    if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
+        return  # an installation for one namespace: another installation owns the definitions
+    name = sight.policy_name
+    for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
+        if found is None and kind not in sight.unseen:
+            text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
+            yield warning("guard", f"{kind} {name}", text, repairs.manifests(sight.about))
+    actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []
+    if sight.binding is not None and "Deny" not in actions:
+        text = f"spec.validationActions must hold Deny, got {', '.join(actions) or 'nothing'}: nothing is refused"
+        yield warning("guard", f"ValidatingAdmissionPolicyBinding {name}", text, repairs.manifests(sight.about))
+    for each in KINDS:
+        notes = ((sight.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
+        if notes.get(ALLOW_DATA_LOSS) == "true":
+            text = f"carries the annotation {ALLOW_DATA_LOSS}: updates that lose data are accepted until it is taken back"
+            repair = f"kubectl annotate crd {each.crd_name} --overwrite {ALLOW_DATA_LOSS}=false"
+            yield warning("guard", f"CustomResourceDefinition {each.crd_name}", text, repair)

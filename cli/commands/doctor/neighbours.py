@@ -1,0 +1,94 @@
+"""What an upgrade of the operator meets beside it: versions of other controllers, and pods that wait at scheduling gates."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from ....api.line import Line, of_definition
+from ....api.wording import count_of
+from ....kube.errors import ForbiddenError
+from ....kube.protocol import Cluster, Node
+from ....kube.resources import DEPLOYMENTS, PODS
+from .finding import Finding, info, warning
+from .observe import Sight
+
+_SHOWN: Final = 20  # pods that are named
+# a step of an image's path -> whose image it is
+_IMAGES: Final = {
+    "grove-operator": "Grove",
+    "kai-scheduler": "KAI",
+    "lws": "LeaderWorkerSet",
+    "gateway-api-inference-extension": "inference extension",
+    "snapshot-operator": "Snapshot",
+}
+# the versions that a line was released with, as far as its notes say; those of older lines are not known
+_RELEASED: Final[Mapping[Line, Mapping[str, str]]] = {
+    Line.V1_5: {"Grove": "0.1.0-alpha.13", "KAI": "0.17.0", "Snapshot": "0.1.0"},
+    Line.V1_6: {"Grove": "0.1.0-alpha.14"},
+}
+_STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never lifts the gates of components on several nodes
+
+
+async def neighbours(cluster: Cluster, sight: Sight, to: Line) -> list[Finding]:
+    """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
+    now = of_definition(sight.crds.get("dynamographdeployments"))
+    found: list[Finding] = []
+    try:
+        found += compare_versions(
+            (await cluster.list(DEPLOYMENTS)).items, [line for line in Line if (now is None or line > now) and line <= to]
+        )
+    except ForbiddenError as error:
+        found.append(warning("permission", "deployments", f"can't be read, so versions of other controllers are unknown: {error.message}"))
+    try:
+        found += list_gated((await cluster.list(PODS, fields="status.phase=Pending")).items)
+    except ForbiddenError as error:
+        found.append(warning("permission", "pods", f"can't be read, so pods at scheduling gates are unknown: {error.message}"))
+    return found
+
+
+def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator[Finding]:
+    """A finding for each controller and version that Deployments run."""
+    told = set()
+    for deployment in deployments:
+        pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+        about = deployment["metadata"]
+        for container in pod.get("containers") or ():
+            seen = _recognise(str(container.get("image") or ""))
+            if seen is not None and seen not in told:
+                told.add(seen)
+                yield _compare(f"Deployment {about.get('namespace', '')}/{about['name']}", *seen, lines)
+
+
+def _recognise(image: str) -> tuple[str, str] | None:
+    """Whose image it is, and of which version; None for another's."""
+    path, _, tag = image.partition("@")[0].rpartition(":")
+    name = next((_IMAGES[step] for step in path.split("/") if step in _IMAGES), None)
+    return (name, tag.removeprefix("v")) if name is not None and tag else None
+
+
+def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
+    released = {line: _RELEASED.get(line, {}).get(name) for line in lines}
+    text = "; ".join(
+        f"line {line} was released with {wanted or 'a version that its notes do not name'}" for line, wanted in released.items()
+    )
+    said = f"runs {name} {version}; {text}" if text else f"runs {name} {version}"
+    if (name, version) == _STUCK:
+        return warning(
+            "neighbours", what, f"{said}. With the operator 1.4.2 pods of components on several nodes wait at their gates for ever"
+        )
+    known = [wanted for wanted in released.values() if wanted]
+    return warning("neighbours", what, said) if known and version != known[-1] else info("neighbours", what, said)
+
+
+def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:
+    """Pods that wait at scheduling gates, by their names."""
+    gated = []
+    for pod in pods:
+        about, gates = pod["metadata"], (pod.get("spec") or {}).get("schedulingGates") or ()
+        if gates:
+            gated.append((f"{about.get('namespace', '')}/{about['name']}", [str(gate["name"]) for gate in gates]))
+    for name, names in sorted(gated)[:_SHOWN]:
+        yield warning(
+            "gated-pods", f"Pod {name}", f"waits at the scheduling gates {', '.join(names)}, which their controller must lift first"
+        )
+    if len(gated) > _SHOWN:
+        yield warning("gated-pods", "pods", f"{count_of(len(gated) - _SHOWN, 'more pod')} wait at scheduling gates")

@@ -1,0 +1,97 @@
+"""Everything of an installation that checks look at, read once, from the API server and from the servers themselves; nothing is judged."""
+
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Final, NamedTuple, TypeVar
+
+from ....api.kinds import KINDS
+from ....certs.gather import Gatherer, Refusals
+from ....certs.inject import RESOURCES, Injector
+from ....certs.installation import Installation
+from ....certs.probe import Prober
+from ....certs.report import read_conditions
+from ....certs.state import CertificateState, TargetKind
+from ....certs.store import Store
+from ....kube.claims import LEASE_NAME
+from ....kube.errors import ForbiddenError
+from ....kube.protocol import Cluster, Node
+from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
+
+Found = TypeVar("Found")
+CONFIGURATIONS: Final = (TargetKind.MUTATING, TargetKind.VALIDATING)
+
+
+def name_policy(about: Installation) -> str:
+    """What the policy on the definitions and its binding are called."""
+    return f"{about.profile.service}-definitions"
+
+
+class Sight(NamedTuple):
+    """One look. What isn't there is None, and so is what may not be read, which `unseen` holds."""
+
+    about: Installation
+    now: datetime  # by the API server's clock
+    state: CertificateState | None
+    conditions: tuple[dict[str, str], ...]  # what the provisioner wrote of itself
+    crds: dict[str, Node | None]  # by plural
+    configurations: dict[TargetKind, Node | None]
+    service: Node | None
+    lease: Node | None  # the provisioner's
+    claims: tuple[str, ...]  # namespaces of other operators
+    unseen: dict[str, str]  # what may not be read -> the API server's sentence
+    policy: Node | None = None  # which guards the definitions
+    binding: Node | None = None
+
+    @property
+    def policy_name(self) -> str:
+        """What the policy and its binding are called."""
+        return name_policy(self.about)
+
+    @property
+    def namespace(self) -> str:
+        """Where the installation is."""
+        return self.about.profile.namespace
+
+
+class _Eyes:
+    """Reads, and records forbidden reads."""
+
+    def __init__(self) -> None:
+        self.unseen: dict[str, str] = {}
+
+    async def see(self, what: str, reading: Awaitable[Found]) -> Found | None:
+        try:
+            return await reading
+        except ForbiddenError as error:
+            self.unseen[what] = error.message
+            return None
+
+
+async def look(cluster: Cluster, about: Installation) -> Sight:
+    """One look at everything.
+
+    Raises: ApiError when the API server can't be asked.
+    """
+    eyes, profile, called = _Eyes(), about.profile, about.called
+    now = await cluster.server_time()
+    prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
+    injector = Injector(cluster, profile, take_over=about.take_over)
+    gatherer = Gatherer(cluster, about, Store(cluster, called), injector, prober, Refusals())
+    gathered = await eyes.see("certificates", gatherer.gather())
+    names = {kind: name for kind, name in about.targets if kind in CONFIGURATIONS}
+    guard = name_policy(about)
+    claims = await eyes.see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
+    return Sight(
+        about=about,
+        now=now,
+        state=gathered.state if gathered else None,
+        conditions=tuple(read_conditions({"metadata": {"annotations": gathered.notes}})) if gathered else (),
+        crds={kind.plural: await eyes.see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
+        configurations={kind: await eyes.see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
+        service=await eyes.see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
+        lease=await eyes.see("lease", cluster.get(LEASES, called.lease, profile.namespace)),
+        claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
+        unseen=eyes.unseen,
+        policy=await eyes.see(POLICIES.kind, cluster.get(POLICIES, guard)),
+        binding=await eyes.see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
+    )

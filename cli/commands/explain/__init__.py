@@ -1,0 +1,1 @@
+"""The command `explain`: pages on rules, kinds, fields, facts and messages."""

@@ -1,0 +1,99 @@
+"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, or a pasted server message."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ....api.wording import escape_unprintable
+from ...console import flags
+from ...console.exits import OK, UsageError
+from ...console.nearest import did_you_mean
+from ...console.output import write_stdout
+from ...console.program import help_width
+
+HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
+_EXAMPLES = """\
+examples:
+  dynamo-webhooks explain replicas-non-negative --examples
+  dynamo-webhooks explain 'spec.services.*.failover'
+  kubectl apply -f graph.yaml 2>&1 | dynamo-webhooks explain -
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.epilog = _EXAMPLES
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=help_width())
+    words = "rule name or code, kind, field path, fact, or server message (- for standard input)"
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="format (default %(default)s)")
+    parser.add_argument("--examples", action="store_true", help="also print the examples of rules")
+    flags.project(parser, clusters=False)
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the page, or a page for each thing that a message says.
+
+    Raises: UsageError for no word, or one that means nothing, with the nearest one.
+    """
+    import orjson
+
+    from ...project.apply import RULES_FROM, apply_project
+    from ...project.keys import USER
+
+    given = arguments.words == ["-"]
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if given else " ".join(arguments.words)
+    if not text.strip():
+        where = "nothing came in on standard input; " if given else ""
+        raise UsageError(f"{where}name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
+    apply_project(arguments, ("site", *((RULES_FROM,) if USER in text else ())), ())
+    pages, shown = _pages(text, arguments.site, examples=arguments.examples)
+    if arguments.output == "json":
+        write_stdout(orjson.dumps(pages, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        write_stdout("\n".join(shown))
+    return OK
+
+
+def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """The pages that a text asks for, as data and as Markdown."""
+    from . import known_messages as words
+    from . import message, rule
+
+    for find, markdown in _single():
+        page = find(text)
+        if page is not None:
+            page = rule.complete(page, site) if "rule" in page else page
+            return [page], [markdown(page, examples)]
+    pages = [rule.complete(page, site) if "rule" in page else page for page in message.find(text)]
+    if pages:
+        return pages, [words.markdown(page) if "message" in page else rule.markdown(page, examples=examples) for page in pages]
+    raise _unknown(text)
+
+
+def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
+    """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
+    from . import fact, field, kind, rule
+
+    yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
+    yield kind.find, lambda page, _: kind.markdown(page)
+    yield fact.find, lambda page, _: fact.markdown(page)
+    yield field.find, lambda page, _: field.markdown(page)
+
+
+def _unknown(text: str) -> Exception:
+    """The answer to a text that means nothing: fields of that name, or the nearest word."""
+    from ....api.kinds import KINDS
+    from ....policies.facts import Facts
+    from .field import correct_path, find_by_name
+    from .rule import names
+
+    line = escape_unprintable(" ".join(text[:200].split()))
+    shown = line if len(line) <= 80 else line[:79] + "\N{HORIZONTAL ELLIPSIS}"
+    paths = find_by_name(text, 3)
+    path = correct_path(text) if len(text) <= 200 else None
+    known = [*names(), *(kind.name for kind in KINDS), *Facts._fields]
+    near = f"; a field of that name is {', '.join(paths)}" if paths else f"; did you mean {path}?" if path else did_you_mean(text, known)
+    return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")

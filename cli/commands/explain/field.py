@@ -1,0 +1,217 @@
+"""The page of a field path: its schema, the corresponding field of the other version, and the rules that read it."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from ....api.kinds import GROUP, list_kind_versions
+from ....api.line import OLDEST, Line
+from ....api.schema import Node, load_schema, resolve, whole_schema
+from ....policies.catalogue import list_rules
+from ....policies.rule import Rule
+from ...console.kind_names import find_kind
+from ...console.nearest import nearest
+from .other_version import WILD, find_other_version
+from .sentence import words
+
+_STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
+# keyword of a schema -> what people call it
+LIMITS: Final = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "minLength": "characters at least",
+    "maxLength": "characters at most",
+    "minItems": "entries at least",
+    "maxItems": "entries at most",
+    "pattern": "pattern",
+    "format": "format",
+}
+_DEEPEST: Final = 6  # steps within which a field is searched by its bare name
+
+Page = dict[str, Any]
+Steps = tuple[str, ...]
+
+
+def find(word: str) -> Page | None:
+    """The page of a field path that some kind has; None when there is no such thing.
+
+    A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
+    """
+    steps = _steps(word)
+    if not steps or any(not step for step in steps) or (len(steps) == 1 and find_kind(steps[0]) is not None):
+        return None
+    kind = find_kind(steps[0])
+    return _page(word, None, steps) if kind is None else _page(word, kind, steps[1:])
+
+
+def _steps(word: str) -> Steps:
+    return tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
+
+
+def correct_path(word: str) -> str | None:
+    """A path of more than one step with its first unknown one corrected; None where that makes no path that some kind has."""
+    steps = _steps(word)
+    if len(steps) < 2:
+        return None
+    kind = find_kind(steps[0])
+    lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
+    for at in _versions(kind):
+        schema = whole_schema(*at)
+        found = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
+        known = len(found) - 1  # steps that the kind has
+        name = nearest(path[known], found[known][0].get("properties") or {})
+        right = (*path[:known], name or "", *path[known + 1 :])
+        if walk(schema, right) is not None:
+            return ".".join((*lead, *right))
+    return None
+
+
+def _page(word: str, only: str | None, steps: Steps) -> Page | None:
+    places = [place for kind, version in _versions(only) if (place := _place(kind, version, steps)) is not None]
+    return {"field": word.strip(), "places": places} if places else None
+
+
+def _versions(only: str | None) -> Iterator[tuple[str, str]]:
+    return ((kind, version) for kind, version in list_kind_versions() if only in (None, kind))
+
+
+def _place(kind: str, version: str, steps: Steps) -> Page | None:
+    having = [line for line in Line if walk(load_schema(kind, version, line), steps) is not None]
+    found = walk(load_schema(kind, version, having[0]), steps) if having else None
+    if found is None:
+        return None
+    since = "" if OLDEST in having else f"Since line {having[0]} of the operator. "
+    node, path, keyed = found
+    other = find_other_version(kind, version, path, keyed)
+    at = {f"{kind}/{version}": path}
+    if other is not None and other["exact"]:
+        # rules read one version, and judge what people write in either
+        at[f"{kind}/{other['version']}"] = tuple(other["path"].split("."))
+    read = [rule for rule in list_rules() if any(_reads(rule, *place) for place in at.items())]
+    return {
+        "kind": f"{kind}/{version}",
+        "path": ".".join(path),
+        "type": _type(node),
+        "description": since + node.get("description", ""),
+        "default": node.get("default"),
+        "allowed": node.get("enum", []),
+        "limits": {name: node[name] for name in LIMITS if name in node},
+        "fields": sorted(node.get("properties") or {}),
+        "schemaRules": [rule["message"] for rule in node.get("x-kubernetes-validations", ()) if "message" in rule],
+        "other": other,
+        "rules": short(read),
+        "filledBy": [rule.name for rule in read if rule.is_default],
+    }
+
+
+def walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
+    """Steps through a schema; keys and indices come out as `*`, and for each step comes whether it is a key."""
+    node, path, keyed = resolve(schema), [], []
+    for step in steps:
+        properties = node.get("properties") or {}
+        entry = node.get("items") or node.get("additionalProperties")
+        if step in properties:
+            node = resolve(properties[step])
+            path.append(step)
+        elif isinstance(entry, dict):
+            keyed.append("items" not in node)
+            node = resolve(entry)
+            path.append(WILD)
+            continue
+        else:
+            return None
+        keyed.append(False)
+    return node, tuple(path), tuple(keyed)
+
+
+def find_by_name(word: str, most: int) -> list[str]:
+    """The paths of the fields with that very name that lie nearest to the root, without indices and keys, each once; at most so many."""
+    found: dict[str, None] = {}
+    for kind, version in list_kind_versions():
+        found |= dict.fromkeys(_search(whole_schema(kind, version), word.strip(), ()))
+    return sorted(found, key=lambda path: (path.count("."), path))[:most]
+
+
+def _search(node: Node, word: str, path: Steps) -> Iterator[str]:
+    node = resolve(node)
+    for name, below in (node.get("properties") or {}).items():
+        if name == word:
+            yield ".".join((*path, name))
+        if len(path) < _DEEPEST and (path or name == "spec"):
+            yield from _search(below, word, (*path, name))
+    for entry in (node.get("items"), node.get("additionalProperties")):
+        if isinstance(entry, dict) and len(path) < _DEEPEST:
+            yield from _search(entry, word, (*path, WILD))
+
+
+def _type(node: Node) -> str:
+    if node.get("x-kubernetes-int-or-string"):
+        return "integer or string"
+    if isinstance(node.get("additionalProperties"), dict):
+        return "map"
+    return str(node.get("type", "any"))
+
+
+def _reads(rule: Rule, kind: str, path: Steps) -> bool:
+    """Whether a rule looks at a place, below it, or at a block that contains it, as far as names in its text show."""
+    if kind not in rule.where:
+        return False
+    at: Steps = tuple(step for step in rule.where[kind].split(".") if step)
+    if path == at[: len(path)]:
+        return True
+    if path[: len(at)] != at:
+        return False
+    rest = path[len(at) :]
+    wakes = [tuple(wake.partition("=")[0].split(".")) for wake in rule.when]
+    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= words(rule)
+
+
+def short(found: Iterable[Rule]) -> list[dict[str, str]]:
+    """Rules as data in a list."""
+    return [{"rule": rule.name, "code": rule.code, "title": rule.title} for rule in found]
+
+
+def markdown(page: Page) -> str:
+    """The page for people."""
+    return "\n\n".join([f"# {page['field']}", *(_place_text(place) for place in page["places"])]) + "\n"
+
+
+def _place_text(place: Page) -> str:
+    facts = [f"type {place['type']}"]
+    if place["default"] is not None:
+        default = place["default"]
+        facts.append(f"default `{default if isinstance(default, str) else json.dumps(default)}`")
+    if place["allowed"]:
+        facts.append("one of " + ", ".join(f"`{value}`" for value in place["allowed"]))
+    facts += [f"{LIMITS[name]} `{value}`" for name, value in place["limits"].items()]
+    if place["fields"]:
+        facts.append("fields " + ", ".join(f"`{name}`" for name in place["fields"]))
+    parts = (f"## {place['kind']} `{place['path']}`", place["description"], "; ".join(facts) + ".", _other(place["other"]))
+    filling = [rule for rule in place["rules"] if rule["rule"] in place["filledBy"]]
+    judging = [rule for rule in place["rules"] if rule not in filling]
+    ends = (
+        format_list("Rules of the schema:", place["schemaRules"]),
+        format_list("Defaults that may fill it in:", format_rules(filling)),
+        format_list("Rules that look at it or at what holds it:", format_rules(judging)),
+    )
+    return "\n\n".join(part for part in (*parts, *ends) if part)
+
+
+def _other(other: Page | None) -> str:
+    """The sentence about the other version."""
+    if other is None:
+        return ""
+    if not other["exact"]:
+        return f"In {other['version']}: no such field; an annotation keeps its value while the object exists, and it round-trips."
+    return f"In {other['version']}: `{other['path']}`" + (f" ({other['how']})." if other["how"] else ".")
+
+
+def format_rules(found: list[dict[str, str]]) -> list[str]:
+    """A line for each rule."""
+    return [f"`{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in found]
+
+
+def format_list(lead: str, lines: list[str]) -> str:
+    """A list under a sentence; nothing for an empty one."""
+    return "\n".join([lead, "", *(f"- {line}" for line in lines)]) if lines else ""

@@ -1,0 +1,103 @@
+"""The page of one rule: its documentation, the fields that it reads, and its differences from the Go operator 1.2."""
+
+import re
+from typing import Any, Final
+
+from ....api.line import Line
+from ....api.links import rule_address
+from ....policies.catalogue import find_rule, list_all
+from ....policies.rule import Rule
+
+_BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
+# of a check whose findings each say their own remedy
+_EACH: Final = "Each finding states the requirement; `dynamo-webhooks explain` with the field's path lists all allowed values."
+
+Page = dict[str, Any]
+
+
+def find(word: str) -> Page | None:
+    """The page of the rule or default with that name or code; None when there is none."""
+    rule = find_rule(word)
+    return None if rule is None else page(rule)
+
+
+def names() -> list[str]:
+    """The names of all rules, defaults and checks."""
+    return [rule.name for rule in list_all()]
+
+
+def in_message(text: str) -> list[Page]:
+    """The pages of the rules that a pasted message names in brackets, each once, in order."""
+    found = (find(name) for name in dict.fromkeys(_BRACKETS.findall(text)))
+    return [one for one in found if one is not None]
+
+
+def page(rule: Rule) -> Page:
+    """Everything about one rule as data."""
+    before, after = ("before", "after") if rule.is_default else ("bad", "good")
+    return {
+        "rule": rule.name,
+        "code": rule.code,
+        "level": "default" if rule.is_default else rule.level.value,
+        "title": rule.title,
+        "why": rule.why,
+        "fix": rule.fix or (_EACH if rule.is_check else ""),
+        "looksAt": [{"kind": kind, "path": selector or ".", "fields": list(rule.when)} for kind, selector in rule.where.items()],
+        "operations": rule.operations,
+        "facts": list(rule.needs),
+        "lines": [str(line) for line in rule.lines],
+        "differences": [] if rule.difference is None else [{**rule.difference._asdict()}],
+        "examples": {} if not rule.bad else {before: list(rule.bad), after: list(rule.good)},
+    }
+
+
+def complete(page: Page, site: str) -> Page:
+    """The page with what reports have no time for, and its address in the documentation if that has one."""
+    address = rule_address(site, page["rule"])
+    return {**add_other_version(page), **({"address": address} if address else {})}
+
+
+def add_other_version(page: Page) -> Page:
+    """The page with the places of the kind's other version beside those that the rule reads; null where there is none.
+
+    Apart from `page`, since it takes the schemas and the lenses, which reports have no time for.
+    """
+    return {**page, "looksAt": [{**place, "other": _other(place)} for place in page["looksAt"]]}
+
+
+def _other(place: Page) -> Page | None:
+    from ....api.schema import load_schema
+    from .field import walk
+    from .other_version import find_other_version
+
+    kind, _, version = place["kind"].partition("/")
+    found = walk(load_schema(kind, version), tuple(place["path"].split(".")))
+    return None if found is None else find_other_version(kind, version, found[1], found[2])
+
+
+def beside(place: Page) -> str:
+    """The place in the other version, in brackets; empty where it is the same, or there is none."""
+    other = place.get("other")
+    return f" ({other['version']}: `{other['path']}`)" if other and other["exact"] and other["path"] != place["path"] else ""
+
+
+def markdown(page: Page, *, examples: bool) -> str:
+    """The page for people."""
+    parts = [f"# {page['rule']} ({page['code']}, {page['level']})", page["title"], f"**Why.** {page['why']}"]
+    if page["fix"]:
+        parts.append(f"**Fix.** {page['fix']}")
+    if page["looksAt"]:
+        places = "; ".join(f"{place['kind']} `{place['path']}`{beside(place)}" for place in page["looksAt"])
+        facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
+        parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
+    if len(page["lines"]) < len(Line):
+        parts.append(f"**Line.** Only operators of lines {', '.join(page['lines'])} have it.")
+    parts += [f"**Page.** {page['address']}"] if "address" in page else []
+    for difference in page["differences"]:
+        only = "The Go operator 1.2 does not have it" if difference["lacking"] else "The Go operator 1.2 answers otherwise"
+        parts.append(f"**Difference.** {only} ({', '.join(difference['quirks'])}): {difference['because']}")
+    if examples:
+        parts += [f"## {name.capitalize()}\n\n```yaml\n{block}```" for name, blocks in page["examples"].items() for block in blocks]
+    elif page["examples"]:
+        parts.append(f"`dynamo-webhooks explain {page['rule']} --examples` shows examples.")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,138 @@
+"""Finds the rule that said a sentence, by the texts that rules are written with; for messages whose rule's name was cut off."""
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from ....api.kinds import BY_NAME, GROUP
+from ....policies.catalogue import list_declared
+from ....policies.rule import Rule
+from ....policies.words import NAMES
+from ....policies.words import format_words as in_words
+
+ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
+_FIELD: Final = 10  # the score of a rule that mentions the field
+_SHORTEST: Final = 4  # characters of a text between two values that say anything
+_MOST: Final = 3  # rules for one sentence: more is no answer
+_ROOM: Final = "dynamo_webhooks.policies."
+_FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review", "words")})
+_VALUE: Final = re.compile(r"\{\w+\}")  # in a template
+_ONE_OF: Final = "must be one of"  # worded by policies.at; the allowed values identify the rule
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_KIND: Final = re.compile(rf'\b(Dynamo[A-Za-z]+)(?:\.{re.escape(GROUP)})? "')
+PATH: Final = re.compile(r"\b(?:spec|metadata)\b[\w.*/-]*(?:\[[^\]]*\][\w.*/-]*)*")
+
+
+def rules_saying(sentence: str) -> list[Rule]:
+    """The rules whose texts fill most of a sentence, the best ones only; empty when none is near enough, or too many are."""
+    text = _flat(sentence)
+    place = PATH.search(text)
+    path = place[0] if place else ""
+    scores = {rule: _score(rule, path, text) for rule in _asked(text)}
+    best = max(scores.values(), default=(0, 0))
+    if best[0] < ENOUGH:
+        return []
+    found = {rule.name: rule for rule, score in reversed(scores.items()) if score == best}
+    return [*reversed(found.values())] if len(found) <= _MOST else []
+
+
+def _asked(text: str) -> list[Rule]:
+    """The rules of the kind that a message names; all where it names none."""
+    of = {kind for kind in _KIND.findall(text) if kind in BY_NAME}
+    return [
+        rule for rule in list_declared() if not rule.is_default and (not of or any(read.partition("/")[0] in of for read in rule.kinds))
+    ]
+
+
+def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
+    """The number of characters of the rule's texts in the message, the field included; among equals, how much of the path it mentions."""
+    pieces, words = _said(rule)
+    said = sum(len(piece) for piece in pieces if piece in text)
+    end = text.rpartition(": ")[2]
+    if len(end) >= ENOUGH and any(end in piece for piece in pieces):
+        said += len(end)  # the message was cut off within a text
+    if _ONE_OF in text and _ONE_OF in pieces:
+        said += sum(len(word) for word in words if f'"{word}"' in text)
+    if not said:
+        return 0, 0
+    named = _WORD.findall(re.sub(r"\[[^\]]*\]", "", path))
+    return said + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), sum(
+        1 for word in {*_WORD.findall(path)} if word in words
+    )
+
+
+@cache
+def _said(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
+    """The constant texts between the values of a rule's sentences, those of the functions that it calls included; and all its words.
+
+    All of them in the words of either version, since people are answered in those of their own.
+    """
+    constants = {text for function in _functions(rule) for text in _constants(function)}
+    constants |= {NAMES[text] for text in constants if text in NAMES}
+    texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
+    pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
+    return pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text))
+
+
+def pieces(rule: Rule) -> frozenset[str]:
+    """The constant texts of a rule's sentences."""
+    return _said(rule)[0]
+
+
+def words(rule: Rule) -> frozenset[str]:
+    """All words in the texts of a rule, names of fields among them."""
+    return _said(rule)[1]
+
+
+def _functions(rule: Rule) -> Iterator[FunctionType]:
+    """The rule's function, and those of the policies that it names, directly or not."""
+    waiting: list[Any] = [rule.check]
+    seen: set[FunctionType] = set()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, FunctionType) or function in seen or function.__module__ in _FOREIGN:
+            continue
+        seen.add(function)
+        yield function
+        waiting += [thing for thing in _named(function) if getattr(thing, "__module__", "").startswith(_ROOM)]
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    """The things of its module that a function names."""
+    known = vars(sys.modules[function.__module__])
+    return (known[name] for name in _names(function.__code__) if name in known)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _constants(function: FunctionType) -> Iterator[str]:
+    """The texts in a function but for its documentation, and those of the constants that it names."""
+    if "not_supported" in _names(function.__code__):
+        yield _ONE_OF
+    yield from (text for text in _texts(function.__code__) if text != function.__doc__)
+    for thing in _named(function):
+        yield from _texts(thing)
+
+
+def _texts(thing: object) -> Iterator[str]:
+    if isinstance(thing, str):
+        yield thing
+    elif isinstance(thing, (tuple, frozenset, dict)):
+        for item in thing:
+            yield from _texts(item)
+    elif isinstance(thing, CodeType):
+        for constant in thing.co_consts:
+            yield from _texts(constant)
+
+
+def _flat(text: str) -> str:
+    """One line with single spaces: terminals and mails break messages anywhere."""
+    return " ".join(text.split())

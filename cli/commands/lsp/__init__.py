@@ -1,0 +1,1 @@
+"""The command `lsp`: a language server for editors."""

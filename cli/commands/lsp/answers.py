@@ -1,0 +1,189 @@
+"""Answers editors' requests for one text: findings, meanings of fields, completions and edits. Contains no protocol.
+
+Each answer reads the whole text, so it costs what `check` of one file does. Lines and columns count from 1, in characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ....api.kinds import ALPHA, BETA, GROUP
+from ....api.paths import Path, lookup
+from ....api.schema import Node, load_schema
+from ...objects.manifest import Manifest, find_manifests
+from ...rewrite.rewrite import NotWrittenError
+from ...validation.fields import find_node
+from ...validation.merge import merge_duplicates
+from ...yaml.errors import InputError
+from ...yaml.load import Document, Source, read_text
+from ..check.fix import with_edits
+from ..check.run import AUTO, Run
+from ..explain import field
+
+if TYPE_CHECKING:
+    from ...validation.finding import LocatedFinding
+    from ...validation.fixes import Edit
+    from ...validation.pipeline import Settings
+    from ..check.selection import Choice
+
+MOST: Final = 2_000_000  # characters of a text that is looked at
+OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
+_HERE: Final = "dynamo-webhooks-cursor"
+_ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
+
+
+class Asked(NamedTuple):
+    """How texts are judged: by the settings of each file, and by one choice of rules; and the revision of Git that restarts count from."""
+
+    settings: Callable[[str], Settings]
+    choice: Choice
+    against: str = ""
+    site: str = ""  # the address of the documentation
+
+
+class Seen(NamedTuple):
+    """What a text holds that is wrong."""
+
+    findings: list[LocatedFinding]
+    unreadable: list[InputError]
+
+
+class Offer(NamedTuple):
+    """Something that can be written at a place."""
+
+    text: str
+    type: str
+    description: str
+    is_value: bool
+
+
+class Action(NamedTuple):
+    """An edit that an editor can make: its title, and the whole new text."""
+
+    title: str
+    text: str
+
+
+def find_problems(name: str, text: str, asked: Asked) -> Seen:
+    """Everything that is wrong with a text; files of others are not looked at."""
+    if not is_ours(text):
+        return Seen([], [])
+    run = Run(asked.settings, asked.choice, AUTO, None)
+    run.take(Source(name, text), "")
+    result = run.result()
+    return Seen(merge_duplicates(result.findings), result.unreadable)
+
+
+def is_ours(text: str) -> bool:
+    """Whether a text may contain Dynamo objects, and is short enough to be checked during typing."""
+    return GROUP in text and len(text) <= MOST
+
+
+def meaning(name: str, text: str, line: int, column: int) -> str:
+    """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field."""
+    at = _at(name, text, line, column)
+    if at is None or not at[1]:
+        return ""
+    found, path = at
+    kind = found.identity.kind
+    page = field.find(kind + "".join("[*]" if isinstance(step, int) else f"[{step}]" for step in path))
+    places = [place for place in (page or {}).get("places", ()) if place["kind"] == f"{kind}/{found.version}"]
+    return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
+
+
+def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[Offer]:
+    """The fields that can be added where the cursor is, or the values that the field before it can have."""
+    lines = Source(name, text).lines
+    if not 0 < line <= len(lines) or not is_ours(text):
+        return []
+    entry = _ENTRY.match(lines[line - 1][: column - 1])
+    if entry is None or entry.end() != column - 1:
+        return []
+    key = entry["key"]
+    lines[line - 1] = f"{entry['lead']}{f'{key}: {_HERE}' if key else f'{_HERE}: 0'}"
+    for found in list_objects(name, "\n".join(lines)):
+        path = next(_paths(found.data, key), None)
+        if path is not None and found.known:
+            node = find_node(load_schema(found.identity.kind, found.version, asked.settings(name).line), path)
+            return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
+    return []
+
+
+def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[Action]:
+    """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
+    source = Source(name, text)
+    # two rules may have one remedy
+    whole = list({one.edit: one for one in reversed(find_problems(name, text, asked).findings) if one.edit is not None}.values())[::-1]
+    here = [one for one in whole if first <= one.position.line <= last]
+    found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here[:OFFERED]]
+    found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []
+    return [one for one in found if one is not None] + _converted(name, text, asked)
+
+
+def _edited(source: Source, title: str, findings: Iterable[LocatedFinding]) -> Action | None:
+    edits: dict[int, list[Edit]] = {}
+    for one in findings:
+        if one.edit is not None:
+            edits.setdefault(one.edit.number, []).append(one.edit)
+    try:
+        text = with_edits(source, edits)
+    except NotWrittenError:
+        return None
+    return Action(title, text) if text != source.text else None
+
+
+def _converted(name: str, text: str, asked: Asked) -> list[Action]:
+    from ..convert.newly_refused import convert_accepted
+
+    if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
+        return []
+    outcome, refused = convert_accepted(name, text, BETA, line=asked.settings(name).line, verify=True)
+    failed = refused or outcome.failures or outcome.unreadable
+    return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
+
+
+def _at(name: str, text: str, line: int, column: int) -> tuple[Manifest, Path] | None:
+    """The object at a place, and the path there: of the last document, and its last object, that begin before it."""
+    if not is_ours(text):
+        return None
+    documents = [one for one in read_text(Source(name, text)) if isinstance(one, Document) and one.path_at(line, column) is not None]
+    found = [(one, path) for one in find_manifests(documents[-1:]) if (path := one.document.path_at(line, column)) is not None]
+    return found[-1] if found else None
+
+
+def list_objects(name: str, text: str) -> list[Manifest]:
+    """The Dynamo objects of a text, in order; none of a text that is too long."""
+    if not is_ours(text):
+        return []
+    return list(find_manifests(one for one in read_text(Source(name, text)) if isinstance(one, Document)))
+
+
+def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
+    """The position of the cursor's mark: for a key its parent's path, for a value its own."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if name == _HERE and not key:
+                yield path
+            elif value == _HERE and key:
+                yield (*path, name)
+            else:
+                yield from _paths(value, key, (*path, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _paths(value, key, (*path, index))
+
+
+def _fields(node: Node, beside: Any) -> list[Offer]:
+    """What can be added to an object; `beside` is that."""
+    there = beside if isinstance(beside, dict) else {}
+    known: dict[str, Node] = node.get("properties") or {}
+    free = (name for name in sorted(known) if name not in there)
+    return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), False) for name in free]
+
+
+def _values(node: Node) -> list[Offer]:
+    values = node.get("enum") or ([True, False] if node.get("type") == "boolean" else [])
+    texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+    return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), True) for text in texts]

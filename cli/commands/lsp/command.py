@@ -1,0 +1,56 @@
+"""The command `lsp`: a language server on standard input and output."""
+
+import argparse
+import os
+
+from ...console.exits import INTERRUPTED, OK
+
+HELP = "serve editors by the language server protocol: findings, fields, completion and fixes"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags: those of `check` that say how texts are judged."""
+    from ...console import flags
+
+    flags.facts(parser)
+    parser.add_argument("--against", default="main", metavar="GIT-REF", help="revision that restarted pods are counted from (default main)")
+    parser.add_argument("--stdio", action="store_true", help="what editors add; there is no other way")
+    flags.project(parser)
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
+    import logging
+    import signal
+
+    from ....policies.catalogue import read_lazily
+    from ...project.apply import apply_project
+    from ...project.targets import Targets
+    from ...validation.pipeline import Settings
+    from ..check.selection import select_rules, severities
+    from ..check.user_rules import ask_rules
+    from .answers import Asked
+    from .server import server
+
+    read_lazily()
+    apply_project(arguments, ("line", "facts", "clusters", "rules-from", "rules", "overrides", "site"), ())
+    targets = Targets(arguments)
+    targets.read_all()  # facts that can't be used end the server here, and not at a text
+
+    rules = ask_rules(arguments.user_rules, None)
+
+    def settings(file: str) -> Settings:
+        target = targets.of(file)
+        return Settings(target.facts, namespace=target.namespace, cluster=target.cluster, asked=rules)
+
+    made = server(Asked(settings, select_rules([], [], *severities(arguments)), arguments.against, arguments.site))
+    if not arguments.verbose:
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
+    # nothing is open that could be lost, and pygls would wait for a thread that reads standard input
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    try:
+        made.start_io()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return OK

@@ -1,0 +1,72 @@
+"""Which pods the text of an editor would restart, beside the same file in a revision of Git. Contains no protocol.
+
+The repository may be a stranger's: files/git.py runs nothing that its configuration names.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...console.exits import UsageError
+from ...files.git import commit_of, root_of
+from ...files.revision import Trees
+from ..render.restarts import Child, Restart, find_restarts
+from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text
+from ..render.run import Asked as Rendering
+from .answers import Asked, is_ours
+
+if TYPE_CHECKING:
+    from ...yaml.load import Position
+
+_ASKED: Final = "--against"
+_RESTART: Final = "restart"
+
+
+class Lens(NamedTuple):
+    """What a change does to the pods of one object."""
+
+    position: Position
+    title: str
+    reasons: list[str]
+
+
+def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
+    """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
+    before = _text_before(name, asked.against) if is_ours(text) else None
+    if before is None:
+        return []
+    settings = asked.settings(name)
+    rendering = Rendering(settings.facts, choose_operator(settings.facts, None)[0], settings.namespace or DEFAULT_NAMESPACE)
+    old = {one.found.identity: one for one in render_text(name, before, rendering).made}
+    found = []
+    for one in render_text(name, text, rendering).made:
+        was = old.get(one.found.identity)
+        restarts = [] if was is None or was.problems or one.problems else _restarts(was, one)
+        pods = sum(each.pods for each in restarts)
+        if pods:
+            title = f"restarts {pods} pod{'s' * (pods != 1)} against {asked.against}"
+            found.append(Lens(one.found.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
+    return found
+
+
+def _restarts(was: Made, now: Made) -> list[Restart]:
+    before, after = ([Child("", child) for child in side.children] for side in (was, now))
+    return [one for one in find_restarts(before, after) if one.what == _RESTART]
+
+
+def _text_before(name: str, revision: str) -> str | None:
+    """The text of a file in a revision; None where there is none, whatever the reason."""
+    try:
+        root = root_of(str(Path(name).resolve().parent)) if revision else None
+        return None if root is None else _text_at(commit_of(root, revision, _ASKED), name)
+    except (UsageError, OSError, ValueError):  # a name that no file can have
+        return None
+
+
+@lru_cache(maxsize=32)  # editors ask at every change
+def _text_at(commit: str, name: str) -> str | None:
+    tree, path = Trees(commit, _ASKED).place(name)
+    text = dict(tree.texts([path])).get(path)
+    return text if isinstance(text, str) else None

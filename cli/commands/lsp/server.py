@@ -1,0 +1,216 @@
+"""The language server's edge: pygls and the protocol's types. Texts are judged on every change, in the order in which changes come.
+
+Editors send whole texts: pygls would apply a part of one to lines that end in places where the protocol's don't.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
+
+from ....api.links import rule_address
+from ....api.wording import shorten
+from ....policies.checks import SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
+from ...console.output import write_stderr
+from ...console.program import installed_version
+from ...validation.levels import WARNING
+from .answers import OFFERED, Asked, actions, find_problems, meaning, offers
+from .ignores import find_named_rule, ignore
+from .outline import Symbol, find_symbols
+from .restarts import find_lenses
+from .status import describe
+from .text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
+_SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too
+NAME: Final = "dynamo-webhooks"
+_SOURCE: Final = "dynamo-webhooks"
+_BEHIND: Final = 2**31 - 1  # a column behind every line
+
+
+class Server(LanguageServer):
+    """A server that says in one line what goes wrong, and goes on."""
+
+    hidden: frozenset[str] = frozenset()  # rules whose findings the editor shows already
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Report a malformed message or an internal error; pygls has answered the request."""
+        if isinstance(error, JsonRpcMethodNotFound):
+            return
+        if source is JsonRpcException:  # pygls: while a message was read
+            broken = "JSON" if isinstance(error, (ValueError, RecursionError)) else "a message of the protocol"
+            write_stderr(f"a message from the editor is ignored: it must be {broken}")
+        else:
+            write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
+
+
+def server(asked: Asked) -> Server:  # noqa: C901 - one function for each request
+    """A server that judges texts as asked; `start_io` runs it."""
+    made = Server(NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+
+    def read(uri: str) -> Text:
+        """An open text; pygls would read another one from the disk."""
+        return Text(made.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
+
+    def publish(uri: str) -> None:
+        text = read(uri)
+        found = _diagnostics(text, asked, made.hidden)
+        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
+
+    @made.feature(types.INITIALIZE)
+    def begin(params: types.InitializeParams) -> None:
+        made.hidden = _hidden(params.initialization_options)
+
+    @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[]))
+
+    @made.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        text = read(params.text_document.uri)
+        asked_about = text.source.name, text.source.text, *text.place(params.position)
+        page = find_named_rule(*asked_about) or meaning(*asked_about)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page)) if page else None
+
+    @made.feature(types.TEXT_DOCUMENT_COMPLETION)
+    def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        text = read(params.text_document.uri)
+        found = offers(text.source.name, text.source.text, asked, *text.place(params.position))
+        return [
+            types.CompletionItem(
+                label=one.text,
+                insert_text=one.text if one.is_value else f"{one.text}: ",
+                kind=types.CompletionItemKind.EnumMember if one.is_value else types.CompletionItemKind.Field,
+                detail=one.type,
+                documentation=one.description,
+            )
+            for one in found
+        ]
+
+    @made.feature(types.TEXT_DOCUMENT_CODE_ACTION)
+    def act(params: types.CodeActionParams) -> list[types.CodeAction]:
+        text = read(params.text_document.uri)
+        first, _ = text.place(types.Position(params.range.start.line, 0))
+        last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
+        uri = params.text_document.uri
+        fixes = actions(text.source.name, text.source.text, asked, first, last)
+        return [_action(one.title, types.WorkspaceEdit(changes={uri: text.edits(one.text)})) for one in fixes] + _ignores(
+            uri, text, params.context.diagnostics, snippets=_takes_snippets(made.client_capabilities)
+        )
+
+    @made.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        text = read(params.text_document.uri)
+        return [_symbol(text, one, types.SymbolKind.Object) for one in find_symbols(text.source.name, text.source.text)]
+
+    @made.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    @made.thread()  # Git may be slow
+    def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        text = read(params.text_document.uri)
+        found = find_lenses(text.source.name, text.source.text, asked)
+        return [types.CodeLens(text.range(*one.position), types.Command(one.title, "", "\n".join(one.reasons))) for one in found]
+
+    @made.feature(STATUS)
+    def status(params: Any) -> dict[str, Any]:
+        return describe(asked.settings(read(str(params.uri)).source.name))
+
+    return made
+
+
+def _hidden(options: Any) -> frozenset[str]:
+    """The rules that an editor's options hide: `diagnostics.schema`, on or off."""
+    wanted = options.get("diagnostics") if isinstance(options, dict) else None
+    schema = wanted.get("schema", "on") if isinstance(wanted, dict) else "on"
+    if schema not in ("on", "off"):
+        write_stderr(f"diagnostics.schema must be on or off, got {shorten(str(schema), 80)}; it is on")
+    return _SCHEMA if schema == "off" else frozenset()
+
+
+def _takes_snippets(capabilities: types.ClientCapabilities) -> bool:
+    edit = capabilities.workspace.workspace_edit if capabilities.workspace else None
+    return bool(edit and edit.document_changes and edit.snippet_edit_support)
+
+
+def _action(title: str, edit: types.WorkspaceEdit, diagnostics: list[types.Diagnostic] | None = None) -> types.CodeAction:
+    return types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, edit=edit, diagnostics=diagnostics)
+
+
+def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
+    """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
+    found = []
+    for one in [one for one in shown if one.source == _SOURCE][:OFFERED]:
+        line, _ = text.place(one.range.start)
+        written = ignore(text.source.name, text.source.text, str(one.code), line)
+        if written is None:
+            continue
+        edits: list[types.TextEdit] = text.edits(written.text)
+        edit = types.WorkspaceEdit(changes={uri: edits})
+        if snippets:
+            which = types.OptionalVersionedTextDocumentIdentifier(uri, text.version)
+            edit = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(which, [_snippet(each) for each in edits])])
+        found.append(_action(written.title, edit, [one]))
+    return found
+
+
+def _snippet(edit: types.TextEdit) -> types.SnippetTextEdit:
+    """The same edit, with the cursor at the end of the line that it writes."""
+    text = re.sub(r"[\\$}]", r"\\\g<0>", edit.new_text)
+    line = text.rstrip("\r\n")
+    return types.SnippetTextEdit(edit.range, types.StringValue(f"{line}$0{text[len(line) :]}"))
+
+
+def _symbol(text: Text, one: Symbol, kind: types.SymbolKind) -> types.DocumentSymbol:
+    whole, name = text.span(one.extent), text.range(*one.position)
+    start, end = ((place.line, place.character) for place in (whole.start, whole.end))
+    if not start <= (name.start.line, name.start.character) <= (name.end.line, name.end.character) <= end:
+        name = types.Range(whole.start, whole.start)  # the protocol wants it inside; an alias is written elsewhere
+    parts = [_symbol(text, part, types.SymbolKind.Field) for part in one.parts]
+    return types.DocumentSymbol(one.name, kind, whole, name, one.detail, children=parts)
+
+
+def _page(site: str, rule: str) -> types.CodeDescription | None:
+    """The page that an editor opens from the rule of a finding."""
+    address = rule_address(site, rule)
+    return types.CodeDescription(address) if address else None
+
+
+def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
+    told = find_problems(text.source.name, text.source.text, asked)
+    out = []
+    for one in told.findings:
+        if one.rule in hidden:
+            continue
+        line, column, end = one.position
+        level = types.DiagnosticSeverity.Warning if one.level == WARNING else types.DiagnosticSeverity.Error
+        fix = f"\nfix: {one.fix}" if one.fix else ""
+        out.append(
+            types.Diagnostic(
+                text.range(line, column, end),
+                f"{one.about}{fix}",
+                level,
+                code=one.rule,
+                code_description=_page(asked.site, one.rule),
+                source=_SOURCE,
+            )
+        )
+    for error in told.unreadable:
+        where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
+        out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_SOURCE))
+    return out

@@ -1,0 +1,1 @@
+"""The command `migrate`: moves stored objects to another version."""

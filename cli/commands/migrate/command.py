@@ -1,0 +1,120 @@
+"""`migrate`: moves the stored objects of the cluster to another version, proves it, and goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import signal
+from typing import TYPE_CHECKING, Final
+
+from ...console import flags
+from ...console.escaping import visible
+from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
+from ...console.output import write_stderr, write_stdout
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .options import Options
+    from .report import Report
+
+HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
+VERSIONS: Final = ("v1alpha1", "v1beta1")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add("--to", choices=VERSIONS, help="version in which all objects are to be stored; must be given")
+    add("--kind", action="append", default=[], metavar="KIND", help="only this kind; repeatable (default: all with two versions)")
+    add("--namespace", "-n", metavar="NS", default="", help="only objects of this namespace; status.storedVersions stays as it is then")
+    add("--dry-run", action="store_true", help="print what would happen, and write nothing")
+    add("--verify", action="store_true", help="only prove it: change no definition; objects that are found in another version are moved")
+    add("--retire", choices=VERSIONS, metavar="VERSION", help="also list whose managed fields name a version that is to be removed")
+    add("--rate", type=float, metavar="N", help="at most so many objects a second (default: as fast as possible)")
+    add("--settle", type=float, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
+    add("--patience", type=float, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
+    add("--api-server", action="append", default=[], metavar="URL", help="one of the API servers; repeatable (default: the cluster's)")
+    add("--take-over", action="store_true", help="go on although the operator's own migrator has not observed the definitions")
+    flags.kubeconfig(parser)
+    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add("-o", "--output", choices=("text", "json"), default="text", help="format of the report (default text)")
+    flags.verbose(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when all is moved and proven, 1 when not, 6 when the cluster can't be reached, 130 when stopped. Raises: UsageError."""
+    return _printed(asyncio.run(_run(args, _options(args))), args.output)
+
+
+def _options(args: argparse.Namespace) -> Options:
+    from .options import PATIENCE, SETTLE, Options
+
+    _check(args)
+    return Options(
+        to=args.to,
+        kinds=_kinds(args.kind),
+        namespace=args.namespace,
+        dry_run=args.dry_run,
+        verify=args.verify,
+        rate=args.rate or 0.0,
+        take_over=args.take_over,
+        settle=SETTLE if args.settle is None else args.settle,
+        patience=PATIENCE if args.patience is None else args.patience,
+        servers=tuple(args.api_server),
+    )
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises: UsageError for flags that don't go together, and for numbers that are none."""
+    if not args.to:
+        raise UsageError("--to: must be given; v1beta1 is the version that stays, v1alpha1 the way back")
+    if args.retire and args.retire == args.to:
+        raise UsageError(f"--retire {args.retire}: must be another version than --to")
+    if args.verify and args.dry_run:
+        raise UsageError("--verify: writes objects that are stored in another version, which --dry-run forbids")
+    for flag, value in (("--rate", args.rate), ("--settle", args.settle), ("--patience", args.patience)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise UsageError(f"{flag}: must be a number that is not negative, got {value}")
+    if args.rate == 0:
+        raise UsageError("--rate: must be more than 0, got 0; leave it out for no bound")
+
+
+def _kinds(words: list[str]) -> tuple[str, ...]:
+    from ....api.kinds import BY_NAME, KINDS
+    from ...console.kind_names import parse_kind
+
+    named = dict.fromkeys(map(parse_kind, words)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
+    for name in named:
+        if len(BY_NAME[name].versions) < 2:
+            raise UsageError(f"--kind {name}: has one version; there is nothing to move")
+    return tuple(named)
+
+
+async def _run(args: argparse.Namespace, options: Options) -> Report:
+    from ...installation.connection import connect_cluster
+    from .options import MANAGER, Hands
+    from .progress import Progress
+
+    async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
+        progress = Progress(write_stderr)
+        hands = Hands(cluster, lambda server: connect_cluster(MANAGER, args.kubeconfig, args.context, server), options, write_stderr)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, hands.stop)
+        from .run import Run
+
+        return await Run(hands, progress).run(args.retire)
+
+
+def _printed(report: Report, output: str) -> int:
+    from .report import as_text
+
+    write_stdout(visible(json.dumps(report.as_data(), indent=2)) + "\n" if output == "json" else as_text(report))
+    if report.stopped:
+        return INTERRUPTED
+    if report.unreachable:
+        return UNREACHABLE
+    wrong = report.blocked or report.failed or any(each.refused for each in report.kinds)
+    return REFUSED if wrong or not (report.dry_run or report.proven) else OK

@@ -1,0 +1,96 @@
+"""Predicts a move of one object without a cluster: its round trip, its annotations, and a re-creation.
+
+Costs two conversions and one validation of each object, each linear in its size. Pure.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ....admission.pipeline import Settings
+from ....api.kinds import api_version
+from ....api.line import Line
+from ....api.paths import format_path
+from ....api.wording import shorten
+from ....conversion.bounds import MOST, TOO_LONG, annotation_size
+from ....conversion.difference import find_differences
+from ....conversion.lens.protocol import ConversionError
+from ....conversion.objects import convert_object, target
+from ....kube.protocol import Node
+from ....policies.facts import Facts
+from ...objects.refusals import list_refusals
+from .report import Note
+
+REFUSED: Final = "refused"  # the API server will not store it in the version
+TOO_BIG: Final = "too-long"  # it would be stored without what does not fit
+LOWERED: Final = "loses-fields"  # each write takes fields away that the definitions lack
+DIFFERS: Final = "differs"
+UNCREATABLE: Final = "refused-at-creation"
+# fields that objects of older lines lack: where managedFields name one that the schema lacks, the definitions of an earlier line were
+# applied, and each write takes such fields away
+_SINCE: Final = {
+    "minAvailable": Line.V1_3,
+    "startupPolicy": Line.V1_3,
+    "runtimeVersionOverride": Line.V1_5,
+    "providerOverride": Line.V1_5,
+    "forceScalingGroup": Line.V1_5,
+}
+_LONGEST: Final = 300  # characters of one sentence
+_FEW: Final = 3  # reported findings of one object
+_DEEPEST: Final = 64  # levels of managedFields that are looked into
+
+
+def name_of(obj: Node) -> str:
+    """`namespace/name`, of an object of any quality."""
+    metadata = obj.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+
+
+def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
+    """The report on one object to be moved to version `to`. The object is not changed."""
+    wanted, name = target(api_version(to), line), name_of(obj)
+    came_from = str(obj.get("apiVersion") or "")
+    try:
+        there = obj if came_from == wanted.api_version else convert_object(obj, wanted).object
+        other = came_from if there is not obj else api_version("v1alpha1" if to == "v1beta1" else "v1beta1")
+        back = convert_object(there, target(other, line)).object
+        home = back if there is not obj else convert_object(back, wanted).object
+    except ConversionError as error:
+        return [Note(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _LONGEST))]
+    found = [Note(name, matter, text) for matter, text in _of_annotations(there, to)]
+    changed = find_differences(home, obj)
+    if changed and not found:
+        fields = ", ".join(format_path(tuple(entry[0])) or "the object" for entry in changed[:_FEW])
+        more = f" and {len(changed) - _FEW} more fields" if len(changed) > _FEW else ""
+        found.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _LONGEST)))
+    try:
+        reasons = [one.text for one in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
+    except RecursionError:  # hundreds of maps in each other
+        reasons = ["the object is nested too deeply to be judged"]
+    if reasons:
+        found.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_FEW]), _LONGEST)))
+    return found
+
+
+def find_lost_fields(metadata: Node, line: Line) -> set[str]:
+    """Set fields of lines later than this one, by the object's managedFields, whether the schema still has them or not."""
+    entries = metadata.get("managedFields")
+    todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in (entries or ()) if isinstance(each, dict)]
+    found: set[str] = set()
+    while todo:
+        node, depth = todo.pop()
+        if isinstance(node, dict) and depth < _DEEPEST:
+            found |= {key[2:] for key in node if key.startswith("f:") and line < _SINCE.get(key[2:], line)}
+            todo += [(value, depth + 1) for value in node.values()]
+    return found
+
+
+def _of_annotations(there: Node, to: str) -> Iterator[tuple[str, str]]:
+    metadata = there.get("metadata") or {}
+    annotations = metadata.get("annotations")
+    needed = annotation_size(annotations) if isinstance(annotations, dict) else 0
+    if needed > MOST:
+        yield REFUSED, f"metadata.annotations must be at most {MOST // 1024} KiB, and needs {-(-needed // 1024)} KiB in {to}"
+    labels = metadata.get("labels")
+    if isinstance(labels, dict) and TOO_LONG in labels:
+        yield TOO_BIG, f"metadata.annotations can't hold all of it in {to}: make the object smaller first"

@@ -1,0 +1,235 @@
+"""Checks the preconditions of a run and examines each object: the plan. Writes nothing."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from ....api.crd import build
+from ....api.kinds import BY_NAME
+from ....api.line import OLDEST, Line, decide_line
+from ....api.lowering import find_lost_fields
+from ....kube.errors import ApiError, NotFoundError
+from ....kube.protocol import Node
+from ....kube.resources import CRDS, Resource, resource_of_kind
+from ....kube.storage_versions import Definition, load_definition
+from .definition import OBSERVED
+from .listing import Outage, list_pages
+from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, name_of
+from .offline import find_lost_fields as lost_fields
+from .options import MANAGER, UNTYPED, Hands
+from .report import KindReport, Note, Notes, Report
+
+WHOLE: Final = 50  # whole objects on a page: of the largest ones 75 MB
+_SAMPLES: Final = 3  # objects that are tried, of which one must be converted
+_FEW: Final = 5  # names in a sentence
+GRAPH: Final = "DynamoGraphDeployment"
+
+
+class Plan(NamedTuple):
+    """What there is to do."""
+
+    definitions: list[Definition]
+    line: Line
+
+
+async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> Plan:
+    """Looks at everything; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
+    definitions, to = [], hands.options.to
+    graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
+    line = line_of(graph)
+    for name in hands.options.kinds:
+        crd = BY_NAME[name].crd_name
+        found = graph if name == GRAPH else await load_definition(hands.cluster, crd)
+        if found is None:
+            report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
+            continue
+        if found.kind != name:
+            report.blocked.append(not_ours(found, name))
+            continue
+        definitions.append(found)
+        report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
+    report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
+    if report.blocked:
+        return Plan(definitions, line)
+    if to == "v1alpha1" and line > OLDEST:
+        report.warnings.append(
+            f"definitions of line 1.2 must not be applied while objects hold fields of line {line} (minAvailable, runtimeVersionOverride, "
+            "providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with the next write"
+        )
+    if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
+        report.warnings.append(
+            f"definitions of line {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: an "
+            f"object that grows past what annotations hold would be stored in {to} without the rest"
+        )
+    for each in definitions:
+        one = _begun(each, hands)
+        report.kinds.append(one)
+        if reason := await _converts(hands, outage, each):
+            report.blocked.append(f"{each.name}: {reason}")
+            continue
+        report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
+        _predict(one, hands)
+    return Plan(definitions, line)
+
+
+def not_ours(found: Definition, kind: str) -> str:
+    """Why a definition under the name of a kind's is left alone."""
+    return f"{found.name}: spec.names.kind must be {kind}, and is {found.kind or 'nothing'}: the definition belongs to another project"
+
+
+def line_of(graph: Definition | None) -> Line:
+    """The line of the definitions, by that of graphs."""
+    return decide_line("", graph.node if graph else None)
+
+
+def resource_of(found: Definition, version: str) -> Resource:
+    """The kind in a version."""
+    return resource_of_kind(found.kind, version)
+
+
+def _begun(found: Definition, hands: Hands) -> KindReport:
+    to, whole = hands.options.to, not hands.options.namespace and not hands.options.verify
+    after = [to] if whole else sorted({*found.stored, to})
+    return KindReport(found.kind, found.storage, to, [*found.stored], after)
+
+
+def _predict(one: KindReport, hands: Hands) -> None:
+    """The steps of a run by storedVersions, which may be wrong; only the run itself finds out."""
+    to = hands.options.to
+    one.refused = one.notes.counts.get(REFUSED, 0)
+    if one.storage_before == to and one.stored_before == [to]:
+        one.moved, one.already_there = 0, one.objects
+    elif to not in one.stored_before:
+        one.moved, one.already_there = one.objects - one.refused, 0
+    else:
+        one.moved, one.already_there = None, None
+    if one.refused:
+        one.stored_after = sorted({*one.stored_before, to})
+
+
+def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
+    """Why nothing may be written by a definition."""
+    options, kind = hands.options, BY_NAME[found.kind]
+    there = {*found.served, *(set(found.versions) - {options.to} if options.verify else ())}  # to be read, a version needn't be served
+    missing = [version.name for version in kind.versions if version.name not in there]
+    if missing:
+        yield (
+            f"spec.versions must serve {' and '.join(version.name for version in kind.versions)}, and lacks {' and '.join(missing)}; "
+            "put the version back: objects that are stored in it can't be read without it"
+        )
+    if not found.converts:
+        yield "spec.conversion.strategy must be Webhook: otherwise the API server drops the fields that the other version lacks"
+    if not found.storage:
+        yield "spec.versions must have one with storage: true"
+    if options.verify and found.storage != options.to:
+        yield f"spec.versions must store {options.to} for --verify, and stores {found.storage}; run without it to move the objects"
+    lost = [each for each in find_lost_fields(_known(found.kind, line), found.node) if each.startswith(("v1alpha1 ", "v1beta1 "))]
+    if lost:
+        more = f" and {len(lost) - _FEW} more" if len(lost) > _FEW else ""
+        yield (
+            f"the schema must have all fields of line {line}, and lacks {', '.join(lost[:_FEW])}{more}: a write would remove them from the "
+            f"objects; apply the definitions of `dynamo-webhooks crds --line {line}` first"
+        )
+    seen = found.annotations.get(OBSERVED, "")
+    ours = any(isinstance(each, dict) and each.get("manager") == MANAGER for each in _entries(found))
+    if seen and seen != str(found.generation) and not ours and not options.take_over:
+        yield (
+            f"the annotation {OBSERVED} must be the generation {found.generation}, and is {seen}: the operator's own migrator may be at "
+            "work; wait until it is done, or pass --take-over if that operator does not run any more"
+        )
+
+
+@cache
+def _known(kind: str, line: Line) -> Node:
+    """The definition of a line as this project has it; one a kind."""
+    return build(kind, line=line)
+
+
+def _entries(found: Definition) -> list[object]:
+    metadata = found.node.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
+    """Which rights are missing."""
+    options, cluster = hands.options, hands.cluster
+    kind = resource_of(found, options.to)
+    wanted: list[tuple[str, Resource, str, str, str]] = [("list", kind, options.namespace, "", "")]
+    if not options.dry_run:
+        wanted.append(("patch", kind, options.namespace, "", "status"))
+        if not options.verify and found.storage != options.to:
+            wanted.append(("patch", CRDS, "", found.name, ""))
+        if not options.verify and not options.namespace:
+            wanted += [("patch", CRDS, "", found.name, ""), ("patch", CRDS, "", found.name, "status")]
+    for verb, resource, namespace, name, part in dict.fromkeys(wanted):
+        if not await cluster.allowed(verb, resource, namespace, name, subresource=part):
+            what = "/".join(filter(None, (resource.plural, part)))
+            where = f" in namespace {namespace}" if namespace else ""
+            yield f"the user must be allowed to {verb} {what}{f' {name}' if name else ''}{where}"
+
+
+async def _converts(hands: Hands, outage: Outage, found: Definition) -> str:
+    """Why the API server does not convert, by objects that are there: an empty write to each version, as a dry run, converts both ways.
+
+    A user who only looks may have no right to do that, and is not stopped.
+    """
+    said = ""
+    try:
+        async for page in list_pages(hands, outage, resource_of(found, found.storage), limit=_SAMPLES, brief=True):
+            for item in page:
+                said = await _converted(hands, found, item["metadata"])
+                if not said:
+                    return ""
+            break
+    except NotFoundError as error:
+        return error.message
+    return said
+
+
+async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) -> str:
+    for version in found.versions:
+        try:
+            where = (metadata["name"], metadata.get("namespace", ""))
+            await hands.cluster.touch(resource_of(found, version), *where, manager=MANAGER, dry_run=True)
+        except NotFoundError:
+            continue  # deleted meanwhile
+        except ApiError as error:
+            if UNTYPED in error.message:
+                continue  # it was converted, and can be written in the other version alone
+            if error.code in (401, 403) and hands.options.dry_run:
+                continue
+            return f"objects must be converted both ways, and are not: {error.message}"
+    return ""
+
+
+async def _census(
+    hands: Hands, outage: Outage, found: Definition, one: KindReport, line: Line, on_object: Callable[[KindReport], None]
+) -> list[str]:
+    """Count and examine all objects; return why the run must not begin. Holds one page, and the report."""
+    async for page in list_pages(hands, outage, resource_of(found, found.storage), limit=WHOLE, brief=False):
+        for obj in page:
+            one.objects += 1
+            for note in find_notes(obj, hands.options.to, line):
+                one.notes.add(note)
+            if fields := lost_fields(obj["metadata"], line):
+                one.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
+            on_object(one)
+        hands.check()
+    return [*_blocking(one.notes, hands.options.to)]
+
+
+def _blocking(notes: Notes, to: str) -> Iterator[str]:
+    if TOO_BIG in notes.counts:
+        yield f"{_some(notes, TOO_BIG)} would lose data in {to}, whose annotations can't hold it: make these objects smaller first"
+    if LOWERED in notes.counts:
+        yield (
+            f"{_some(notes, LOWERED)} hold fields of a later line than that of the definitions: each write would remove them; "
+            "apply the definitions of the operator's line first, which `dynamo-webhooks crds --line LINE` prints"
+        )
+
+
+def _some(notes: Notes, matter: str) -> str:
+    names = [note.object for note in notes.of(matter)[:_FEW]]
+    more = f" and {notes.counts[matter] - len(names)} more objects" if notes.counts[matter] > len(names) else ""
+    return f"{', '.join(names)}{more}"

@@ -1,0 +1,176 @@
+"""One pass over all objects of a kind: each is written anew as it is, so that the API server stores it in its version of today."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final
+
+import orjson
+
+from ....api.kinds import BY_NAME
+from ....api.wording import shorten
+from ....kube.backoff import Backoff
+from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
+from ....kube.protocol import Node
+from ....kube.resources import Resource, resource_of_kind
+from .listing import SLOWEST, Outage, is_refusal, list_pages
+from .offline import REFUSED, name_of
+from .options import MANAGER, PAGE, UNTYPED, Hands, Stopped
+from .report import Note, Notes
+
+_ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
+_CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
+_ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
+_LONGEST: Final = 500  # characters of an API server's sentence
+
+
+@dataclass(slots=True)
+class Counts:
+    """What one pass met."""
+
+    objects: int = 0
+    moved: int = 0  # written by this pass: they were stored in another form
+    there: int = 0  # an empty write changed nothing: their bytes are current
+    others: int = 0  # written by other clients since they were listed
+    gone: int = 0
+    refused: int = 0
+
+
+class Pass:
+    """Walks over a kind with several writes under way; at most a page of metadata is held."""
+
+    def __init__(
+        self, hands: Hands, outage: Outage, resource: Resource, on_done: Callable[[Counts], None], still: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
+        self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
+        self._other = resource_of_kind(resource.kind, BY_NAME[resource.kind].other(resource.version))
+        self._due = 0.0  # when the next write may begin, by the rate
+        self.counts = Counts()
+        self.notes = Notes()  # of refused objects
+
+    async def run(self) -> Counts:
+        """Return the counts. Raises: ApiError if no further request can succeed; Stopped after the writes in progress."""
+        async for page in list_pages(self._hands, self._outage, self._resource, limit=PAGE, brief=True):
+            await self._still()
+            items = iter(page)
+            workers = [asyncio.create_task(self._work(items)) for _ in range(self._hands.options.workers)]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+            self._hands.check()
+        return self.counts
+
+    async def _work(self, items: Iterator[Node]) -> None:
+        """Takes objects until there are none; ends between two writes when an end is asked for."""
+        with contextlib.suppress(Stopped):
+            for item in items:
+                self._hands.check()
+                await self._pace()
+                await self._one(item)
+                self._on_done(self.counts)
+
+    async def _pace(self) -> None:
+        rate = self._hands.options.rate
+        if rate > 0:
+            begin = max(self._due, monotonic())
+            self._due = begin + 1 / rate
+            await self._hands.sleep(begin - monotonic())
+
+    async def _one(self, item: Node) -> None:
+        counts, before = self.counts, item["metadata"]
+        try:
+            before, now = await self._both(before)
+        except NotServedError:  # the kind is not served any more
+            raise
+        except NotFoundError:
+            counts.gone += 1
+            return
+        except _OwnError as error:
+            counts.refused += 1
+            self.notes.add(Note(name_of(item), REFUSED, shorten(error.message, _LONGEST)))
+        else:
+            if before.get("resourceVersion") == now.get("resourceVersion"):
+                counts.there += 1
+            elif _mark(before) == _mark(now):
+                counts.moved += 1
+            else:
+                counts.others += 1
+        counts.objects += 1
+
+    async def _both(self, before: Node) -> tuple[Node, Node]:
+        """The metadata before and after an empty write, in one version: in the other one where this one's schema can't be applied.
+
+        That is so for lists by key whose keys only one version requires. Raises: as `_written`.
+        """
+        try:
+            return before, (await self._written(self._resource, before))["metadata"]
+        except _OwnError as error:
+            if UNTYPED not in error.message:
+                raise
+            try:
+                where = before["name"], before.get("namespace", "")
+                live = await self._hands.cluster.get(self._other, *where)
+                if live is None and await self._hands.cluster.get(self._resource, *where):  # the other version is not served
+                    raise
+            except UnavailableError as failed:  # the next pass tries again
+                raise _OwnError(failed.message) from failed
+            if live is None:
+                raise NotFoundError(404, "NotFound", error.message) from error
+            return live["metadata"], (await self._written(self._other, live["metadata"]))["metadata"]
+
+    async def _written(self, resource: Resource, metadata: Node) -> Node:
+        """Writes one object anew. Raises: _OwnError; NotFoundError; UnavailableError after the run's patience; Stopped."""
+        began, outage, backoff = monotonic(), self._outage, Backoff(0.1, SLOWEST)
+        before = outage.successes
+        while True:
+            try:
+                made = await self._hands.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
+            except UnavailableError as error:
+                others = outage.successes > before
+                if UNTYPED in error.message:  # it will not be otherwise the next time
+                    raise _OwnError(error.message) from error
+                if is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
+                    raise _OwnError(error.message) from error
+                if others and monotonic() - began > _ALONE:
+                    raise _OwnError(error.message) from error
+                await outage.wait(error, backoff)
+            except ConflictError as error:
+                if backoff.errors >= _CONFLICTS:
+                    raise _OwnError(error.message) from error
+                await self._hands.sleep(backoff.next())
+            except NotFoundError:
+                raise
+            except ApiError as error:
+                raise _OwnError(error.message) from error
+            else:
+                outage.succeeded()
+                return made
+
+
+class _OwnError(Exception):
+    """An object that the API server does not write, while it writes others."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def _mark(metadata: Node) -> bytes:
+    """The parts of metadata that another client's write changes, except the version: storing an object in another form keeps them.
+
+    The fields of a manager may be deeply nested, and do not change without its time.
+    """
+    kept: dict[str, Any] = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
+    managers = metadata.get("managedFields")
+    kept["managers"] = [
+        [each.get(key) for key in ("manager", "operation", "apiVersion", "subresource", "time")]
+        for each in (managers if isinstance(managers, list) else ())
+        if isinstance(each, dict)
+    ]
+    return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,213 @@
+"""A whole run: plan, storage, the wait for all API servers, passes until one moves nothing, and the status written then."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from time import monotonic
+from typing import Final, TypeVar
+
+from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.line import Line
+from ....kube.backoff import Backoff
+from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError
+from ....kube.storage_versions import Definition, load_definition
+from . import definition
+from .listing import SLOWEST, Outage
+from .managed_fields import count_by_manager
+from .offline import REFUSED
+from .options import Hands, Stopped
+from .preflight import Plan, make_plan, resource_of, unfit
+from .progress import Progress
+from .report import KindReport, Notes, Report
+from .rewrite_all import Counts, Pass
+from .servers import wait_for_agreement
+
+Answer = TypeVar("Answer")
+_PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
+_ROUNDS: Final = 3  # times that the definitions may be changed by others meanwhile
+
+
+class _ChangedError(Exception):
+    """A definition changed during the pass, whose results are therefore void."""
+
+
+class _UnfitError(Exception):
+    """A definition was changed so that writes would lose data."""
+
+
+class Run:
+    """One run and its report."""
+
+    def __init__(self, hands: Hands, progress: Progress) -> None:
+        self._hands, self._progress = hands, progress
+        self._outage = Outage(hands)
+        self.report = Report(hands.options.to, hands.options.namespace, hands.options.dry_run)
+
+    async def run(self, retire: str | None = None) -> Report:
+        """Does everything that was asked for, as far as it gets; `retire` is a version whose managers are listed at the end."""
+        began, report = monotonic(), self.report
+        try:
+            plan = await make_plan(self._hands, self._outage, report, self._progress.census)
+            if not report.blocked and not report.dry_run:
+                await self._move(plan)
+            if retire is not None and not report.blocked:
+                report.retire = await count_by_manager(self._hands, retire)
+        except Stopped:
+            report.stopped = True
+        except ApiError as error:
+            report.failed, report.unreachable = error.message, isinstance(error, UnavailableError)
+        finally:
+            report.seconds = monotonic() - began
+        return report
+
+    async def _move(self, plan: Plan) -> None:
+        for each in self.report.kinds:
+            each.moved = each.already_there = 0
+            each.stored_after = each.stored_before
+        for _ in range(_ROUNDS):
+            try:
+                await self._round(plan)
+            except _UnfitError as error:
+                self.report.failed = str(error)
+                return
+            except (_ChangedError, ConflictError) as error:
+                self._hands.say(f"begun anew, because a definition was changed meanwhile: {error}")
+            else:
+                return
+        self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
+
+    async def _round(self, plan: Plan) -> None:
+        """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
+        options, todo, unsettled = self._hands.options, [], []
+        for found in plan.definitions:
+            now = await self._guarded(await self._read(found.name))
+            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, plan.line)]:
+                raise _UnfitError("; ".join(reasons))
+            if (now.storage, [*now.stored]) != (options.to, [options.to]):
+                unsettled.append(found.name)
+            if now.storage != options.to:
+                now = await self._patient(partial(definition.store_in, self._hands.cluster, now, options.to))
+                self._hands.say(f"{now.name}: new writes are stored in {options.to}")
+            todo.append(now)
+        since = await wait_for_agreement(self._hands, todo, self.report)
+        self._outage.begin()
+        reports = {each.kind: each for each in self.report.kinds}
+        for found in todo:
+            if found.name in unsettled and not options.verify and not reports[found.kind].passes:
+                await self._pass(found, reports[found.kind], plan.line)
+        settled = since + options.settle
+        if unsettled:  # else nothing under way is stored in another version
+            await self._hands.sleep(settled - monotonic())
+        self._outage.begin()
+        for found in todo:
+            await self._prove(found, reports[found.kind], plan.line, settled)
+            live = await self._read(found.name)
+            reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
+
+    async def _guarded(self, now: Definition) -> Definition:
+        """Takes back what a run that was killed between the flip and its end has left: updates that lose data would be accepted."""
+        if self._hands.options.verify or (guarded := await self._patient(partial(definition.withdraw, self._hands.cluster, now))) is now:
+            return now
+        self._hands.say(f"{now.name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left")
+        return guarded
+
+    async def _prove(self, found: Definition, one: KindReport, line: Line, settled: float) -> None:
+        """Passes until one moves nothing, which proves it; after one that moved something, `settled` is waited for."""
+        for _ in range(_PASSES):
+            read = await self._read(found.name)
+            if read.storage != self._hands.options.to:
+                raise _ChangedError(f"{read.name} stores new writes in {read.storage}")
+            counts = await self._pass(read, one, line)
+            if not counts.moved:
+                await self._still(read, line)
+                break
+            await self._hands.sleep(settled - monotonic())
+        else:
+            self.report.failed = f"{one.kind}: objects still moved in pass {one.passes}; see what writes them in another version"
+            return
+        if counts.refused or self._hands.options.verify:
+            one.proven = not counts.refused
+            return
+        one.proven = True
+        if not self._hands.options.namespace:
+            await self._settle(read, one)
+
+    async def _settle(self, read: Definition, one: KindReport) -> None:
+        """Write the proven versions. A definition of which only the status changed meanwhile is read again."""
+        cluster, to = self._hands.cluster, self._hands.options.to
+        for _ in range(_PASSES):
+            try:
+                await self._patient(partial(definition.set_stored_versions, cluster, read, to))
+                break
+            except ConflictError:
+                now = await self._read(read.name)
+                if now.generation != read.generation:
+                    one.proven = False
+                    raise _ChangedError(f"{now.name} has generation {now.generation}, and had {read.generation}") from None
+                read = now
+        now = await self._read(read.name)
+        if now.generation == read.generation:
+            await self._patient(partial(definition.observe, cluster, now))
+
+    async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:
+        """Rewrite the objects of a kind once and add the counts to its report."""
+
+        async def still() -> None:
+            await self._still(found, line)
+
+        began = monotonic()
+        self._progress.begin(one.kind, one.passes + 1, one.objects)
+        walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked, still)
+        try:
+            return await walk.run()
+        finally:
+            one.seconds += monotonic() - began if walk.counts.moved else 0.0
+            _added(one, walk, self._hands.options.to)
+
+    async def _still(self, begun: Definition, line: Line) -> None:
+        """Raises: _ChangedError when writes would be stored otherwise than when the pass began, or would lose fields. One read."""
+        now = await self._read(begun.name)
+        if now.generation != begun.generation and (now.storage != self._hands.options.to or any(unfit(now, self._hands, line))):
+            raise _ChangedError(f"{now.name} has generation {now.generation}, and had {begun.generation}")
+
+    async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Asks again while nothing answers. Raises: ApiError, UnavailableError after the run's patience; Stopped."""
+        backoff = Backoff(0.2, SLOWEST)
+        while True:
+            try:
+                answer = await call()
+            except UnavailableError as error:
+                await self._outage.wait(error, backoff)
+            else:
+                self._outage.succeeded()
+                return answer
+
+    async def _read(self, name: str) -> Definition:
+        found = await self._patient(partial(load_definition, self._hands.cluster, name))
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"{name}: the CustomResourceDefinition is not there any more")
+        return found
+
+
+def _added(one: KindReport, walk: Pass, to: str) -> None:
+    counts, first = walk.counts, not one.passes
+    one.passes += 1
+    one.objects = counts.objects
+    one.moved = (one.moved or 0) + counts.moved
+    one.written_by_others += counts.others if first else 0
+    one.already_there = counts.there if first else one.already_there
+    if first and one.storage_before == to and one.stored_before == [to]:
+        one.untrue = counts.moved
+    one.refused = counts.refused
+    refused = {note.object: note for note in walk.notes.items}
+    known = {note.object for note in one.notes.of(REFUSED)}
+    kept = Notes()
+    for note in one.notes.items:
+        if note.matter != REFUSED or note.object in refused:
+            kept.add(note)
+    for name, note in refused.items():
+        if name not in known:
+            kept.add(note)
+    kept.counts = {**one.notes.counts, **({REFUSED: counts.refused} if counts.refused else {})}
+    if not counts.refused:
+        kept.counts.pop(REFUSED, None)
+    one.notes = kept

@@ -1,0 +1,1 @@
+"""The command `override`: lays a partial graph over a whole one."""

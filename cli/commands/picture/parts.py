@@ -1,0 +1,227 @@
+"""What a picture shows of a graph: its components with their pods, GPUs, claims and Services, and what a change does to each."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ....api.wording import count_of, escape_unprintable, shorten
+from ....conversion.lens.protocol import Fields
+from ....reconciler.render.errors import RenderError
+from ....reconciler.render.framework import main_of
+from ....reconciler.render.gms import gpu_count
+from ....reconciler.render.graph import INTER_POD, NEW, Member, convert_for_render, experimental, read_graph
+from ....reconciler.render.merge import object_items
+from ....reconciler.render.names import EPP, PLANNER, WORKERS, lower_name
+from ..render.restarts import Child, find_restarts
+
+ADDED: Final = "added"
+REMOVED: Final = "removed"
+RESTARTS: Final = "restarts"
+SCALES: Final = "scales"
+MOST: Final = 100  # components that are drawn; the schema admits 25
+ENTRY: Final = ("frontend", EPP)
+_CLIQUE: Final = "cliques["
+_LONGEST: Final = 60  # characters of one text
+_VERSION: Final = 200  # of an image's tag and digest, which registries bound to 128 and 71
+_LEAST: Final = 12  # characters of its repository
+
+
+class Part(NamedTuple):
+    """One component."""
+
+    name: str
+    type: str  # empty for the default type
+    replicas: int
+    nodes: int  # of one replica, a pod each
+    gpus: int  # of one pod
+    shared: str  # IntraPod or InterPod where engines share GPUs through the memory service
+    standby: int  # engines that wait for the failure of one: in its pod, or with InterPod in pods beside it
+    adapter: bool  # whether autoscalers may change its replicas
+    services: tuple[str, ...]
+    claims: tuple[str, ...]
+    image: str
+    change: str = ""  # ADDED, REMOVED, RESTARTS, SCALES
+
+    @property
+    def pods(self) -> int:
+        """The pods of all replicas: one a node, or there the engines and the memory service."""
+        return self.ranks * (2 + self.standby if self.apart else 1)
+
+    @property
+    def ranks(self) -> int:
+        """The nodes of all replicas."""
+        return self.replicas * self.nodes
+
+    @property
+    def apart(self) -> bool:
+        """Whether engines that share GPUs run in pods of their own."""
+        return self.shared == INTER_POD
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it serves a model."""
+        return self.type in WORKERS
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say beside name, type, pods and image, a line each."""
+        return (
+            *([f"GPUs shared {'by the pods of a node' if self.apart else 'in the pod'}"] if self.shared else ()),
+            *([f"{count_of(self.standby, 'standby engine')} a {'node' if self.apart else 'pod'}"] if self.standby else ()),
+            *(["scaling adapter"] if self.adapter else ()),
+            *(f"Service {name}" for name in self.services),
+            *(f"claim {name}" for name in self.claims),
+        )
+
+    @property
+    def size(self) -> str:
+        """How many pods on how many GPUs."""
+        nodes = f" of {count_of(self.nodes, 'node')}" if self.nodes > 1 else ""
+        gpus = f", {count_of(self.gpus * self.ranks, 'GPU')}" if self.gpus else ""
+        return f"{count_of(self.replicas, 'replica')}{nodes}{gpus}"
+
+
+class Picture(NamedTuple):
+    """One graph, or one component without a graph."""
+
+    kind: str
+    name: str
+    namespace: str
+    parts: tuple[Part, ...]
+
+    @property
+    def title(self) -> str:
+        """Its title, and the sums of pods and GPUs after a change."""
+        there = [part for part in self.parts if part.change != REMOVED]
+        pods, gpus = sum(part.pods for part in there), sum(part.ranks * part.gpus for part in there)
+        counts = f"{count_of(len(there), 'component')}, {count_of(pods, 'pod')}, {count_of(gpus, 'GPU')}"
+        return f"{self.kind} {self.namespace}/{self.name}: {counts}"
+
+    def flows(self) -> Iterator[tuple[int, int, str]]:
+        """Who reaches whom, by index, and what for: requests, KV cache, or scaling.
+
+        Costs as much as entries and planners times workers, of MOST components.
+        """
+        for index, part in enumerate(self.parts):
+            for other, worker in enumerate(self.parts):
+                if not worker.is_worker or index == other:
+                    continue
+                if part.type in ENTRY:
+                    yield index, other, ""
+                elif part.type == "prefill" and worker.type == "decode":
+                    yield index, other, "KV cache"
+                elif part.type == PLANNER and worker.adapter:
+                    yield index, other, "scales"
+
+
+def picture(obj: Fields, children: list[Fields]) -> Picture:
+    """What an object of either version shows, beside its rendered children.
+
+    Raises: RenderError for an object that can't be read, or has more than MOST components.
+    """
+    kind = str(obj.get("kind"))
+    if kind == "DynamoGraphDeployment":
+        graph = read_graph(obj)
+        name, namespace, members = graph.name, graph.namespace, [*graph.members, *graph.idle]
+        if len(members) > MOST:
+            raise RenderError(("spec", "components"), f"must be at most {MOST} to be drawn, got {len(members)}")
+    else:
+        new = convert_for_render(obj, NEW)
+        metadata, spec = new.get("metadata") or {}, new.get("spec") or {}
+        name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+        member = Member(str(spec.get("name") or name), str(spec.get("type") or ""), spec, {}, ("spec",), "")
+        members = [member]
+    services = _services(children, name, [member.name for member in members])
+    return Picture(kind, text(name), text(namespace), tuple(_part(member, services.get(member.name, ())) for member in members))
+
+
+def mark_changes(old: Picture | None, new: Picture | None, before: list[Fields], after: list[Fields]) -> Picture | None:
+    """The new picture with what the change does to each component, by the children of both sides, and with those that it removes."""
+    if new is None:
+        return None if old is None else old._replace(parts=tuple(part._replace(change=REMOVED) for part in old.parts))
+    was = {part.name: part for part in old.parts} if old is not None else {}
+    there = {part.name for part in new.parts}
+    restarted = _restarted(before, after, new.name, [*was, *there])
+
+    def change(part: Part) -> str:
+        if part.name not in was:
+            return ADDED
+        return RESTARTS if part.name in restarted else SCALES if part.replicas != was[part.name].replicas else ""
+
+    parts = [part._replace(change=change(part)) for part in new.parts]
+    gone = [part._replace(change=REMOVED) for part in (old.parts if old is not None else ()) if part.name not in there]
+    return new._replace(parts=(*parts, *gone))
+
+
+def text(value: object) -> str:
+    """A text of a manifest as pictures show it: one short line."""
+    return shorten(escape_unprintable(str(value)), _LONGEST)
+
+
+def shorten_image(image: str, most: int) -> str:
+    """An image in as many characters, or so many more as tag and digest take: they are what changes."""
+    name, at, digest = image.partition("@")
+    repository, colon, tag = name.rpartition(":")
+    if not colon or "/" in tag:  # the colon of a port
+        repository, colon, tag = name, "", ""
+    version = shorten(f"{colon}{tag}{at}{digest}", _VERSION)
+    room = max(most - len(version), _LEAST)
+    return (repository if len(repository) <= room else f"\N{HORIZONTAL ELLIPSIS}{repository[1 - room :]}") + version
+
+
+def _part(member: Member, services: Iterable[str]) -> Part:
+    fields = member.fields
+    failover = experimental(fields, "failover")
+    shared = experimental(fields, "gpuMemoryService")
+    replicas = fields.get("replicas")
+    return Part(
+        text(member.name),
+        text(member.type),
+        1 if replicas is None else max(replicas, 0),
+        member.nodes,
+        _gpus(member),
+        "" if shared is None else str(shared.get("mode") or "IntraPod"),
+        0 if failover is None else max(int(failover.get("numShadows") or 1), 1),
+        fields.get("scalingAdapter") is not None,
+        tuple(map(text, services)),
+        tuple(map(text, dict.fromkeys(_claims(fields)))),
+        shorten_image(escape_unprintable(str(main_of(fields).get("image") or "")), _LONGEST),
+    )
+
+
+def _gpus(member: Member) -> int:
+    try:
+        return gpu_count(member.fields, member.path)
+    except RenderError:  # a fraction of a GPU, which rendering reports if it is a mistake
+        return 0
+
+
+def _claims(component: Fields) -> Iterator[str]:
+    template = component.get("podTemplate") or {}
+    for volume in object_items((template.get("spec") or {}).get("volumes")):
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if claim:
+            yield str(claim)
+
+
+def _services(children: Iterable[Fields], graph: str, names: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for child in children:
+        if child.get("kind") == "Service":
+            name = str(child["metadata"]["name"])
+            found.setdefault(_owner(name.removeprefix(f"{graph}-"), names), []).append(name)
+    return found
+
+
+def _owner(name: str, parts: Iterable[str]) -> str:
+    """The component that a child's name, without the graph's, begins with: the longest one; empty for none."""
+    return max((part for part in parts if f"{name}-".startswith(f"{lower_name(part)}-")), key=len, default="")
+
+
+def _restarted(before: list[Fields], after: list[Fields], graph: str, names: list[str]) -> set[str]:
+    """The components whose pods restart, by controllers' names, and on Grove by those of cliques."""
+    found: set[str] = set()
+    for one in find_restarts(*([Child("", child) for child in side] for side in (before, after))):
+        if one.what == "restart":
+            cliques = [reason[len(_CLIQUE) :].partition("]")[0] for reason in one.reasons if reason.startswith(_CLIQUE)]
+            found.update(_owner(name, names) for name in cliques or [one.name.removeprefix(f"{graph}-")])
+    return found

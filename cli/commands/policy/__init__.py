@@ -1,0 +1,1 @@
+"""The command `policy`: writes, tests and collects users' own rules."""

@@ -1,0 +1,129 @@
+"""Runs the cases beside policies: objects that must be allowed, and objects that must be denied."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from ....api.wording import count_of
+from ....policies.facts import FactsError, facts_from
+from ....policies.review import CREATE, UPDATE
+from ...console.exits import NOTHING_FOUND, OK, REFUSED, UsageError
+from ...console.output import write_stderr, write_stdout
+from ...files.find import find_files
+from ...files.read import load_text
+from ...objects.manifest import Manifest, find_manifests
+from ...objects.stored import store_as
+from ...project.apply import RULES_FROM, apply_project
+from ...userrules.load import CASES, UserRules, load_user_rules
+from ...userrules.surroundings import Asked
+from ...validation.finding import Outcome
+from ...validation.levels import DECODE
+from ...validation.pipeline import Settings, check_object
+from ...yaml.errors import InputError
+from ...yaml.load import Document, load_documents
+from ..render.pods import read_pods
+
+ALLOW: Final = "allow"
+DENY: Final = "deny"
+_KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "message")
+
+
+class Tried(NamedTuple):
+    """One case and what came of it; an empty failure means that it passed."""
+
+    name: str
+    failure: str
+
+
+def test_policies(arguments: argparse.Namespace) -> int:
+    """Runs the cases and prints those that fail, with -v all; returns the exit code. Raises: UsageError."""
+    paths = arguments.words
+    if not paths:
+        apply_project(arguments, (RULES_FROM,), ())
+        if arguments.user_rules is None:
+            raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
+        paths = arguments.project.values[RULES_FROM]
+    tried = [one for file in _case_files(paths) for one in try_cases(file)]
+    for one in tried:
+        if one.failure or arguments.verbose:
+            write_stdout(f"{'FAIL' if one.failure else 'ok  '} {one.name}{f': {one.failure}' if one.failure else ''}\n")
+    failed = sum(bool(one.failure) for one in tried)
+    counted = f"{count_of(len(tried), 'case')}: {len(tried) - failed} passed, {failed} failed"
+    write_stderr(counted if tried else "no cases found; they are in NAME.cases.yaml")
+    return REFUSED if failed else OK if tried else NOTHING_FOUND
+
+
+def _case_files(paths: list[str]) -> Iterator[str]:
+    """The case files that paths mean: themselves, or beside a policy."""
+    for file in find_files(paths):
+        if isinstance(file, InputError):
+            raise UsageError(str(file))
+        beside = f"{os.path.splitext(file)[0]}{CASES[0]}"  # noqa: PTH122 - as elsewhere here
+        if file.endswith(CASES):
+            yield file
+        elif beside not in paths and file in paths:
+            if not os.path.isfile(beside):  # noqa: PTH113 - as above
+                raise UsageError(f"{file}: has no cases; write them to {beside}")
+            yield beside
+
+
+def try_cases(file: str) -> Iterator[Tried]:
+    """Runs the cases of one file by the policies of the file beside it. Raises: UsageError."""
+    beside = next((f"{file.removesuffix(suffix)}.yaml" for suffix in CASES if file.endswith(suffix)), file)
+    rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)))  # noqa: PTH120 - as above
+    try:
+        documents = load_documents(load_text(file), file)
+    except InputError as error:
+        raise UsageError(str(error)) from None
+    for document in documents:
+        data = document.data
+        if not isinstance(data, dict) or not set(data) <= {ALLOW, DENY}:
+            raise UsageError(f"{file}: must be a mapping with allow and deny, each a list of cases")
+        for sort in (ALLOW, DENY):
+            for index in range(len(data.get(sort) or ())):
+                yield _tried(document, rules, sort, index)
+
+
+def _tried(document: Document, rules: UserRules, sort: str, index: int) -> Tried:
+    case, where = document.data[sort][index], f"{document.source.name}: {sort}[{index}]"
+    if not isinstance(case, dict) or "object" not in case or not set(case) <= set(_KEYS):
+        raise UsageError(f"{where}: must be a mapping with object, and may have {', '.join(one for one in _KEYS if one != 'object')}")
+    found = _object(document, (sort, index, "object"), where)
+    old = None
+    try:
+        facts = facts_from(case.get("facts"))
+        if case.get("oldObject") is not None:
+            old = store_as(_object(document, (sort, index, "oldObject"), where), found.version, facts.line)
+    except FactsError as error:
+        raise UsageError(f"{where}.facts: {error}") from None
+    if isinstance(old, InputError):
+        raise UsageError(f"{where}: {old}")
+    beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
+    asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
+    outcome = check_object(found, CREATE if old is None else UPDATE, old, Settings(facts, str(case.get("as") or ""), asked=asked))
+    return Tried(f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or "")))
+
+
+def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:
+    found = [*find_manifests([document.item(path)])]
+    if len(found) != 1:
+        raise UsageError(f"{where}: {path[-1]} must be one Dynamo object (group nvidia.com)")
+    return found[0]
+
+
+def _failure(sort: str, outcome: Outcome, message: str) -> str:
+    unfit = [one for one in outcome.findings if one.stage == DECODE]
+    if unfit:
+        return f"the object can't be judged: {unfit[0].about}"
+    said = [one for one in outcome.findings if one.rule.startswith("user/")]
+    notes = [one for one in outcome.not_evaluated if one.rule.startswith("user/")]
+    if notes:
+        return f"is not evaluated: {notes[0].reason}"
+    if sort == ALLOW:
+        return f"is denied: {said[0].about}" if said else ""
+    if not said:
+        return "is allowed"
+    if message and not any(message in one.message for one in said):
+        return f"is denied with another message: {said[0].message}"
+    return ""

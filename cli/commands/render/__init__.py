@@ -1,0 +1,1 @@
+"""The command `render`: prints the children that the reconciler would apply."""

@@ -1,0 +1,118 @@
+"""Which kinds have children, and what makes them: one line a kind. Reading input and writing children are elsewhere."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from ....api.operator.configuration import OperatorConfiguration
+from ....api.operator.controllers import LABELLED, NONE
+from ....conversion.lens.protocol import Fields
+from ....reconciler.checkpoint.offline import explain_missing_claim, observe_offline
+from ....reconciler.common.marks import PULL_SECRET
+from ....reconciler.render.checkpoint.shared_gpus import refusal_of
+from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
+from ....reconciler.render.errors import RenderError
+from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
+from ....reconciler.render.merge import string_map
+from ....reconciler.render.observed import Held
+from ....reconciler.render.pod.registries import addresses, index
+from ....reconciler.render.settings import Claims, Settings
+
+REQUEST: Final = "DynamoGraphDeploymentRequest"
+OWN_IMAGE: Final = "dynamo-webhooks"  # as manifests/base names it; in a cluster it is that of the reconciler
+
+
+class Operator(NamedTuple):
+    """What the operator is set to: settings, in which facts about the cluster have the last word, and its whole configuration."""
+
+    settings: Settings
+    configuration: Callable[[], OperatorConfiguration]  # read when a kind asks for it: graphs are content with settings
+
+
+Children: TypeAlias = "Callable[[Fields, Held, Operator], Rendered]"
+
+
+def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The children of an object that its controller would create, given the cluster's objects; none for a kind without children.
+
+    Costs the object's size plus that of all objects of the kinds that its row reads.
+    """
+    row = ROWS.get(str(obj.get("kind")))
+    return row(obj, held, operator) if row is not None else Rendered([], [])
+
+
+def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
+
+    A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted.
+    """
+    obj = _placed(obj, held, operator.settings)
+    namespace = str(obj["metadata"]["namespace"])
+    templates, classes = (_by_name(held.all(*of)) for of in (("ResourceClaimTemplate", namespace), ("DeviceClass",)))
+    settings = operator.settings._replace(pull_secrets=_pull_secrets(obj, held, operator), claims=Claims(templates, classes))
+    try:
+        observed = observe_offline(obj, held, settings)
+    except RenderError as error:
+        return Rendered([], [error])
+    return render(obj, settings, observed)
+
+
+def _by_name(objects: Iterable[Fields]) -> Fields:
+    return {one["metadata"]["name"]: one for one in objects}
+
+
+def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
+    name, domain = read_topology(obj) if obj.get("kind") == GRAPH else ("", "")
+    if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
+        return obj
+    found = (key_in(one, domain) for one in held.all("ClusterTopologyBinding") if one["metadata"]["name"] == name)
+    key = next(found, "")
+    return with_label_key(obj, key) if key else obj
+
+
+def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, tuple[str, ...]]:
+    namespace = str(obj["metadata"]["namespace"])
+    secrets = held.all("Secret", namespace)
+    how = operator.configuration().secrets if secrets else None
+    if how is None or how.pull == NONE or namespace not in how.namespaces:
+        return operator.settings.pull_secrets
+    read = (one for one in secrets if how.pull != LABELLED or _label(one) == "true")
+    return index((one["metadata"]["name"], addresses(one) or ()) for one in read)
+
+
+def _label(secret: Fields) -> object:
+    labels = secret["metadata"].get("labels")
+    return labels.get(PULL_SECRET) if isinstance(labels, dict) else None
+
+
+def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
+    refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
+    if refusal is not None:
+        _, message = refusal
+        return Rendered([], [RenderError(("spec", "gpuMemoryService"), message.removeprefix("spec.gpuMemoryService: "))])
+    made = render(obj, operator.settings)
+    namespace = str(obj["metadata"]["namespace"])
+    if not made.problems and (text := explain_missing_claim(held, operator.settings.checkpoints, namespace)):
+        return Rendered([], [RenderError((), text)])
+    return made._replace(children=[one for one in made.children if held.get(one["kind"], namespace, one["metadata"]["name"]) is None])
+
+
+def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
+    from ....reconciler.request.children import Surroundings, children
+    from ....reconciler.request.job import settings_of
+
+    how = operator.configuration()
+    namespace = str(obj["metadata"]["namespace"])
+    claims = frozenset(one["metadata"]["name"] for one in held.all("PersistentVolumeClaim", namespace))
+    nodes = held.all("Node") if how.gpu.discovery_enabled else []
+    settings = settings_of(how)
+    return children(obj, Surroundings(nodes, claims), settings._replace(copier_image=settings.copier_image or OWN_IMAGE))
+
+
+ROWS: Final[Mapping[str, Children]] = {
+    GRAPH: _workload,
+    COMPONENT: _workload,
+    CHECKPOINT: _snapshot,
+    REQUEST: _profiled,
+}

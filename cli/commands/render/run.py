@@ -1,0 +1,257 @@
+"""Chooses settings, renders the objects of one text beside what else it holds, writes children. Flags and exit codes are elsewhere."""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Final, NamedTuple
+
+from ....api.line import Line
+from ....api.operator.configuration import OperatorConfiguration
+from ....api.paths import Path
+from ....api.paths import format_path as rendered_path
+from ....api.wording import shorten
+from ....conversion.kinds import KINDS
+from ....conversion.lens.protocol import Fields
+from ....conversion.translate import translate_path
+from ....policies.facts import UNKNOWN, Facts
+from ....reconciler.render.errors import RenderError
+from ....reconciler.render.observed import Held
+from ....reconciler.render.settings import Settings
+from ....reconciler.render.without_effect import Note
+from ...console.exits import UsageError
+from ...console.output import write_stderr
+from ...files.read import load_text
+from ...objects.forms import FormError, create
+from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
+from ...project.apply import apply_project
+from ...project.targets import Target, Targets
+from ...rewrite.emit import emit_json, emit_yaml
+from ...yaml.load import Document, InputError, Source, read_text
+from .kinds import Operator, children
+from .restarts import Child
+
+DEFAULT_NAMESPACE: Final = "default"
+LONGEST = 2_000  # characters of one message
+_RENDERED_FROM = "v1beta1"
+ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
+
+
+class Made(NamedTuple):
+    """What became of one object of our kinds: itself as the cluster would hold it, None where it can't be read, and its children."""
+
+    found: Manifest
+    object: Fields | None
+    children: list[Fields]
+    problems: list[str]  # what no children could be made of
+    notes: Sequence[str] = ()  # fields that nothing acts on
+
+
+class Outcome(NamedTuple):
+    """What became of one text."""
+
+    made: list[Made]  # in the order of the objects
+    unreadable: list[InputError]
+
+    @property
+    def children(self) -> list[Child]:
+        """The children of all objects."""
+        return [Child(one.found.document.source.name, child) for one in self.made for child in one.children]
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems of all objects."""
+        return [text for one in self.made for text in one.problems]
+
+    @property
+    def notes(self) -> list[str]:
+        """What nothing acts on, of all objects."""
+        return [text for one in self.made for text in one.notes]
+
+    @property
+    def told(self) -> list[str]:
+        """Remarks on the text."""
+        return [*map(str, self.unreadable), *self.problems]
+
+
+class Asked(NamedTuple):
+    """What a run was asked for; the same for every object."""
+
+    facts: Facts
+    operator: Operator
+    namespace: str  # of objects that name none
+
+
+def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
+    """The same of a file, which may be one that can't be read."""
+    try:
+        if isinstance(file, InputError):
+            raise file
+        text = load_text(file)
+    except InputError as error:
+        return Outcome([], [error])
+    return render_text(file, text, ask(file))
+
+
+def render_revision(arguments: argparse.Namespace, files: list[str], ask: Callable[[str], Asked]) -> Iterator[tuple[Outcome, str]]:
+    """The same of files as they are in the revision of `--against`, each with what sentences about it begin with. Raises: UsageError."""
+    from ...files.revision import texts_at
+
+    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+        if isinstance(text, InputError):
+            yield Outcome([], [text]), ""
+        else:
+            yield render_text(file, text, ask(file)), f"{arguments.against}: "
+
+
+def render_text(name: str, text: str, asked: Asked) -> Outcome:
+    """The children of every object in a text, in order; the cluster holds all objects of the text.
+
+    Costs each object's size plus that of all objects in the text of the kinds that it depends on.
+    """
+    unreadable: list[InputError] = []
+    documents: list[Document] = []
+    for document in read_text(Source(name, text)):
+        if isinstance(document, InputError):
+            unreadable.append(document)
+        else:
+            documents.append(document)
+    ours = list(find_manifests(documents))
+    stored = [_created(found, asked) for found in ours]
+    taken = {id(found.data) for found in ours}
+    others = (one.data for each in documents for one in unfold_list(each) if id(one.data) not in taken)
+    held = Held([*(one for one in stored if isinstance(one, dict)), *others], asked.namespace)
+    return Outcome([_rendered(found, one, held, asked) for found, one in zip(ours, stored, strict=True)], unreadable)
+
+
+def _created(found: Manifest, asked: Asked) -> Fields | list[str]:
+    """The object as the cluster holds it after its creation, or the reasons why it can't be created."""
+    if not found.known:
+        return [format_problem(found, (), explain_unknown_kind(found))]
+    try:
+        return create(found.data, asked.facts, asked.namespace)
+    except FormError as error:
+        return [format_problem(found, wrong.path, wrong.message) for wrong in error.errors]
+
+
+def _rendered(found: Manifest, created: Fields | list[str], held: Held, asked: Asked) -> Made:
+    if isinstance(created, list):
+        return Made(found, None, [], created)
+    made = children(created, held, asked.operator)
+    problems, notes = ([_located(found, created, one) for one in several] for several in (made.problems, made.notes))
+    return Made(found, created, made.children, problems, notes)
+
+
+def _located(found: Manifest, obj: Fields, error: RenderError | Note) -> str:
+    """A problem or a note in the author's fields: rendering reads one version, people write either."""
+    path = error.path
+    kind = KINDS.get(found.identity.kind)
+    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != _RENDERED_FROM:
+        from ....reconciler.render.graph import NEW, convert_for_render
+
+        path = translate_path(kind, path, convert_for_render(obj, NEW), found.version, found.data).path
+    return format_problem(found, path, error.reason)
+
+
+def format_problem(found: Manifest, path: Path, text: str) -> str:
+    """A sentence about a field, behind its place in the text."""
+    line, column, _ = found.document.value_position(path)
+    field = rendered_path(path)
+    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
+
+
+def lay_project(arguments: argparse.Namespace) -> None:
+    """Take line, facts and clusters from the project file unless flags give them; a configuration decides the line. Raises: UsageError."""
+    apply_project(arguments, (*(("line",) if arguments.config is None else ()), "facts", "clusters"), arguments.paths)
+
+
+def ask_by_target(arguments: argparse.Namespace, tell: Callable[[str], None], *, lenient: bool = False) -> Callable[[str], Asked]:
+    """Renders files, each by its target; `tell` gets the assumptions of a target once. Raises: UsageError, also later, for unfit facts."""
+    targets = Targets(arguments)
+    done: dict[str, Asked] = {}
+
+    def asked(target: Target) -> Asked:
+        if target.cluster not in done:
+            done[target.cluster] = made(target)
+        return done[target.cluster]
+
+    def made(target: Target) -> Asked:
+        known = target.facts
+        operator, assumed = choose_operator(known, arguments.config, lenient=lenient)
+        if assumed:
+            tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
+        if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
+            known = known._replace(operatorVersion=operator.settings.operator_version)
+        return Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+
+    if not targets.several:
+        asked(targets.usual)
+    return lambda file: asked(targets.of(file))
+
+
+def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:
+    """The operator's settings, and the assumptions made for them (empty if everything is known).
+
+    Raises: UsageError for a configuration file that can't be used.
+    """
+    load = cache(partial(_configured, config, lenient=lenient))
+    usual = Settings()
+    if config is not None:
+        from ....reconciler.render.configured import settings_from
+
+        usual = settings_from(load())
+    answered = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
+    version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
+    restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
+    line = known._replace(operatorVersion=version or UNKNOWN).line
+    gate = usual.checkpoints.gate or line >= Line.V1_4
+    kept = usual.checkpoints._replace(gate=gate)
+    settings = usual._replace(**answered, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
+    assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in answered]
+    assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)
+    said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
+    return Operator(settings, load), said
+
+
+def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:
+    from ...installation.configuration import load_configuration
+
+    # the caller's environment must not affect another operator's rendering
+    effective = load_configuration(config, {}, lenient=lenient)
+    for line in effective.unknown:
+        write_stderr(f"warning: {line}")
+    return effective.configuration
+
+
+def stream(children: list[Fields], form: str) -> str:
+    """All children as YAML documents, or as one JSON list."""
+    if form == "json":
+        return emit_json(children)
+    return "".join(f"---\n{emit_yaml(one)}" for one in children)
+
+
+def into_folder(children: list[Child], folder: str, form: str) -> list[str]:
+    """Writes a file for each child, `NAMESPACE/kind-name.yaml`, and returns the paths below the folder; other files there stay.
+
+    Raises: UsageError when the folder can't be written to, or two different children would be one file.
+    """
+    from ...files.write import store
+
+    named: dict[str, Child] = {}
+    for one in children:
+        metadata = one.fields["metadata"]
+        name = f"{_safe(metadata['namespace'])}/{one.fields['kind'].lower()}-{_safe(metadata['name'])}.{form}"
+        other = named.setdefault(name, one)
+        if other.fields != one.fields:
+            raise UsageError(f"-d {folder}: {name} would be written for {other.file} and for {one.file}; render one of them at a time")
+    for name, one in named.items():
+        try:
+            store(folder, name, emit_json(one.fields) if form == "json" else emit_yaml(one.fields))
+        except UsageError as error:
+            raise UsageError(f"-d {folder}: {error}") from None
+    return [*named]
+
+
+def _safe(name: str) -> str:
+    """A name as a part of a path; an object that no cluster would take may be called anything."""
+    cut = "".join(character if character.isalnum() or character in "-._" else "_" for character in name)[:200]
+    return cut if cut.strip(".") else "_"

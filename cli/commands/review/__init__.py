@@ -1,0 +1,1 @@
+"""The command `review`: answers one AdmissionReview or ConversionReview."""

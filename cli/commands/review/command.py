@@ -1,0 +1,114 @@
+"""The command `review`: an AdmissionReview or ConversionReview in, the server's own answer out, byte for byte."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ...console import flags
+from ...console.escaping import JSON, inert
+from ...console.exits import OK, REFUSED, UNREADABLE, UsageError
+from ...console.nearest import did_you_mean
+from ...console.output import write_bytes, write_stderr
+
+if TYPE_CHECKING:
+    from ....webhooks.routes import Route
+
+HELP = "answer an AdmissionReview or ConversionReview from a file as the server does"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("file", metavar="FILE", help="review as JSON, or - for standard input")
+    parser.add_argument("--path", help="path to post it to (default: that of request.kind)")
+    parser.add_argument("--mutate", action="store_true", help="use the mutating webhook instead of the validating one")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="explain on stderr each cause and its fix, each default's edit, and what conversion saves",
+    )
+    flags.verbose(parser)
+    flags.facts(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
+    import orjson
+
+    from ....admission.pipeline import Settings
+    from ....webhooks.admission import answer
+    from ...facts.load import read_fact_flags
+    from ...files.read import load_bytes
+    from ...yaml.errors import InputError
+
+    if arguments.path and arguments.mutate:
+        raise UsageError("--mutate chooses the path that --path already names")
+    settings = Settings(read_fact_flags(arguments))
+    try:
+        body = load_bytes(arguments.file)
+    except InputError as error:
+        write_stderr(str(error))
+        return UNREADABLE
+    route = _route(arguments.path, body, mutate=arguments.mutate)
+    answered = answer(route, body, settings)
+    write_bytes(inert(answered.body.decode(), JSON).encode())
+    if answered.status != 200:
+        write_stderr(f"{arguments.file}: the server would answer HTTP status {answered.status} without a review")
+        return UNREADABLE
+    response = orjson.loads(answered.body)["response"]
+    if arguments.explain:
+        from .explain import Exchange, explain_response
+
+        for line in explain_response(Exchange(route, _request(body) or {}, response, settings)):
+            write_stderr(line)
+    return OK if response.get("allowed") or response.get("result", {}).get("status") == "Success" else REFUSED
+
+
+def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
+    """The route of a path, or of the kind that the request names.
+
+    Raises: UsageError when there is none.
+    """
+    from ....admission.registration import Purpose
+    from ....webhooks.routes import ALIASES, CONVERT, ROUTES, route_path
+
+    if path is not None:
+        if (named := ROUTES.get(path) or ALIASES.get(path)) is None:
+            raise UsageError(f"--path {path}: the server has no such path{did_you_mean(path, [*ROUTES, *ALIASES])}")
+        return named
+    purpose = Purpose.MUTATE if mutate else Purpose.VALIDATE
+    request = _request(body)
+    if request is not None and "desiredAPIVersion" in request:
+        return CONVERT
+    if request is None:  # no path makes a review of it: the server's refusal is the same on all
+        return next(route for route in ROUTES.values() if route.purpose is purpose)
+    kind, version = _requested(request)
+    route = ROUTES.get(route_path(kind, version, purpose))
+    if route is None:
+        what = f"{kind} {version}" if kind else "a review without request.kind"
+        raise UsageError(f"no {'mutating' if mutate else 'validating'} webhook answers {what}; name a path with --path")
+    return route
+
+
+def _request(body: bytes) -> dict[str, Any] | None:
+    """The review's request; None where there is none."""
+    import orjson
+
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    request = review.get("request") if isinstance(review, dict) else None
+    return request if isinstance(request, dict) else None
+
+
+def _requested(request: dict[str, Any]) -> tuple[str, str]:
+    """Kind and version that a request names, or else those of the object inside; empty where it says neither."""
+    named = request.get("kind")
+    if isinstance(named, dict) and isinstance(named.get("kind"), str):
+        return named["kind"], str(named.get("version"))
+    for field in ("object", "oldObject"):
+        obj = request.get(field)
+        if isinstance(obj, dict) and isinstance(obj.get("kind"), str):
+            return obj["kind"], str(obj.get("apiVersion")).rpartition("/")[2]
+    return "", ""

@@ -1,0 +1,1 @@
+"""The command `schema`: prints JSON schemas of kinds and of other commands' output."""

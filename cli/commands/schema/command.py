@@ -1,0 +1,115 @@
+"""The command `schema`: JSON schemas of our kinds, for editors, and of what our own commands print as JSON."""
+
+import argparse
+from typing import Any, Final
+
+from ....api.kinds import BY_NAME, GROUP, list_kind_versions
+from ....api.line import USUAL, Line
+from ...console import flags
+from ...console.exits import OK, UsageError
+from ...console.nearest import did_you_mean
+from ...console.output import write_stderr, write_stdout
+
+HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)",
+    )
+    add("--version", metavar="VERSION", help="version of the kind (default: newest)")
+    flags.line(parser, f"line of the operator (default: the project file's, else {USUAL})")
+    add("--all", action="store_true", help="write every schema to the folder of -d")
+    add("-d", "--directory", metavar="DIR", help="folder to write them to; created if missing")
+    add("--catalogue", metavar="DIR", help="write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them")
+    flags.project(parser, clusters=False)
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints one schema, or the names of all, or writes all.
+
+    Raises: UsageError for a name that there is no schema of, or flags that don't go together.
+    """
+    from ...project.apply import apply_project
+
+    apply_project(arguments, ("line",), ())
+    line: Line = arguments.line or USUAL
+    if arguments.all != (arguments.directory is not None):
+        raise UsageError("--all writes every schema into the folder of -d: give both, or a name to print one")
+    if arguments.all and (arguments.name or arguments.version):
+        raise UsageError("--all is every schema: give a name and a version, or --all")
+    if arguments.catalogue is not None and (arguments.all or arguments.name or arguments.version):
+        raise UsageError("--catalogue is every kind: give a name and a version, or --all, or --catalogue")
+    if arguments.catalogue is not None:
+        files = {f"{GROUP}/{kind.lower()}_{version}.json": f"{kind}.{version}" for kind, version in list_kind_versions()}
+        _store("--catalogue", arguments.catalogue, files, line)
+    elif arguments.all:
+        _store("-d", arguments.directory, {f"{name.lower()}.schema.json": name for name in _names()}, line)
+    elif arguments.name is None:
+        write_stdout("".join(f"{name}\n" for name in _names()))
+    else:
+        write_stdout(_text(arguments.name, arguments.version, line))
+    return OK
+
+
+def _names() -> list[str]:
+    """Every schema: `all`, a kind with its version, a command."""
+    from .kinds import MIXED
+    from .outputs import names
+
+    return [MIXED, *(f"{kind}.{version}" for kind, version in list_kind_versions()), *names()]
+
+
+def _text(word: str, version: str | None, line: Line) -> str:
+    """The schema that a word names, as text. Raises: UsageError."""
+    from ...console.kind_names import find_kind
+    from .kinds import MIXED, mixed_schema, schema_of
+    from .outputs import load, names
+
+    known = _names()
+    named, _, ending = word.replace("/", ".").partition(".")
+    kind = find_kind(named)
+    if kind is not None:
+        versions = [each.name for each in BY_NAME[kind].versions]
+        ending = ending.removesuffix(GROUP).rstrip(".")
+        if version and ending and version != ending:
+            raise UsageError(f"--version {version}: {word} names another version: leave one of them out")
+        wanted = version or ending or versions[-1]
+        if wanted not in versions:
+            raise UsageError(
+                f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{did_you_mean(wanted, versions)}"
+            )
+        return _printed(schema_of(kind, wanted, line))
+    if version is not None:
+        raise UsageError(f"--version is for kinds, {word} is none{did_you_mean(word, BY_NAME)}")
+    if word == MIXED:
+        return _printed(mixed_schema(line))
+    if word in names():
+        return _printed(load(word))
+    raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*known, *BY_NAME])}")
+
+
+def _printed(schema: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _store(flag: str, directory: str, files: dict[str, str], line: Line) -> None:
+    """Writes schemas to files, whose names are in lower case, as tools look for them. Raises: UsageError when that can't be done."""
+    from ...files.write import store
+
+    if not directory:
+        raise UsageError(f'{flag} "": must name a folder')
+    for file, name in files.items():
+        try:
+            store(directory, file, _text(name, None, line))
+        except UsageError as error:
+            raise UsageError(f"{flag} {directory}: {error}") from None
+    write_stderr(f"{len(files)} schemas in {directory}")

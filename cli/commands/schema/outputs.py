@@ -1,0 +1,31 @@
+"""JSON schemas of what commands print for programs: one file `<name>.schema.json` each, of draft 2020-12.
+
+They don't forbid further fields: fields are only ever added, and who validates with an older schema is not to fail.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+_HERE: Final = Path(__file__).parent
+_SUFFIX: Final = ".schema.json"
+# a format that is a stream of another one's parts -> the file, and the definition in it that describes one line
+_PARTS: Final = {"check-lines": ("check", "line")}
+
+
+def names() -> list[str]:
+    """The names of all schemas, sorted."""
+    return sorted({*(file.name.removesuffix(_SUFFIX) for file in _HERE.glob(f"*{_SUFFIX}")), *_PARTS})
+
+
+def load(name: str) -> dict[str, Any]:
+    """One schema. Raises: KeyError for a name that isn't in `names`."""
+    if name not in names():
+        raise KeyError(name)
+    file, part = _PARTS.get(name, (name, ""))
+    schema: dict[str, Any] = orjson.loads((_HERE / f"{file}{_SUFFIX}").read_bytes())
+    if not part:
+        return schema
+    definitions = schema["$defs"]
+    return {"$schema": schema["$schema"], **definitions.pop(part), "$defs": definitions}

@@ -1,0 +1,147 @@
+"""Holds `allow` and `deny` cases to their marks: what `check` finds, where, and whether the object would be accepted."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ....api.wording import count_of, shorten
+from ....policies.catalogue import list_all
+from ....policies.review import CREATE, UPDATE
+from ...console.exits import UsageError
+from ...console.nearest import did_you_mean
+from ...objects.stored import load_stored
+from ...validation.finding import LocatedFinding, NotEvaluated
+from ...validation.levels import ERROR, FAULT
+from ...validation.merge import merge_duplicates
+from ...validation.pipeline import Settings, check_object
+from ...yaml.load import Document, InputError, Source, read_text
+from .files import ALLOW, load_case_objects
+from .marks import Mark, add_marks, marks, remove_marks, user
+from .verdict import Question, Verdict
+
+LONGEST: Final = 300  # characters of one line
+
+
+class _Found(NamedTuple):
+    findings: list[LocatedFinding]
+    notes: list[NotEvaluated]
+
+
+def judge(question: Question) -> Verdict:
+    """Runs one case."""
+    case, source = question.case, Source(question.case.file, question.text)
+    if source.text.lstrip()[:1] in ("{", "[") and case.sort != ALLOW:
+        return Verdict(case, "must be written in block style YAML, since JSON has no comments for marks")
+    try:
+        found = _found(source, question)
+    except (InputError, UsageError) as error:
+        return Verdict(case, str(error).removeprefix("--old "))
+    missing, surplus = _difference(marks(source), found.findings, every=case.sort != ALLOW)
+    refused = any(finding.level in (ERROR, FAULT) for finding in found.findings)
+    failure = _failure(case.sort, missing, surplus, refused=refused)
+    lines = (*(_expected(mark, found) for mark in missing), *map(_seen, surplus))
+    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.notes))
+    fault = any(finding.level == FAULT for finding in found.findings)
+    update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
+    return Verdict(case, failure, tuple(shorten(line, LONGEST) for line in lines), notes, update, fault)
+
+
+def _found(source: Source, question: Question) -> _Found:
+    """Raises: InputError, UsageError."""
+    old = load_stored([question.case.old]) if question.case.old else None
+    server = question.server
+    settings = Settings(server.facts, user(source) or server.user, asked=question.rules)
+    found = _Found([], [])
+    every = load_case_objects(source.name, source.text)
+    if old is not None and not any(one.identity in old for one in every):
+        raise UsageError(f"{question.case.old} holds no object that this case changes")
+    for one in every:
+        before = old.of(one, settings.line) if old is not None and one.identity in old else None
+        if isinstance(before, InputError):
+            raise before
+        outcome = check_object(one, CREATE if before is None else UPDATE, before, settings)
+        found.findings.extend(outcome.findings)
+        found.notes.extend(outcome.not_evaluated)
+    return found._replace(findings=merge_duplicates(sorted(found.findings, key=lambda finding: finding.order)))
+
+
+def _difference(expected: list[Mark], findings: Sequence[LocatedFinding], *, every: bool) -> tuple[list[Mark], list[LocatedFinding]]:
+    """Marks that nothing meets, and findings that no mark speaks of; of an accepted object only those that refuse it.
+
+    A mark may name any of the rules that find the same mistake.
+    """
+    words = [{(one.position.line, word) for word in _rules(one)} for one in findings]
+    met = set().union(*words)
+    spoken = {(mark.line, mark.rule) for mark in expected}
+    surplus = [one for one, named in zip(findings, words, strict=True) if not spoken & named]
+    return (
+        [mark for mark in expected if (mark.line, mark.rule) not in met],
+        [one for one in (surplus if every else findings) if every or one.level in (ERROR, FAULT)],
+    )
+
+
+def _rules(finding: LocatedFinding) -> list[str]:
+    return [finding.rule, finding.code, *(word for also in finding.also for word in (also.rule, also.code))]
+
+
+def _failure(sort: str, missing: list[Mark], surplus: list[LocatedFinding], *, refused: bool) -> str:
+    if sort == ALLOW:
+        if refused:
+            return "must be accepted, and is refused"
+        return f"{_counted(len(missing), 'expected finding')} missing" if missing else ""
+    if not refused:
+        return "must be refused, and is accepted"
+    told = [f"{_counted(len(missing), 'expected finding')} missing"] * bool(missing)
+    told += [f"{_counted(len(surplus), 'finding')} not expected"] * bool(surplus)
+    return ", ".join(told)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count_of(count, what)} {'is' if count == 1 else 'are'}"
+
+
+def _expected(mark: Mark, found: _Found) -> str:
+    """A mark that nothing meets, with the likeliest reason."""
+    elsewhere = sorted({finding.position.line for finding in found.findings if mark.rule in (finding.rule, finding.code)})
+    note = next((note for note in found.notes if mark.rule in (note.rule, note.code)), None)
+    known = {word for rule in list_all() for word in (rule.name, rule.code)}
+    reason = ""
+    if not mark.rule:
+        reason = "; the mark must name a rule"
+    elif mark.rule not in known:
+        reason = f"; there is no such rule{did_you_mean(mark.rule, sorted(known))}"
+    elif elsewhere:
+        reason = f"; it is found on line {', '.join(map(str, elsewhere))}"
+    elif note is not None:
+        reason = f"; it is not evaluated, because {note.reason}: facts.yaml beside the case can say it"
+    return f"- line {mark.line}: {mark.rule}{reason}"
+
+
+def _seen(finding: LocatedFinding) -> str:
+    field = f"{finding.path}: " if finding.path else ""
+    return f"+ line {finding.position.line}: {finding.rule} ({finding.level}): {field}{finding.message}"
+
+
+def _update(question: Question) -> tuple[tuple[str, str], ...]:
+    """The case's file with marks as things are found; nothing where marks can't be written so that they are read back."""
+    bare = remove_marks(question.text)
+    source = Source(question.case.file, bare)
+    try:
+        found = list(_chosen(question, _found(source, question).findings))
+        text = add_marks(bare, found)
+        after = Source(question.case.file, text)
+        same = {(mark.line, mark.rule) for mark in marks(after)} == set(found) and _data(after) == _data(source)
+    except (InputError, UsageError):
+        return ()
+    return ((question.case.file, text),) if same else ()
+
+
+def _chosen(question: Question, findings: Sequence[LocatedFinding]) -> Iterator[tuple[int, str]]:
+    """Findings to be marked: all of a refused case; of an accepted one those that its marks named, at their current lines."""
+    named = {mark.rule for mark in marks(Source("", question.text))}
+    for finding in findings:
+        if question.case.sort != ALLOW or named.intersection((finding.rule, finding.code)):
+            yield finding.position.line, finding.rule
+
+
+def _data(source: Source) -> list[object]:
+    return [one.data if isinstance(one, Document) else None for one in read_text(source)]

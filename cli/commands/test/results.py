@@ -1,0 +1,127 @@
+"""Compares `default` and `convert` cases with their expected results, in a file beside the case or at its end."""
+
+import json
+from typing import Final, NamedTuple
+
+from ....api.line import Line
+from ....api.paths import format_path
+from ....api.schema import whole_schema
+from ....api.wording import shorten
+from ....conversion.kinds import KINDS
+from ....policies.review import Fields
+from ...console.exits import UsageError
+from ...files.read import load_text
+from ...objects.forms import FormError, convert, decode_manifest
+from ...objects.manifest import Manifest
+from ...objects.stored import load_stored
+from ...objects.text_edits import replace_objects
+from ...rewrite.emit import emit_json, emit_yaml
+from ...rewrite.rewrite import NotWrittenError
+from ...yaml.load import InputError
+from ..default.run import Asked, default_object
+from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects
+from ..diff.form import other_version
+from ..diff.secrets import mask_secrets
+from .files import CONVERT, load_case_objects
+from .verdict import Question, Verdict
+
+LONGEST: Final = 300  # characters of one line
+
+
+class _Expected(NamedTuple):
+    objects: list[Manifest]
+    file: str
+    text: str
+    behind: bool  # in the case's own file, behind the object
+
+
+def judge(question: Question) -> Verdict:
+    """Runs one case."""
+    case = question.case
+    try:
+        found = load_case_objects(case.file, question.text)
+        expected = _expected(question, found)
+        results, notes = _results(question, found[:1] if expected.behind else found, expected)
+    except (InputError, UsageError) as error:
+        return Verdict(case, str(error).removeprefix("--old "))
+    lines = [line for one, result in zip(expected.objects, results, strict=False) for line in _difference(one, result)]
+    failure = ""
+    if not expected.objects:
+        failure = f"has no expected result: write {case.place_of_expected}, or let --update write it"
+    elif len(expected.objects) != len(results):
+        failure = f"gives {len(results)} objects, and {len(expected.objects)} are expected in {expected.file}"
+    elif lines:
+        failure = f"the result is not the one in {expected.file}"
+    update = _update(expected, results) if failure else ()
+    return Verdict(case, failure, tuple(shorten(line, LONGEST) for line in lines), notes, update)
+
+
+def _expected(question: Question, found: list[Manifest]) -> _Expected:
+    """Raises: InputError, UsageError."""
+    case = question.case
+    if case.expected is not None:
+        text = load_text(case.expected)
+        return _Expected(load_case_objects(case.expected, text), case.expected, text, behind=False)
+    if case.sort != CONVERT and len(found) == 2 and found[0].identity == found[1].identity:
+        return _Expected(found[1:], case.file, question.text, behind=True)
+    return _Expected([], case.place_of_expected, "", behind=False)
+
+
+def _results(question: Question, found: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
+    """What becomes of the objects, and the defaults that could not be asked. Raises: UsageError."""
+    server = question.server
+    if question.case.sort == CONVERT:
+        wanted = [one.version for one in expected.objects]
+        wanted += [other_version(one.identity.kind, one.version) for one in found[len(wanted) :]]
+        return [_converted(one, version, server.line) for one, version in zip(found, wanted, strict=False)], ()
+    old = load_stored([question.case.old]) if question.case.old else None
+    asked = Asked(server, "auto", old)
+    done = [default_object(one, asked) for one in found]
+    for one in done:
+        if one.failure:
+            raise UsageError(f"{one.found.identity}: {one.failure}")
+    idle = ((one, f"the fact {one.fact} is not known" if one.fact else one.text) for each in done for one in each.idle)
+    notes = dict.fromkeys(f"{one.rule.name} is not evaluated: {reason}" for one, reason in idle)
+    return [one.object for one in done], tuple(notes)
+
+
+def _converted(found: Manifest, version: str, line: Line) -> Fields:
+    try:
+        decode_manifest(found, line)
+        if found.identity.kind not in KINDS:
+            raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
+        return convert(found.data, version, line)
+    except FormError as error:
+        raise UsageError(f"{found.identity}: {error}") from None
+
+
+def _difference(expected: Manifest, result: Fields) -> list[str]:
+    kind, version = expected.identity.kind, expected.version
+    schema = whole_schema(kind, version) if expected.known else None
+    return [_line(change) for change in compare_objects(expected.data, result, schema)]
+
+
+def _line(change: Change) -> str:
+    field = format_path(change.path)
+    values = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
+    before, after = (json.dumps(value, ensure_ascii=False, default=str) for value in values)
+    if change.what == REMOVED:
+        return f"- {field}: {before}"
+    if change.what == ADDED:
+        return f"+ {field}: {after}"
+    what = "the order " if change.what == ORDER else ""
+    return f"~ {field}: expected {what}{before}, found {after}"
+
+
+def _update(expected: _Expected, results: list[Fields]) -> tuple[tuple[str, str], ...]:
+    """The file of expected results with the actual ones; the rest of it is kept. Empty if that can't be written."""
+    same = len(expected.objects) == len(results)
+    try:
+        if expected.behind or same:
+            wanted = [None, *results] if expected.behind else results
+            return ((expected.file, replace_objects(expected.file, expected.text, wanted).text),)
+    except NotWrittenError:
+        return ()
+    if expected.file.endswith(".json"):
+        return ((expected.file, emit_json(results[0] if len(results) == 1 else {"apiVersion": "v1", "kind": "List", "items": results})),)
+    return ((expected.file, "---\n".join(emit_yaml(result) for result in results)),)

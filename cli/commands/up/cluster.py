@@ -1,0 +1,183 @@
+"""What `up` finds in a cluster, asks of it and removes from it: nothing that doesn't bear its mark."""
+
+import asyncio
+import base64
+import contextlib
+import ssl
+import time
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ....api.kinds import BETA, GROUP, KINDS
+from ....api.wording import count_of, shorten
+from ....kube.config import load_config
+from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, UnavailableError
+from ....kube.protocol import Cluster, Node
+from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
+from ....policies.domain import ORIGIN_VERSION
+from ....reconciler.common.marks import RECONCILED
+from ....reconciler.common.resources import OPTIONAL, WATCHED
+from ...installation.connection import connect_cluster
+from .registration import MARK
+
+Owned = tuple[Resource, Node]
+COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server
+_PATIENCE: Final = 60.0  # seconds for the API server to serve or delete a definition
+_FAILING: Final = 10.0  # seconds after which a webhook that can't be called is reported
+_PAUSE: Final = 0.25
+_WHO: Final = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False)
+# one that only the webhook refuses, and one that gets a default
+_REFUSED: Final[dict[str, Any]] = {"modelName": "", "baseModelName": "probe"}
+_GOOD: Final[dict[str, Any]] = {
+    "components": [
+        {"name": "main", "type": "frontend", "podTemplate": {"spec": {"containers": [{"name": "main", "image": "probe:1.5.0"}]}}}
+    ]
+}
+
+
+class RefusedError(Exception):
+    """Nothing can be tried in this cluster; the text is a sentence."""
+
+
+async def _look(cluster: Cluster) -> tuple[list[Owned], list[str]]:
+    """Definitions of our kinds and webhooks for them: those with the mark, and what others are called. Raises: ApiError."""
+    there = [(CRDS, crd) for kind in KINDS if (crd := await cluster.get(CRDS, kind.crd_name)) is not None]
+    for resource in (VALIDATING, MUTATING):
+        there += [(resource, one) for one in (await cluster.list(resource)).items if GROUP in _groups(one)]
+    ours = [each for each in there if MARK.items() <= (each[1]["metadata"].get("labels") or {}).items()]
+    return ours, [f"{resource.kind} {one['metadata']['name']}" for resource, one in there if (resource, one) not in ours]
+
+
+def _groups(configuration: Node) -> set[str]:
+    rules = [rule for entry in configuration.get("webhooks") or () for rule in entry.get("rules") or ()]
+    return {group for rule in rules for group in rule.get("apiGroups") or ()}
+
+
+async def claim(kubeconfig: str) -> tuple[str, str]:
+    """The URL of the API server, and the user that we are to it, once nothing there would be overwritten.
+
+    Raises: RefusedError, ApiError, UsageError.
+    """
+    async with connect_cluster(COMPONENT, kubeconfig) as cluster:
+        ours, others = await _look(cluster)
+        if others:
+            names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+            raise RefusedError(
+                f"the cluster has an installation that `up` didn't make: {names}; use another cluster, or uninstall that first"
+            )
+        await _must_be_dead(ours)
+        answer = await cluster.create(_WHO, {"apiVersion": _WHO.api_version, "kind": _WHO.kind, "metadata": {}})
+    return (await load_config(kubeconfig)).host, str(answer["status"]["userInfo"]["username"])
+
+
+async def _must_be_dead(ours: list[Owned]) -> None:
+    """Raises: RefusedError while the process that made them still serves."""
+    client = next((one["webhooks"][0]["clientConfig"] for _, one in ours if one.get("webhooks")), None)  # all lead to one server
+    if client is None:
+        return
+    url, bundle = urlsplit(str(client.get("url"))), base64.b64decode(client.get("caBundle") or "").decode()
+    with contextlib.suppress(OSError, TimeoutError):  # nothing listens there, or something else
+        async with asyncio.timeout(2):
+            _, writer = await asyncio.open_connection(url.hostname, url.port, ssl=ssl.create_default_context(cadata=bundle))
+        writer.close()
+        raise RefusedError(f"another `up` serves the cluster at https://{url.netloc}; end it first")
+
+
+async def until_asked(cluster: Cluster, url: str, other: str) -> None:
+    """Waits until writes are judged and get defaults. `other` is an address to advise.
+
+    Raises: RefusedError when the API server can't reach us; ApiError.
+    """
+    began = time.monotonic()
+    while reason := await _not_asked(cluster):
+        waited = time.monotonic() - began
+        if "failed calling webhook" in reason and waited > _FAILING:
+            said = shorten(reason.rpartition('": ')[2] or reason, 200)
+            such = f", such as --address {other}" if other not in url else ""
+            raise RefusedError(
+                f"the API server can't reach {url}: {said}; name an address of this machine that it reaches{such or ': --address'}"
+            )
+        if waited > _PATIENCE:
+            raise RefusedError(f"the API server must ask {url} within {_PATIENCE:g} seconds, and doesn't: {reason}")
+        await asyncio.sleep(_PAUSE)
+
+
+async def _not_asked(cluster: Cluster) -> str:
+    """Why writes aren't judged yet; empty when they are. Dry runs: nothing is stored."""
+    try:
+        with contextlib.suppress(InvalidError, ForbiddenError):
+            await cluster.create(*_probe("DynamoModel", "v1alpha1", _REFUSED), dry_run=True)
+            return "the validating webhook is not asked"
+        made = await cluster.create(*_probe("DynamoGraphDeployment", BETA, _GOOD), dry_run=True)
+    except (NotFoundError, UnavailableError) as error:
+        return error.message
+    return "" if ORIGIN_VERSION in (made["metadata"].get("annotations") or {}) else "the mutating webhook is not asked"
+
+
+def _probe(kind: str, version: str, spec: Node) -> tuple[Resource, Node]:
+    resource = resource_of_kind(kind, version)
+    metadata = {"name": "dynamo-webhooks-up-probe", "namespace": "default"}
+    return resource, {"apiVersion": resource.api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+async def clean(kubeconfig: str) -> str:
+    """Removes the objects of a killed run; returns a sentence. Raises: RefusedError, ApiError, UsageError."""
+    async with connect_cluster(COMPONENT, kubeconfig) as cluster:
+        await _must_be_dead((await _look(cluster))[0])
+    return await remove_ours(kubeconfig)
+
+
+async def remove_ours(kubeconfig: str) -> str:
+    """Deletes what bears the mark, all objects of the kinds, and what the reconciler made of them; a sentence about it.
+
+    No server is needed: conversion is switched off first. Raises: RefusedError when something isn't gone in time; ApiError, UsageError.
+    """
+    async with connect_cluster(COMPONENT, kubeconfig) as cluster:
+        return await _remove(cluster, (await _look(cluster))[0])
+
+
+async def _remove(cluster: Cluster, ours: list[Owned]) -> str:
+    crds = [one for resource, one in ours if resource is CRDS]
+    for resource, one in ours:
+        if resource is not CRDS:
+            await cluster.delete(resource, one["metadata"]["name"])
+    for crd in crds:
+        with contextlib.suppress(NotFoundError):
+            await cluster.merge_patch(CRDS, crd["metadata"]["name"], {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    count = sum([await _delete_all(cluster, _stored(crd)) for crd in crds])
+    if crds:
+        since = min(str(crd["metadata"]["creationTimestamp"]) for crd in crds)
+        for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
+            await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
+    for crd in crds:
+        await cluster.delete(CRDS, crd["metadata"]["name"])
+    await _until_gone(cluster, [crd["metadata"]["name"] for crd in crds])
+    return f"removed {count_of(len(ours), 'registration')} and {count_of(count, 'Dynamo object')}" if ours else "nothing of `up` is there"
+
+
+def _stored(crd: Node) -> Resource:
+    names = crd["spec"]["names"]
+    version = next(str(one["name"]) for one in crd["spec"]["versions"] if one["storage"])
+    return Resource(GROUP, version, names["plural"], names["kind"])
+
+
+async def _delete_all(cluster: Cluster, resource: Resource, labels: str = "", since: str = "") -> int:
+    """Deletes the objects with the labels that were made at a time or later; how many there were."""
+    try:
+        items = (await cluster.list(resource, labels=labels)).items
+    except NotFoundError:  # the kind is not served
+        return 0
+    chosen = [one["metadata"] for one in items if str(one["metadata"].get("creationTimestamp")) >= since]
+    for metadata in chosen:
+        with contextlib.suppress(NotFoundError):
+            await cluster.delete(resource, metadata["name"], metadata.get("namespace", ""))
+    return len(chosen)
+
+
+async def _until_gone(cluster: Cluster, names: list[str]) -> None:
+    began = time.monotonic()
+    for name in names:
+        while await cluster.get(CRDS, name) is not None:
+            if time.monotonic() - began > _PATIENCE:
+                raise RefusedError(f"{name} is not gone after {_PATIENCE:g} seconds: objects of it have finalizers that others must remove")
+            await asyncio.sleep(_PAUSE)

@@ -1,0 +1,67 @@
+"""The command `up`: flags, and which address of this machine the API server is to call."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from ....api.line import INSTALLED
+from ...console import flags
+from ...console.exits import OK, REFUSED, UNREACHABLE
+from ...console.output import write_stderr
+
+if TYPE_CHECKING:
+    from ....webhooks.sockets import Address
+
+HELP: Final = "try the operator: run server and reconciler beside a cluster until Ctrl-C, and remove them"
+_ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    flags.kubeconfig(parser)
+    parser.add_argument("--address", metavar="HOST:PORT", help="address of this machine that the API server reaches (default: detected)")
+    flags.line(parser, f"line of the operator (default {INSTALLED})")
+    parser.add_argument("--clean", action="store_true", help="only remove what a killed run has left")
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until SIGTERM or SIGINT, then removes everything that it made; 0, 1 when the cluster refuses, 6 when it can't be reached.
+
+    Raises: UsageError for a kubeconfig or an address that can't be used.
+    """
+    from ....kube.errors import ApiError, UnavailableError
+    from ...daemon.listening import address
+    from .cluster import RefusedError, claim, clean
+    from .trial import Trial, run_trial
+
+    try:
+        if arguments.clean:
+            write_stderr(asyncio.run(clean(arguments.kubeconfig)))
+            return OK
+        server, user = asyncio.run(claim(arguments.kubeconfig))
+        where = address("--address", arguments.address, *_towards(urlsplit(server).hostname or ""))
+        return run_trial(Trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host))
+    except RefusedError as error:
+        write_stderr(str(error))
+        return REFUSED
+    except ApiError as error:
+        write_stderr(error.message)
+        return UNREACHABLE if isinstance(error, UnavailableError) else REFUSED
+
+
+def _towards(host: str) -> Address:
+    """The address from which this machine speaks to a host, with any port. Sends nothing: UDP has no connections."""
+    from ....webhooks.sockets import Address
+
+    try:
+        family, kind, _, _, target = socket.getaddrinfo(host, 443, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as sock:
+            sock.connect(target)
+            return Address(str(sock.getsockname()[0]), 0)
+    except OSError:  # no such host, or no way there
+        return Address("127.0.0.1", 0)

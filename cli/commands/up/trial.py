@@ -1,0 +1,95 @@
+"""One run of `up`: this process serves, reconciles in the same loop, and removes its objects when it stops. It writes no file."""
+
+import argparse
+import asyncio
+import signal
+import socket
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ....api.line import Line
+from ....certs.files import local_names
+from ....reconciler.common.marks import MANAGER
+from ....reconciler.reconciler import Reconciler
+from ....webhooks import process
+from ....webhooks.cluster.observed_facts import read_configured_facts
+from ....webhooks.sockets import ANY, Address, AddressError, bind
+from ...console.exits import OK
+from ...console.output import write_stderr
+from ...daemon.guard import OwnPair
+from ...daemon.listening import bind_socket
+from ...daemon.run import identity
+from ...daemon.server import plan_for
+from ...installation.configuration import load_configuration
+from ...installation.connection import connect_cluster
+from ...yaml.load import Source
+from .cluster import COMPONENT, remove_ours, until_asked
+from .registration import list_registrations
+
+# planners and endpoint pickers get these roles where the cluster has them
+_CONFIGURATION: Final = """\
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+operator: {{version: {line}.0}}
+server: {{metrics: {{secure: false}}}}
+serving: {{drainLag: 0s}}
+logging: {{level: warn}}
+leaderElection: {{enabled: false}}
+mpi: {{sshSecretName: mpi-run-ssh-secret, sshSecretNamespace: default}}
+rbac: {{plannerClusterRoleName: dynamo-webhooks-planner, dgdrProfilingClusterRoleName: none, eppClusterRoleName: dynamo-webhooks-epp}}
+"""
+
+
+class Trial(NamedTuple):
+    """What to run."""
+
+    kubeconfig: str
+    user: str  # that we are to the API server
+    address: Address  # that it is to call
+    line: Line
+    other: str  # another address of this machine, to advise when it can't
+
+
+def run_trial(trial: Trial) -> int:
+    """Serves and reconciles until SIGTERM or SIGINT; the exit code. Raises: RefusedError, ApiError, UsageError."""
+    settings = load_configuration(Source("up", _CONFIGURATION.format(line=trial.line)), {}).configuration
+    facts = read_configured_facts(settings) | {"operatorPrincipal": trial.user}
+    known = argparse.Namespace(config=None, kubeconfig=trial.kubeconfig, no_cluster=False, cert_dir=None, self_signed=True)
+    pair = OwnPair(local_names(trial.address.host))
+    plan = plan_for(known, settings, facts, Path())._replace(pair=pair)
+    listen, sock = _bound(trial.address)
+    url, tasks = f"https://{listen}", list[asyncio.Task[None]]()
+    side = bind_socket("--probe-listen", Address("127.0.0.1", 0))[1]
+    side.listen()
+
+    async def work() -> None:
+        """Registers this process and reconciles, until the loop ends."""
+        async with connect_cluster(MANAGER, trial.kubeconfig) as cluster:
+            for resource, obj in list_registrations(url, pair.offer().bundle, trial.line):
+                await cluster.apply(resource, obj, manager=COMPONENT, force=True)
+            await until_asked(cluster, url, trial.other)
+            write_stderr(f"ready {url}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
+            await Reconciler(cluster, settings, identity()).run()
+
+    def start() -> None:
+        tasks.append(asyncio.get_running_loop().create_task(work()))
+        tasks[0].add_done_callback(lambda task: None if task.cancelled() else signal.raise_signal(signal.SIGTERM))
+
+    try:
+        process.serve(plan, sock, process.SideListeners(side, side), start)
+    finally:
+        write_stderr("removing the objects of this run; `dynamo-webhooks up --clean` removes them, too")
+        write_stderr(asyncio.run(remove_ours(trial.kubeconfig)))
+    for task in tasks:
+        if not task.cancelled():
+            task.result()  # raises why it could not go on
+    return OK
+
+
+def _bound(address: Address) -> tuple[Address, socket.socket]:
+    """A socket for an address, on all interfaces where only others know this machine by it."""
+    try:
+        return bind(address)
+    except AddressError:
+        found, sock = bind(Address(ANY, address.port))
+        return Address(address.host, found.port), sock

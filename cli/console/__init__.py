@@ -1,0 +1,1 @@
+"""What every command shares: exit codes, streams, flags, and the wording of hints and errors."""

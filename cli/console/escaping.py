@@ -1,0 +1,65 @@
+"""Text that any terminal and any CI runner shows as it is: names and values are their authors', who may be strangers.
+
+Bytes of file names that are no Unicode, characters that don't print, and what runners take for commands become escapes.
+"""
+
+import re
+from typing import Any, Final
+
+TEXT: Final = "\\x{:02x}"  # escapes of a character: for people and YAML in double quotes
+JSON: Final = "\\u{:04x}"
+# `::` at the beginning of a line, behind blanks and colours (GitHub, Gitea); `##[`, `##vso[`, `##teamcity[` anywhere in it (GitHub,
+# Azure, TeamCity); the sections of GitLab
+_COMMAND: Final = (  # compiled where a text may hold one, which few do
+    r"(?m)(?P<lead>(?:^|(?<=\r))(?:[^\S\r\n]|\x1b\[[\d;]*m)*)(?P<colon>:)(?=:)|(?P<hash>#)(?=#\w*\[)|(?P<section>s)(?=ection_(?:start|end):\d)"
+)
+
+
+def inert(text: str, escape: str = TEXT) -> str:
+    """The text with the first character of everything in it that a CI runner would obey written as an escape."""
+    if "::" not in text and "##" not in text and "section_" not in text:
+        return text
+    return re.sub(_COMMAND, lambda found: (found["lead"] or "") + escape.format(ord(found[0][-1])), text)
+
+
+def command_in(text: str) -> tuple[int, str] | None:
+    """The line of the first thing that a CI runner would obey, and that thing; None where there is none."""
+    found = re.search(_COMMAND, text)
+    if found is None:
+        return None
+    begin = found.end() - 1
+    return text.count("\n", 0, begin) + 1, text[begin:].partition("\n")[0][:40]
+
+
+def encode_json(value: object, option: int = 0) -> str:
+    """JSON of data that may hold a file name that is no Unicode text; such bytes are escaped. `option` is orjson's."""
+    import orjson  # here and below: each command needs `inert`, and few print JSON
+
+    try:
+        return visible(orjson.dumps(value, option=option).decode())
+    except TypeError:
+        return visible(orjson.dumps(_escaped(value), option=option).decode())
+
+
+def visible(document: str) -> str:
+    """The same JSON with escapes for characters that don't print, such as bidirectional controls, and for commands of CI runners."""
+    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in inert(document, JSON).split("\n"))
+
+
+def _visible(one: str) -> str:
+    import json
+
+    return one if one.isprintable() else json.dumps(one)[1:-1]
+
+
+def unicode_text(text: str) -> str:
+    """Replace characters that UTF-8 can't encode by their escapes, such as `\\udc80`."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return unicode_text(value)
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    return [_escaped(item) for item in value] if isinstance(value, list) else value

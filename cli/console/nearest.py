@@ -1,0 +1,22 @@
+"""Finds the known word nearest to a misspelt one."""
+
+from collections.abc import Iterable
+from typing import Final
+
+LIKELY: Final = 0.72  # how similar a word must be to be offered; at 0.6, difflib's own measure, --frobnicate became --rate
+SURE: Final = 0.8  # how similar a word must be to be taken for another without asking
+
+
+def nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | None:
+    """The most similar known word, None when nothing is similar; `least` is the ratio of difflib. Case and leading dashes are left out."""
+    import difflib
+
+    by_lower = {candidate.lower().lstrip("-"): candidate for candidate in known}
+    found = difflib.get_close_matches(word.lower()[:200].lstrip("-"), by_lower, n=1, cutoff=least)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown word: `; did you mean X?`, or nothing."""
+    found = nearest(word, known)
+    return f"; did you mean {found}?" if found else ""

@@ -1,0 +1,105 @@
+"""The two streams: results go to stdout, diagnostics to stderr. A reader that goes away early is no error, nor is a closed stream.
+
+Neither stream has a line that a CI runner would obey: what a repository calls its files is for its author to choose.
+"""
+
+import os
+import stat
+import sys
+from io import TextIOWrapper
+from typing import Final
+
+from ...api.wording import escape_unprintable_lines
+from .escaping import command_in, inert
+from .exits import UsageError
+
+# set by the runners of GitHub and Gitea, Azure, GitLab and TeamCity
+_RUNNERS: Final = ("GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI", "TEAMCITY_VERSION")
+
+
+def prepare() -> None:
+    """Makes both streams able to print any text: what the terminal's encoding lacks is escaped instead of an error."""
+    _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _open_closed() -> None:
+    """Open streams that the parent process closed, in the order of their numbers, on the null device: reads are empty, writes are
+    discarded."""
+    if sys.stdin is None:
+        sys.stdin = _nothing("r")
+    if sys.stdout is None:
+        sys.stdout = _nothing("w")
+    if sys.stderr is None:
+        sys.stderr = _nothing("w")
+
+
+def _nothing(mode: str) -> TextIOWrapper:
+    # open as long as the process lives
+    return TextIOWrapper(open(os.devnull, f"{mode}b"), encoding="utf-8")  # noqa: PTH123 - pathlib takes long to import
+
+
+def write_stdout(text: str) -> None:
+    """Writes to stdout; silently nothing once the reader has gone, so that the exit code stays the verdict.
+
+    Raises: UsageError where stdout can't be written, such as on a full disk.
+    """
+    _print(inert(text))
+
+
+def write_document(text: str) -> None:
+    """Writes text of authors to stdout as it is: an escape would change what a file or a diff means.
+
+    Raises: UsageError as above, and where a CI runner reads stdout and would obey a line.
+    """
+    if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (found := command_in(text)) is not None:
+        line, what = found
+        raise UsageError(f"line {line} of the result is not printed, since the CI runner would obey it: {what}; redirect it into a file")
+    _print(text)
+
+
+def _is_file() -> bool:
+    """Whether stdout is a regular file, which no runner reads meanwhile."""
+    try:
+        return stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except OSError:  # a stream of the process itself
+        return False
+
+
+def _print(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        _give_up(error)
+
+
+def write_bytes(data: bytes) -> None:
+    """Writes bytes to stdout as they are. Raises: UsageError as above."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        _give_up(error)
+
+
+def _give_up(error: OSError) -> None:
+    """Writes nothing more: the interpreter flushes stdout once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        raise UsageError(f"standard output can't be written: {error.strerror}") from None
+
+
+def write_stderr(text: str) -> None:
+    """Writes a line to stderr, in one piece: a log with a thread of its own may write there too, and must not get in between.
+
+    What does not print is escaped: sentences quote names and values of authors, which must control neither a terminal nor a CI runner.
+    """
+    try:
+        sys.stderr.write(inert(escape_unprintable_lines(text)) + "\n")
+        sys.stderr.flush()
+    except OSError:  # there is no stream left to report it on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

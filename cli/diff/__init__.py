@@ -1,1 +1,0 @@
-"""What really changes between two sets of objects: after conversion to one version and defaulting, without the noise of spelling."""

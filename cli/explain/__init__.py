@@ -1,1 +1,0 @@
-"""What `explain` knows: rules, kinds, field paths and server messages, as data and as Markdown."""

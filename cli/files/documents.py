@@ -1,0 +1,78 @@
+"""The documents of one file, or what keeps them from being read."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+from ...api.kinds import GROUP
+from ...api.wording import shorten
+from ..yaml.errors import ForeignInputError
+from ..yaml.load import Document, InputError, Source, read_text
+from .find import CHART
+from .read import STDIN, load_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..yaml.substitute import Fill
+
+_TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
+
+
+def read_documents(
+    file: str | Source | InputError, stdin_name: str, *, lenient: bool = False, fill: Fill | None = None
+) -> Iterable[Document | InputError]:
+    """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place.
+
+    `lenient`: an error in a file that names our group nowhere is a ForeignInputError. `fill` has values for placeholders.
+    """
+    if isinstance(file, InputError):
+        return [file]
+    if isinstance(file, Source):
+        return _read(Source(file.name, file.text, fill))
+    name = stdin_name if file == STDIN and stdin_name else file
+    try:
+        text = load_text(file, name)
+    except InputError as error:
+        return [error]
+    found = _read(Source(name, text, fill))
+    return map(_foreign, found) if lenient and GROUP not in text and file != STDIN else found
+
+
+def _read(source: Source) -> Iterator[Document | InputError]:
+    """The documents of a text; what can't be read of a template is one error, however many there are."""
+    told = asked = False
+    template: re.Match[str] | None = None
+    for one in read_text(source):
+        if isinstance(one, InputError) and not asked:  # once, because a file may hold thousands of broken documents
+            template, asked = re.search(_TEMPLATE, source.text), True
+        if not isinstance(one, InputError):
+            yield one
+        elif template is None:
+            one.text = one.text if source.fill is None else source.fill.masked(one.text, source.text)
+            yield one
+        elif not told:
+            told = True
+            line = source.text.count("\n", 0, template.start(1)) + 1
+            text = f"is a template ({shorten(template[1], 60)} on line {line})"
+            if chart := _chart_of(source.name):
+                passed = f"{text} of a Helm chart, and is skipped; check its output with check --helm {chart}"
+                yield ForeignInputError(passed, one.name, one.line, one.column)
+            else:
+                yield InputError(f"{text}; render it first, for example with --helm DIR", one.name, one.line, one.column)
+
+
+def _chart_of(file: str) -> str:
+    """The folder of the chart that a file belongs to, as the file is named; empty where it belongs to none."""
+    folder = os.path.dirname(file)  # noqa: PTH120 - as below
+    while folder and not os.path.exists(os.path.join(folder, CHART)):  # noqa: PTH110, PTH118 - as below
+        above = os.path.dirname(folder)  # noqa: PTH120 - as below
+        folder = above if above != folder else ""
+    return folder
+
+
+def _foreign(found: Document | InputError) -> Document | InputError:
+    """What a file gives that names our group nowhere: a document of others that can't be read is no failure."""
+    return ForeignInputError.of(found) if isinstance(found, InputError) and not isinstance(found, ForeignInputError) else found

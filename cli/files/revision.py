@@ -1,0 +1,167 @@
+"""Files as they were in a revision of git, in the repositories that paths lie in. How git is asked is in git.py."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ..console.exits import UsageError
+from ..yaml.errors import InputError
+from .find import is_excluded, is_text
+from .git import ask, commit_of, root_of
+from .read import LIMIT, STDIN, decode
+
+FLAG: Final = "--against"
+_REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and submodules hold no text of their own
+_AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
+
+
+class _Blob(NamedTuple):
+    """A file, where git keeps it, and its length in bytes."""
+
+    name: str
+    id: str
+    size: int
+
+
+class Tree:
+    """A repository at a revision: its files by path from its root, and their contents."""
+
+    def __init__(self, revision: str, root: str, flag: str = FLAG) -> None:
+        """`root` is the repository's folder. Raises: UsageError when there is no such revision, or git can't read it."""
+        self.revision = revision
+        self.root = root
+        self._flag = flag
+        listing = ask(root, flag, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision, flag))
+        self._blobs = dict(_listed(listing))  # name -> what git keeps it under
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there was such a file."""
+        return name in self._blobs
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all files, in git's order."""
+        return iter(self._blobs)
+
+    def texts(self, names: Iterable[str], holding: str = "") -> Iterator[tuple[str, str | InputError]]:
+        """The texts of files, or why one can't be read; those that don't hold a word are left out, and so are files that weren't there.
+
+        Raises: UsageError when git can't read one, as in a clone that left files out.
+        """
+        wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
+        sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").splitlines() if size.isdigit()]
+        if len(sizes) < len(wanted):
+            raise UsageError(
+                f"{self._flag} {self.revision}: {self.root} lacks files of this revision, or they are damaged; git fsck says more"
+            )
+        blobs = [_Blob(name, blob, size) for (name, blob), size in zip(wanted, sizes, strict=True)]
+        for blob in blobs:
+            if blob.size > LIMIT:
+                yield blob.name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.shown(blob.name))
+        for group in _groups(blob for blob in blobs if blob.size <= LIMIT):
+            for name, data in self._contents(group):
+                if holding.encode() not in data:
+                    continue
+                try:
+                    yield name, decode(data, self.shown(name))
+                except InputError as error:
+                    yield name, error
+
+    def shown(self, name: str) -> str:
+        """A file of the revision as git itself would write it."""
+        return f"{self.revision}:{name}"
+
+    def _contents(self, group: list[_Blob]) -> Iterator[tuple[str, bytes]]:
+        out = self._asked([(blob.name, blob.id) for blob in group], "--batch")
+        at = 0
+        for blob in group:
+            begin = out.index(b"\n", at) + 1
+            yield blob.name, out[begin : begin + blob.size]
+            at = begin + blob.size + 1
+
+    def _asked(self, wanted: list[tuple[str, str]], how: str) -> bytes:
+        return ask(self.root, self._flag, "cat-file", how, given="".join(f"{blob}\n" for _, blob in wanted).encode()) if wanted else b""
+
+
+class Trees:
+    """A revision in every repository that is asked for it; each is read once."""
+
+    def __init__(self, revision: str, flag: str = FLAG) -> None:
+        """`revision` is as given to the flag."""
+        self.revision = revision
+        self._flag = flag
+        self._trees: dict[str, Tree] = {}
+        self._roots: dict[str, str | None] = {}
+
+    def place(self, path: str) -> tuple[Tree, str]:
+        """The repository of a path, and the path from its root; the root itself is the empty one.
+
+        Raises: UsageError when there is no repository, no such revision in it, or no git.
+        """
+        real = os.path.realpath(path)
+        # a folder may be the root of a repository itself
+        folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120 - pathlib's are slow, and every file is asked for
+        if folder not in self._roots:
+            self._roots[folder] = root_of(folder)
+        root = self._roots[folder]
+        if root is None:
+            raise UsageError(f"{self._flag} {self.revision}: {path} is in no repository of git")
+        if root not in self._trees:
+            self._trees[root] = Tree(self.revision, root, self._flag)
+        name = os.path.relpath(real, root).replace(os.sep, "/")
+        return self._trees[root], "" if name == "." else name
+
+
+def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
+    """The texts of files at a revision, by the path that they have now; a file that wasn't there then is left out.
+
+    `paths` and `excluded` are what the command was given, `files` what they mean today. Files of a folder that are gone today count too.
+
+    Raises: UsageError when there is no such revision, no repository, or no git.
+    """
+    if STDIN in paths:
+        raise UsageError(f"{FLAG} can't know what standard input was in a revision")
+    trees = Trees(revision)
+    wanted: dict[Tree, dict[str, str]] = {}  # name in the tree -> path
+    for file in files:
+        tree, name = trees.place(file)
+        wanted.setdefault(tree, {})[name] = file
+    for path in paths:
+        if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
+            tree, folder = trees.place(path)
+            for name, full in below(tree, folder):
+                file = str(Path(path, name))
+                if not is_excluded(file, excluded):
+                    wanted.setdefault(tree, {}).setdefault(full, file)
+    found = {names[name]: text for tree, names in wanted.items() for name, text in tree.texts(names)}
+    return dict(sorted(found.items()))
+
+
+def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:
+    """The YAML and JSON files of a folder in a revision, as (path from the folder, path from the root); hidden folders are left out."""
+    prefix = f"{folder}/" if folder else ""
+    for full in tree:
+        name = full.removeprefix(prefix)
+        if full.startswith(prefix) and is_text(name) and not any(part.startswith(".") for part in name.split("/")[:-1]):
+            yield name, full
+
+
+def _listed(listing: bytes) -> Iterator[tuple[str, str]]:
+    for entry in listing.split(b"\0"):
+        about, _, name = entry.partition(b"\t")
+        if about and about.split(b" ", 1)[0] in _REGULAR:
+            yield os.fsdecode(name), about.rsplit(b" ", 1)[1].decode("ascii")
+
+
+def _groups(blobs: Iterable[_Blob]) -> Iterator[list[_Blob]]:
+    """Split paths into batches for one command each."""
+    group: list[_Blob] = []
+    size = 0
+    for blob in blobs:
+        if group and size + blob.size > _AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(blob)
+        size += blob.size
+    if group:
+        yield group

@@ -1,0 +1,176 @@
+"""Writes a file in one step, so that readers never see half of it and an interrupted run leaves the old one.
+
+A repository may be a stranger's, so no link of it leads a write out of it, whichever command writes and however the file was named.
+"""
+
+# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118, PTH120 - pathlib has no folders by their descriptors, and resolves what must stay as it is written
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from ..console.exits import OK, REFUSED, UsageError
+from ..console.output import write_stderr
+from ..yaml.errors import InputError
+from .read import decode, folders_above, is_within, load_bytes
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def write_if_unchanged(file: str, text: str, old: str | None) -> int:
+    """Write a file that was read as the old text; None if it may be absent or is unknown. A byte order mark is kept.
+
+    Reports a file that can't be written, and continues with the others. Returns the exit code.
+    """
+    if old is None and os.path.islink(file):  # noqa: PTH114 - as below
+        write_stderr(f"{file} is left as it is: it is a link; name its target if that is to be written")
+        return REFUSED
+    try:
+        before = load_bytes(file) if old is not None or os.path.exists(file) else b""
+        now = decode(before, file)
+        if old is None or now == old:
+            replace_file(file, (_BOM if before.startswith(_BOM) else b"") + text.encode())
+    except (InputError, UsageError) as error:
+        write_stderr(str(error))
+        return REFUSED
+    if old in (None, now) or now == text:  # links may name one file twice: the second time it is written already
+        return OK
+    write_stderr(f"{file} is left as it is: it has changed since it was read; run the command again")
+    return REFUSED
+
+
+# a folder that may be passed through but not listed can be opened on Linux
+_FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def replace_file(file: str, content: str | bytes) -> None:
+    """Replace or create a file. An existing one keeps its owner and mode, and a link its target.
+
+    Writes to a special file (`/dev/stdout`, a pipe) directly.
+
+    Raises: UsageError if the file can't be written, or a link leads out of the repository that contains it.
+    """
+    with _explained(file):
+        target = os.path.realpath(file)
+        root = _bound(file, target)
+        if _is_stream(file):
+            Path(file).write_bytes(_bytes(content))
+            return
+        folder, name = os.path.split(target)
+        with _opened(root or folder, os.path.relpath(folder, root) if root else "") as place:
+            _swap(place, name, _bytes(content))
+
+
+def store(folder: str, name: str, content: str | bytes) -> None:
+    """Writes a file below a folder, both created if missing; `name` may have folders in it. Follows no link below the folder.
+
+    Raises: UsageError as above; its sentence names the file by its path below the folder.
+    """
+    with _explained(name):
+        root = os.path.realpath(folder)
+        _bound(os.path.join(folder, "_"), root)
+        if os.path.exists(root) and not os.path.isdir(root):
+            raise UsageError(f"{name} can't be written: {folder} must be a folder, and is a file")
+        Path(root).mkdir(parents=True, exist_ok=True)
+        above, last = os.path.split(name)
+        with _opened(root, above, make=True) as place:
+            _swap(place, last, _bytes(content))
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+@contextmanager
+def _explained(file: str) -> Iterator[None]:
+    """Turns what goes wrong with a file into a UsageError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UsageError(f"{file} can't be written: its folder does not exist") from None
+    except PermissionError:
+        raise UsageError(f"{file} can't be written: permission denied") from None
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror}") from None
+    except (RuntimeError, ValueError):  # a loop of links; a zero byte
+        raise UsageError(f"{file!a} can't be written: it is no usable path") from None
+
+
+def _bound(file: str, target: str) -> str:
+    """The innermost repository that contains a path as written, without links; empty if there is none.
+
+    Raises: UsageError if the target is outside it: the path leads through a link of the repository's author.
+    """
+    folders = folders_above(os.path.dirname(os.path.abspath(file)))
+    roots = [os.path.realpath(folder) for folder in folders if os.path.lexists(os.path.join(folder, ".git"))]
+    for root in roots:
+        if not is_within(target, root):
+            raise UsageError(f"{file} can't be written: it is a link out of the repository {root}; name its target if that is meant")
+    return roots[0] if roots else ""
+
+
+@contextmanager
+def _opened(root: str, path: str, *, make: bool = False) -> Iterator[int]:
+    """The descriptor of a folder below another one; no part of the path may be a link. `make` creates folders that are missing."""
+    place = os.open(root, _FOLDER)
+    try:
+        for part in Path(path).parts:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=place)
+            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = below
+        yield place
+    finally:
+        os.close(place)
+
+
+def _keep(old: os.stat_result, out: int) -> None:
+    """Gives a file the owner and mode that the old one had: root, as in a container, would leave files behind that people may not write."""
+    with suppress(OSError):  # only root may give a file away
+        os.fchown(out, old.st_uid, old.st_gid)
+    os.fchmod(out, stat.S_IMODE(old.st_mode))
+
+
+def _writable(name: str, place: int) -> os.stat_result | None:
+    """A file's status, None where there is none or a link, which a write takes the place of.
+
+    Raises: PermissionError where it is read-only: renaming over it would need no permission but the folder's.
+    """
+    try:
+        status = os.stat(name, dir_fd=place, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        return None
+    if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=place):  # root may write to all
+        raise PermissionError
+    return status
+
+
+def _is_stream(file: str) -> bool:
+    """Whether a path names something open, or something that is no regular file: there is nothing to put in its place."""
+    try:
+        return os.path.abspath(file).startswith(("/dev/", "/proc/")) or not stat.S_ISREG(os.stat(file).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _swap(place: int, name: str, data: bytes) -> None:
+    # beside the target, because a file is renamed in one step only within a file system; not named after it: names may be at their limit
+    beside = f".{secrets.token_hex(8)}.tmp"
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=place), "wb") as out:
+            out.write(data)
+            if (old := _writable(name, place)) is not None:
+                _keep(old, out.fileno())
+        os.replace(beside, name, src_dir_fd=place, dst_dir_fd=place)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=place)
+        raise

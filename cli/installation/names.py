@@ -1,0 +1,57 @@
+"""Which installation is looked at: the configuration that is given, else the one in the cluster, else the names in our manifests."""
+
+import os
+from dataclasses import replace
+from typing import Final
+
+from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.scope import Operator
+from ...certs.installation import Installation, installation
+from ...kube.errors import ForbiddenError
+from ...kube.protocol import Cluster
+from ...kube.resources import CONFIG_MAPS
+from ..console.exits import UsageError
+from ..yaml.load import Source
+
+CONFIG: Final = "dynamo-webhooks-config"
+KEY: Final = "config.yaml"
+NAMESPACE: Final = "dynamo-system"
+
+
+def by_manifests(namespace: str) -> Installation:
+    """The installation of the manifests as they are."""
+    return installation(OperatorConfiguration(operator=Operator(namespace, version="")))
+
+
+def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
+    """The installation of a configuration, in a file or as its text, and the unknown keys that are passed over. Raises: UsageError."""
+    from .configuration import load_configuration
+
+    environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
+    effective = load_configuration(file, environment, lenient=lenient)
+    if not effective.configuration.operator.namespace:
+        raise UsageError("--namespace: must name the namespace of the installation, which the configuration doesn't")
+    return installation(effective.configuration), "\n  ".join(effective.unknown)
+
+
+async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
+    """The configuration that is in the cluster, and why it may not be read, if so. Raises: ApiError."""
+    try:
+        found = await cluster.get(CONFIG_MAPS, CONFIG, namespace)
+    except ForbiddenError as error:
+        return None, error.message
+    text = ((found or {}).get("data") or {}).get(KEY)
+    return (None if text is None else Source(KEY, str(text))), ""
+
+
+async def in_cluster(cluster: Cluster, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
+    """Returns the installation that the cluster's configuration describes, and the error in that configuration, if any."""
+    where = namespace or NAMESPACE
+    found, wrong = await configuration_in(cluster, where)
+    if found is None:
+        return by_manifests(where), wrong
+    try:
+        about, unknown = by_file(found, where, lenient=lenient)
+    except UsageError as error:
+        return by_manifests(where), str(error)
+    return replace(about, trust_file=""), unknown  # that file is in a pod

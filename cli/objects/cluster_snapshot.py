@@ -1,0 +1,93 @@
+"""Reads the stored objects of a cluster as texts to check, each named after its object, and the cluster's facts."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from ...api.kinds import BY_NAME, GROUP, KINDS, Kind
+from ...kube.errors import ApiError, NotFoundError
+from ...kube.protocol import Cluster, Node
+from ...kube.resources import resource_of_kind
+from ...policies.facts import UNKNOWN, Facts, facts_from
+from ..installation.connection import connect_cluster
+from ..rewrite.emit import emit_yaml
+from ..yaml.load import InputError, Source
+
+MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
+PATIENCE: Final = 120  # seconds for everything that is asked; a hundred thousand objects take half of it
+
+
+class Sight(NamedTuple):
+    """The objects read, kinds that can't be listed, and known facts in the form of a facts file; or why nothing was read."""
+
+    items: list[Node | InputError]
+    facts: Mapping[str, Any]
+    unreachable: str = ""
+
+    @property
+    def files(self) -> list[Source | InputError]:
+        """The objects as texts, each named after its object."""
+        return [one if isinstance(one, InputError) else source(one) for one in self.items]
+
+    def fill(self, facts: Facts) -> Facts:
+        """Complete unknown facts from the cluster."""
+        told = facts_from(dict(self.facts))
+        told_line = facts.operatorVersion is not UNKNOWN  # a given version overrides the cluster's definitions
+        missing = [name for name in self.facts if getattr(facts, name) is UNKNOWN and not (told_line and name == "operatorLine")]
+        return facts._replace(**{name: getattr(told, name) for name in missing})
+
+
+def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
+    """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
+    return asyncio.run(_look(kubeconfig, context, namespace))
+
+
+async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
+    async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await see(cluster, namespace)
+        except TimeoutError:
+            return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
+
+
+async def see(cluster: Cluster, namespace: str) -> Sight:
+    """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
+    from ..facts.gather import gather_facts
+
+    try:
+        served = (await cluster.groups()).get(GROUP, frozenset())
+        items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
+        return Sight(items, (await gather_facts(cluster)).values)
+    except ApiError as error:
+        return Sight([], {}, f"the cluster can't be asked: {error.message}")
+
+
+async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespace: str) -> list[Node | InputError]:
+    """The objects of a kind, in the version that etcd keeps, which needs no conversion; in another one where that is not served."""
+    others = [version.name for version in kind.versions if not version.storage]
+    for version in (kind.storage_version, *others):
+        if version not in served:
+            continue
+        try:
+            listing = await cluster.list(resource_of_kind(kind.name, version), namespace)
+        except NotFoundError:  # the version is that of other kinds
+            continue
+        except ApiError as error:
+            if error.code == 0:  # no answer at all
+                raise
+            return [InputError(f"can't be listed: {error.message}", f"cluster:{kind.plural}")]
+        return [*sorted(listing.items, key=_order)]
+    return []
+
+
+def source(item: Node) -> Source:
+    """An object as a text to check or compare, without its managed fields."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}  # for servers, and long
+    head = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
+    text = emit_yaml({**head, **{key: value for key, value in item.items() if key not in head}})
+    return Source("/".join((f"cluster:{BY_NAME[item['kind']].plural}", *_order(item))), text)
+
+
+def _order(item: Node) -> tuple[str, str]:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

@@ -1,0 +1,117 @@
+"""The stored objects that updates are compared with: read from files, found by identity, made what a server would hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from ...policies.review import Fields
+from ..console.exits import UsageError
+from ..files.documents import read_documents
+from ..files.find import find_files
+from ..yaml.load import InputError
+from .manifest import Identity, Manifest, find_manifests
+
+if TYPE_CHECKING:
+    from ...api.line import Line
+    from ..yaml.substitute import Fill
+
+
+class Previous(NamedTuple):
+    """The stored object as the server would hand it to the webhooks; without one the request creates.
+
+    `why` says why no update could be judged, where there may have been an object. `moved` is the object as it was written where that was
+    in another version. `applied` is what the new one would be with what stays of the stored object, where it would be applied to that.
+    """
+
+    object: Fields | None = None
+    why: str = ""
+    moved: Fields | None = None
+    applied: Fields | None = None
+
+
+class StoredObjects(Protocol):
+    """Where a run finds the stored objects."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether every stored object names its namespace, as in a cluster."""
+
+    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+        """The stored object, or why the new one can't be checked against it."""
+
+
+class Old:
+    """The stored objects of `--old`, by identity; each is made ready once."""
+
+    placed: Final = False
+
+    def __init__(self, found: Iterable[Manifest], *, required: bool = False) -> None:
+        """`required`: an object that has no past can't be judged. Raises: UsageError when one object is there twice."""
+        self._found: dict[Identity, Manifest] = {}
+        self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
+        self._required = required
+        for one in found:
+            first = self._found.setdefault(one.identity, one)
+            if first is not one:
+                raise UsageError(f"--old holds {one.identity} twice, at {format_place(first)} and {format_place(one)}")
+
+    def __contains__(self, identity: Identity) -> bool:
+        """Whether there is an old object of that identity, in whichever version."""
+        return identity in self._found
+
+    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+        """The old object of the same identity."""
+        if new.identity not in self and not self._required:
+            return Previous()
+        found = self.of(new, line)
+        return found if isinstance(found, InputError) else Previous(found, moved=read_other_version(self._found[new.identity], new.version))
+
+    def of(self, new: Manifest, line: Line) -> Fields | InputError:
+        """The old object as the server would hold it, or why there is none to compare with."""
+        old = self._found.get(new.identity)
+        if old is None:
+            at, column, _ = new.document.position(())
+            return InputError(f"{new.identity} has no old object in --old", new.document.source.name, at, column)
+        key = new.identity, new.version
+        if key not in self._ready:
+            self._ready[key] = store_as(old, new.version, line)
+        return self._ready[key]
+
+
+def read_other_version(old: Manifest, version: str) -> Fields | None:
+    """An old object as it was written, where that was in another version."""
+    return old.data if old.version != version else None
+
+
+def format_place(found: Manifest) -> str:
+    """The file and line where an object begins."""
+    return f"{found.document.source.name}:{found.document.position(()).line}"
+
+
+def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
+    """An old object as the server would hand it to the webhooks beside a new one of a version, or why it can't be; never changes `old`."""
+    from .forms import FormError, convert, decode
+
+    try:
+        decoded = decode(old.data, line)
+        return decoded if old.version == version else convert(decoded, version, line)
+    except FormError as error:
+        at, column, _ = old.document.value_position(error.path)
+        wrong = error.errors
+        text = f"can't be read: {wrong[0].field}: {wrong[0].message}" if wrong else f"can't be converted to {version}: {error.reason}"
+        return InputError(f"the old object {text}", old.document.source.name, at, column)
+
+
+def load_stored(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:
+    """Reads the old objects; `fill` has values for their placeholders.
+
+    Raises: UsageError when a file can't be read: without it every verdict would be about something else.
+    """
+    found: list[Manifest] = []
+    for file in find_files(paths):
+        for document in read_documents(file, "", fill=fill):
+            if isinstance(document, InputError):
+                raise UsageError(f"--old {document}")
+            found += [one for one in find_manifests([document]) if one.known]
+    return Old(found, required=required)

@@ -1,0 +1,120 @@
+"""The stored objects of `--against`: those that a git revision holds, in whichever file and version.
+
+An object's past is the object of the same identity in the same file. An object that its file did not hold has moved if the revision holds
+one of its identity that has left its own file since; copies that stay where they are (overlays of one graph) are not its past.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ...api.kinds import GROUP
+from ...api.line import Line
+from ..console.exits import UsageError
+from ..files.documents import read_documents
+from ..files.find import is_text
+from ..files.read import STDIN
+from ..files.revision import FLAG, Tree, Trees
+from ..yaml.load import InputError, Source, read_text
+from ..yaml.substitute import Fill
+from .manifest import Identity, Manifest, find_manifests
+from .stored import Previous, format_place, store_as
+from .stored import read_other_version as moved
+
+
+class _File(NamedTuple):
+    """The objects of one file, and what of it can't be read."""
+
+    objects: list[Manifest]
+    broken: list[InputError]
+
+
+class Against:
+    """Finds stored objects in the files of a revision; reads each file once, on demand."""
+
+    placed: Final = False
+
+    def __init__(self, revision: str, files: Sequence[str], fill: Fill | None = None) -> None:
+        """`files` are all that the run reads, `fill` has values for placeholders.
+
+        Raises: UsageError when a file is in no repository, or its repository lacks the revision.
+        """
+        if STDIN in files:
+            raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
+        trees = Trees(revision)
+        self._places = {file: trees.place(file) for file in files}
+        self._repositories: dict[Tree, _Repository] = {}
+        for tree, name in self._places.values():
+            self._repositories.setdefault(tree, _Repository(tree, fill)).expect(name)
+
+    def past(self, new: Manifest, line: Line) -> Previous:
+        """The object in the revision. One that can't be read is reported, and is no error: the new one is checked alone."""
+        tree, name = self._places[new.document.source.name]
+        repository = self._repositories[tree]
+        before = repository.file(name)
+        found = [one for one in before.objects if one.identity == new.identity] or repository.moved(new.identity)
+        if not found:
+            return Previous(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
+        if any(one.data != found[0].data for one in found):
+            where = " and ".join(map(format_place, found[:2])) + " and more" * (len(found) > 2)
+            return Previous(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
+        stored = store_as(found[0], new.version, line)
+        return Previous(None, str(stored)) if isinstance(stored, InputError) else Previous(stored, moved=moved(found[0], new.version))
+
+
+class _Repository:
+    """The objects of one repository at the revision."""
+
+    def __init__(self, tree: Tree, fill: Fill | None) -> None:
+        self._tree = tree
+        self._fill = fill
+        self._expected: set[str] = set()
+        self._texts: dict[str, str | InputError] | None = None
+        self._last: tuple[str, _File] = "", _File([], [])  # a run asks for all objects of a file in a row
+        self._left: dict[Identity, list[Manifest]] | None = None
+
+    def expect(self, name: str) -> None:
+        """Says that a file will be asked for, so that git is called once for all of them."""
+        self._expected.add(name)
+
+    def file(self, name: str) -> _File:
+        """A file as it was; empty if it wasn't there."""
+        if self._texts is None:
+            self._texts = dict(self._tree.texts(sorted(self._expected)))
+        if name != self._last[0]:
+            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""), self._fill)
+        return self._last[1]
+
+    def moved(self, identity: Identity) -> list[Manifest]:
+        """The objects of an identity that were in some file and are there no more; files that can't be read say nothing."""
+        if self._left is None:
+            self._left = {}
+            names = [name for name in self._tree if is_text(name)]
+            for name, text in self._tree.texts(names, holding=GROUP):
+                for one in _gone(_read(self._tree.shown(name), text, self._fill).objects, f"{self._tree.root}/{name}", self._fill):
+                    self._left.setdefault(one.identity, []).append(one)
+        return self._left.get(identity, [])
+
+
+def _read(name: str, text: str | InputError, fill: Fill | None) -> _File:
+    if isinstance(text, InputError):
+        return _File([], [text])
+    readable, broken = [], []
+    for one in read_text(Source(name, text, fill)):
+        if isinstance(one, InputError):
+            broken.append(one)
+        else:
+            readable.append(one)
+    return _File([one for one in find_manifests(readable) if one.known], broken)
+
+
+def _gone(before: list[Manifest], file: str, fill: Fill | None) -> Iterator[Manifest]:
+    """The objects that a file no longer contains; none if the file exists and can't be read."""
+    if not before:
+        return
+    today = [*read_documents(file, "", fill=fill)]
+    readable = [one for one in today if not isinstance(one, InputError)]
+    if len(readable) < len(today) and Path(file).exists():
+        return
+    kept = {one.identity for one in find_manifests(readable)}
+    yield from (one for one in before if one.identity not in kept)

@@ -1,0 +1,219 @@
+"""Which part of the text a value comes from, and in which order keys are written so that they stay where they stood."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+from ...api.paths import Path
+from .match_items import partners
+from .moved_items import Twins
+from .tree import Entry, Form, Node, entry_at, is_same_json, resolve_alias
+
+Origin = Callable[[Path], Path | None]
+
+
+class Sources:
+    """Finds the entries of the old text that the values of the new one are written from."""
+
+    def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
+        """`origin` maps a path of the new value to its path in the old one; without `keeps_aliases`, aliases are expanded.
+
+        With `trusts_aliases`, an alias stays although its value changes: its anchor is assumed to change in the same way.
+        """
+        self._root = root
+        self.trusts_aliases = trusts_aliases
+        self.keeps_aliases = keeps_aliases
+        self._found: dict[Path, Entry] = {}
+        self._places: dict[Path, int | None] = {}
+        self._used: set[tuple[int, str]] = set()
+        self._copied: list[tuple[Path, Entry]] = []
+        self._lone: list[tuple[Path, Entry]] = []  # scalars that a whole block became
+        self._lists: list[tuple[Path, list[Any], list[Entry]]] = []
+        self._collect(value, (), [root], origin)
+        self._match()
+        self._disown()
+        self._starts = sorted({entry.start for entry in self._found.values()})
+        self._place(value, ())
+        self._around: dict[int, list[Entry]] = {}
+        self._wrap(root, set(self._starts))
+
+    def _collect(self, value: Any, path: Path, around: list[Entry], origin: Origin) -> None:
+        """Finds the entries; inside of a value that is copied there is nothing to find. `around` are those around it."""
+        old = origin(path)
+        source = None if old is None else entry_at(self._root, old)
+        if source is not None:
+            self._found[path] = source
+            around = [*around, source]
+            if self.copies(source.node, value):
+                self._copied.append((path, source))
+                return
+            if source.node.entries and not _members(value):
+                self._lone.append((path, source))
+        if isinstance(value, list):
+            self._lists.append((path, value, around))
+        origins = self._origins(value, path, origin) if isinstance(value, list) else repeat(origin)
+        for (step, below), its in zip(_members(value), origins, strict=False):
+            self._collect(below, (*path, step), around, its)
+            if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
+                self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
+
+    def _origins(self, items: list[Any], path: Path, origin: Origin) -> list[Origin]:
+        """The origin of each item of a list: which old item it was is decided by what they say."""
+        guesses = [origin((*path, index)) for index in range(len(items))]
+        lists = dict.fromkeys(guess[:-1] for guess in guesses if guess and isinstance(guess[-1], int))
+        places = [(*place, index) for place in lists for index in range(self._length(place))]
+        at = {place: index for index, place in enumerate(places)}
+        old = [entry.node.data for place in places if (entry := entry_at(self._root, place)) is not None]
+        found = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
+        return [
+            origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else places[index])
+            for guess, index in zip(guesses, found, strict=True)
+        ]
+
+    def _length(self, place: Path) -> int:
+        entry = entry_at(self._root, place)
+        return len(resolve_alias(entry.node).entries) if entry is not None and isinstance(resolve_alias(entry.node).data, list) else 0
+
+    def _match(self) -> None:
+        """Finds items that stood at another place in their list, or in another list."""
+        twins = Twins(self._root, [entry for _, entry in self._copied])
+        for path, items, around in self._lists:
+            for index, item in enumerate(items):
+                old = self._found.get((*path, index))
+                if (old is None or not is_same_json(old.node.data, item)) and (twin := twins.of(item, around)) is not None:
+                    self._forget(item, (*path, index))
+                    self._found[*path, index] = twin
+                    self._copied.append(((*path, index), twin))
+
+    def _disown(self) -> None:
+        """Drop the source of a value that was composed of several, so that no comment is duplicated or misplaced."""
+        # where aliases are expanded, their values stay in several places
+        regions = Regions(self._copied if self.keeps_aliases else [])
+        copied = {path for path, _ in self._copied}.difference(path for path, _ in regions.again)
+        for path in [path for path, source in self._found.items() if path not in copied and regions.hold(source)]:
+            del self._found[path]
+        starts = sorted(entry.start for entry in self._found.values())
+        for path, source in self._lone:
+            if bisect_left(starts, source.node.end) - bisect_left(starts, source.start) > 1:
+                self._found.pop(path, None)
+
+    def _forget(self, value: Any, path: Path) -> None:
+        self._found.pop(path, None)
+        for step, below in _members(value):
+            self._forget(below, (*path, step))
+
+    def _place(self, value: Any, path: Path) -> set[int]:
+        """Record the old place of a value: its own, or that of its first part if its parts were also used elsewhere.
+
+        Returns the old places of all its parts.
+        """
+        source, parts, places = self._found.get(path), set(), []
+        if source is None or not self.copies(source.node, value):
+            for step, below in _members(value):
+                parts |= self._place(below, (*path, step))
+                places += [place for place in (self._places[*path, step],) if place is not None]
+        if source is not None:
+            first, last = bisect_left(self._starts, source.start), bisect_left(self._starts, source.node.end)
+            if not places or all(start in parts for start in self._starts[first + 1 : last]):
+                places = [source.start]
+            parts.add(source.start)
+        self._places[path] = min(places) if places else None
+        return parts
+
+    def _wrap(self, entry: Entry, found: set[int]) -> Entry | None:
+        """Give the surroundings of a removed entry to the first entry inside it that is kept."""
+        if entry.start in found and entry is not self._root:
+            for below in entry.node.entries:
+                self._wrap(below, found)
+            return entry
+        firsts = [first for below in entry.node.entries if (first := self._wrap(below, found)) is not None]
+        if firsts and entry is not self._root:
+            self._around.setdefault(firsts[0].start, []).insert(0, entry)
+        return firsts[0] if firsts else None
+
+    def find(self, path: Path) -> Entry | None:
+        """The old entry of the value at a path; None for new values, and inside copied values."""
+        return self._found.get(path)
+
+    def all(self) -> Iterable[tuple[Path, Entry]]:
+        """The paths of all values that come from the old text, with their old entries."""
+        return self._found.items()
+
+    def around(self, entry: Entry) -> list[Entry]:
+        """The entry itself behind those around it that are nothing any more, but whose comments may still be good."""
+        return [*self._around.get(entry.start, ()), entry]
+
+    def first_use(self, entry: Entry, part: str) -> bool:
+        """Whether a part of an entry's surroundings is not written yet; marks it as written."""
+        mark = (entry.start, part)
+        new = mark not in self._used
+        self._used.add(mark)
+        return new
+
+    def node_of(self, entry: Entry) -> Node:
+        """The entry's value; where aliases are expanded, that of the anchor."""
+        return entry.node if self.keeps_aliases else resolve_alias(entry.node)
+
+    def copies(self, node: Node, value: Any) -> bool:
+        """Whether a value can be written by copying a node's text."""
+        if self.trusts_aliases and (node.form is Form.ALIAS or self._merges(node, value)):
+            return True
+        return (self.keeps_aliases or resolve_alias(node).local) and is_same_json(node.data, value)
+
+    def _merges(self, node: Node, value: Any) -> bool:
+        """Whether a merge key brings in all that a map may have changed in."""
+        own = {entry.key: entry.node for entry in node.entries}
+        merges = len(node.by_key) > len(own) and isinstance(value, dict) and value.keys() >= own.keys()
+        return merges and all(self.copies(one, value[key]) for key, one in own.items() if key is not None)
+
+    def order(self, value: dict[str, Any], path: Path) -> list[str]:
+        """Keys in the order in which what they hold stood in the text; new ones behind the key that they follow in the value."""
+        places = {key: self._places.get((*path, key)) for key in value}
+        ordered = sorted((key for key in value if places[key] is not None), key=lambda key: places[key] or 0)
+        before = None
+        for key in value:
+            if places[key] is None:
+                ordered.insert(0 if before is None else ordered.index(before) + 1, key)
+            before = key
+        return ordered
+
+
+def _elsewhere(origin: Origin, guess: Path, place: Path | None) -> Origin:
+    """The origin of an item that was another one than its place says, or none."""
+    if guess == place:
+        return origin
+
+    def moved(path: Path) -> Path | None:
+        old = origin(path)
+        if old is None or old[: len(guess)] != guess:
+            return old
+        return None if place is None else (*place, *old[len(guess) :])
+
+    return moved
+
+
+def _members(value: Any) -> Sequence[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, list) else ()
+
+
+class Regions:
+    """The outermost of the entries that are copied as they are; `again` are the others, which would be copied a second time."""
+
+    def __init__(self, copied: Iterable[tuple[Path, Entry]]) -> None:
+        self.again: list[tuple[Path, Entry]] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for path, entry in sorted(copied, key=lambda one: (one[1].start, -one[1].node.end)):
+            if self.hold(entry):
+                self.again.append((path, entry))
+            else:
+                self._starts.append(entry.start)
+                self._ends.append(entry.node.end)
+
+    def hold(self, entry: Entry) -> bool:
+        """Whether an entry is one of them, or inside one."""
+        index = bisect_right(self._starts, entry.start) - 1
+        return index >= 0 and entry.start < self._ends[index] and entry.node.end <= self._ends[index]

@@ -1,0 +1,54 @@
+"""Fields of a schema in the sentences of `check`: where a path leads, and what an unknown field was probably meant to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...api.line import OLDEST, Line
+from ...api.schema import Node, load_schema, resolve
+from ..console.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from ...api.paths import Path
+
+
+def field_hint(schema: Node, path: Path) -> str:
+    """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
+    return did_you_mean(str(path[-1]), known_fields(schema, path))
+
+
+def known_fields(schema: Node, path: Path) -> dict[str, object]:
+    """The siblings of a field, by name."""
+    known: dict[str, object] = (find_node(schema, path[:-1]) or {}).get("properties") or {}
+    return known
+
+
+def find_node(schema: Node, path: Path) -> Node | None:
+    """The schema of a place; None where it has none."""
+    node: Node | None = resolve(schema)
+    for step in path:
+        node = _child(node, step)
+    return node
+
+
+def first_line(kind: str, version: str, path: Path) -> Line:
+    """The first line of the operator whose schema has a place; the oldest where none has it."""
+    return next((line for line in Line if find_node(load_schema(kind, version, line), path) is not None), OLDEST)
+
+
+def field_of(schema: Node, path: Path) -> str:
+    """The field at a place as `explain` is asked for it, `spec.services.*.replicas`; empty where the schema has none."""
+    node: Node | None = resolve(schema)
+    steps = []
+    for step in path:
+        steps.append(str(step) if step in ((node or {}).get("properties") or {}) else "*")
+        node = _child(node, step)
+    return ".".join(steps) if node is not None else ""
+
+
+def _child(node: Node | None, step: str | int) -> Node | None:
+    if node is None:
+        return None
+    properties = node.get("properties") or {}
+    found = node.get("items") if isinstance(step, int) else properties.get(step) or node.get("additionalProperties")
+    return resolve(found) if isinstance(found, dict) else None

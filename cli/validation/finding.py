@@ -1,0 +1,163 @@
+"""Findings of `check` with their place in a file, and notes on rules that could not be evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...api.line import OLDEST
+from ...api.models.type_constraints import ALL
+from ...api.paths import format_path
+from ...api.wording import shorten
+from ...policies.checks import CEL_RULE, OTHER_VERSION, SCHEMA_RULE, UNKNOWN_FIELD
+from ..objects.manifest import Identity, Manifest
+from ..yaml.load import Position, Source
+from .fields import field_of, first_line
+from .fixes import fix_of
+from .levels import POLICIES
+
+if TYPE_CHECKING:
+    from ...admission.pipeline import Admission
+    from ...api.paths import Path
+    from ...policies.finding import Finding
+    from ...policies.rule import Rule
+    from .fixes import Edit
+
+LONGEST: Final = 2_000  # characters of one path or message: both may quote long names
+
+
+class Also(NamedTuple):
+    """A rule that finds the same mistake as another one, in which stage and at which field, and its words."""
+
+    rule: str
+    code: str
+    stage: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        """Writes the rule with its code."""
+        return f"{self.rule} ({self.code})"
+
+
+class LocatedFinding(NamedTuple):
+    """One finding at its place."""
+
+    rule: str
+    code: str
+    level: str  # error, warning or fault
+    stage: str
+    source: Source
+    position: Position
+    identity: Identity | None  # None for a comment that belongs to no object
+    path: str
+    message: str
+    fix: str
+    field: str = ""  # for `explain`, if more useful than the rule: a field of the schema, keys and indices as *
+    also: tuple[Also, ...] = ()  # what says the same of the value
+    edit: Edit | None = None  # the remedy, if it needs no decision
+    since: str = ""  # the first line of the operator with such a finding; empty for all lines
+
+    @property
+    def order(self) -> tuple[str, int, str, int, str, str]:
+        """The key that reports sort by: file, line, rule, then the remaining distinctions."""
+        return self.source.name, self.position.line, self.rule, self.position.column, self.path, self.message
+
+    @property
+    def sentence(self) -> str:
+        """The message with the line that it begins with."""
+        return f"{self.message} [since line {self.since}]" if self.since else self.message
+
+    @property
+    def about(self) -> str:
+        """The message behind the field that it speaks of, with the names of other rules that say the same."""
+        others = "".join(f" [also {one}]" for one in self.also)
+        return f"{self.path}: {self.sentence}{others}" if self.path else f"{self.sentence}{others}"
+
+
+class NotEvaluated(NamedTuple):
+    """Something that could not be judged offline: which rule (or `policies` as a whole) for which object, why, and the flag that helps."""
+
+    rule: str
+    code: str
+    source: Source
+    line: int
+    identity: Identity
+    reason: str
+    flag: str
+
+
+def report_own(
+    rule: Rule, level: str, stage: str, source: Source, position: Position, identity: Identity | None, path: str, message: str
+) -> LocatedFinding:
+    """Makes a finding of a check, which no evaluation of rules finds."""
+    return LocatedFinding(rule.name, rule.code, level, stage, source, position, identity, path, message, rule.fix.removesuffix("."))
+
+
+class Outcome(NamedTuple):
+    """All findings and notes of one object."""
+
+    findings: list[LocatedFinding]
+    not_evaluated: list[NotEvaluated]
+
+
+class Findings:
+    """Collects the findings of one object and locates them in its document."""
+
+    def __init__(self, found: Manifest, write: Admission) -> None:
+        self.found, self.write = found, write
+        self.outcome = Outcome([], [])
+        self.located = self.outcome.findings
+        self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
+
+    def add(
+        self,
+        rule: Rule,
+        level: str,
+        stage: str,
+        path: Path,
+        text: str,
+        fix: str = "",
+        edit: Edit | None = None,
+        field: str = "",
+        constraint: str = "",
+    ) -> None:
+        """Adds a finding; `fix` replaces that of the rule, and `field` the path as text. `constraint` is the id of a broken CEL rule."""
+        document = self.found.document
+        position = document.position(path) if rule in (UNKNOWN_FIELD, OTHER_VERSION) else document.value_position(path)
+        field, text = shorten(field or format_path(path), LONGEST), shorten(text, LONGEST)
+        made = report_own(rule, level, stage, document.source, position, self.found.identity, field, text)
+        if rule in (SCHEMA_RULE, CEL_RULE):  # the field's own page has more than theirs
+            made = made._replace(field=field_of(self.write.schema, path))
+        self.located.append(made._replace(edit=edit, fix=fix or made.fix, since=self._since(rule, path, constraint)))
+
+    def _since(self, rule: Rule, path: Path, constraint: str) -> str:
+        """The line that a finding begins with, by its rule and its field; empty for all lines, and for a field of later lines alone."""
+        if not self.found.known:
+            return ""
+        begins = next((one.since for one in ALL if one.id == constraint), rule.since or OLDEST)
+        line = max(begins, first_line(self.found.identity.kind, self.found.version, path))
+        return str(line) if OLDEST < line <= self.write.settings.facts.line else ""
+
+    def add_policy(self, finding: Finding) -> None:
+        """Adds a finding of a rule."""
+        edit = fix_of(finding, self.found.data)
+        self.add(finding.rule, finding.level.value, POLICIES, finding.path, finding.text, finding.fix.removesuffix("."), edit)
+
+    def note(self, rule: str, code: str, reason: str, flag: str) -> None:
+        """Adds a note on something that was not evaluated, once."""
+        document = self.found.document
+        note = NotEvaluated(rule, code, document.source, document.position(()).line, self.found.identity, reason, flag)
+        if note not in self.outcome.not_evaluated:
+            self.outcome.not_evaluated.append(note)
+
+    def expect_repeats(self, place: Path) -> None:
+        """Lets the next finding hold what others find of the same repeated key in a list."""
+        self._repeated.setdefault(place, len(self.located))
+
+    def is_repeated(self, rule: Rule, stage: str, place: Path, path: Path, text: str) -> bool:
+        """Whether the schema has found a repeated key in the list; its finding then holds this one, too."""
+        index = self._repeated.get(place)
+        if index is not None:
+            main = self.located[index]
+            self.located[index] = main._replace(also=(*main.also, Also(rule.name, rule.code, stage, format_path(path), text)))
+        return index is not None

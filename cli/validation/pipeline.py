@@ -1,0 +1,281 @@
+"""What `check` reports of one object, stage by stage; the stages themselves are admission/pipeline.py's."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...admission.judging import OldError
+from ...admission.pipeline import Admission
+from ...admission.pipeline import Settings as Serving
+from ...admission.registration import Purpose, read_as
+from ...api.kinds import BY_NAME, GROUP, api_version
+from ...api.line import Line
+from ...api.paths import MISSING, Key, Path, format_path, lookup
+from ...api.schema import whole_schema
+from ...api.walk.errors import NOWHERE, Reason
+from ...api.walk.validate import HINT
+from ...api.wording import shorten
+from ...conversion.lens.protocol import ConversionError
+from ...policies.catalogue import find_rule
+from ...policies.checks import (
+    CEL_RULE,
+    CHECKS_BY_NAME,
+    LEGACY_KIND,
+    NULL_ENTRY,
+    OTHER_VERSION,
+    SCHEMA_RULE,
+    UNCONVERTIBLE,
+    UNKNOWN_FIELD,
+    UNKNOWN_KIND,
+    WRONG_TYPE,
+)
+from ...policies.facts import Facts
+from ...policies.finding import Finding, Level
+from ...policies.review import DELETE, Fields
+from ..console.nearest import SURE, nearest
+from ..facts.load import flag_for
+from ..legacy.recognise import recognise
+from ..objects.manifest import Manifest, explain_unknown_kind
+from .fields import field_hint, find_node, first_line, known_fields
+from .finding import Findings, Outcome
+from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
+from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARNING
+
+if TYPE_CHECKING:
+    from ...api.walk.errors import FieldError
+    from ..userrules.surroundings import Asked
+
+
+_UNIQUE: Final = "cel-unique-names"  # says of a list again what its keys say
+
+
+class Settings(NamedTuple):
+    """What a run was asked for."""
+
+    facts: Facts = Facts()
+    user: str = ""
+    schema: bool = True
+    defaults: bool = True
+    validate: str = STRICT  # what becomes of unknown fields
+    judged: bool = True  # whether rules and conversion are asked, after the schema
+    namespace: str = ""  # of objects that name none; the same for every object of a file, as are the facts
+    cluster: str = ""  # of the project file, empty without one
+    asked: Asked | None = None  # users' own rules, and what they read; None without any
+
+    @property
+    def line(self) -> Line:
+        """The line of the operator to judge by."""
+        return self.facts.line
+
+
+def check_object(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+    """Takes one object through all stages. The object's data are changed on the way; positions are those of the text."""
+    return _Run(found, operation, old, settings).run()
+
+
+class _Run:
+    """One object on its way; each stage adds to the findings."""
+
+    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.found = found
+        self.kind, self.version = found.identity.kind, found.version
+        self.settings = settings
+        serving = Serving(settings.facts)
+        self.write = Admission(self.kind, self.version, operation, found.data, old, user=settings.user, settings=serving)
+        self.findings = Findings(found, self.write)
+
+    def run(self) -> Outcome:
+        if legacy := recognise(self.found.data):
+            text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
+            self.findings.add(LEGACY_KIND, ERROR, DECODE, ("kind",), text)
+            return self.findings.outcome
+        if not self.found.known:
+            self._unknown_kind()
+            return self.findings.outcome
+        wrong = self.write.decode()
+        if self.write.operation == DELETE:
+            self._wrong_types(wrong)
+            self._user_rules(wrong)
+            return self.findings.outcome
+        if self.settings.schema:
+            told = {error.path for error in wrong}
+            self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in told))
+            self._shape()
+        if not wrong and self.settings.defaults:
+            with suppress(ConversionError):  # the policies report it
+                self.write.mutate(schema=self.settings.schema)
+        early = (
+            wrong if self.settings.defaults and self.write.mutated else ()
+        )  # the mutating webhook reads the object before the schema does
+        self._wrong_types(early)
+        told = {error.path for error in early}
+        seen = self._schema(told) if self.settings.schema else set()
+        self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
+        if not self.settings.judged:
+            return self.findings.outcome
+        self._policies([error.path for error in wrong])
+        self._user_rules(wrong)
+        if not wrong:
+            self._conversion()
+        return self.findings.outcome
+
+    def _unknown_kind(self) -> None:
+        field, edit = "apiVersion" if self.kind in BY_NAME else "kind", None
+        group, _, version = self.version.rpartition("/")
+        if group and BY_NAME[self.kind].has(version) and nearest(group, [GROUP], SURE):
+            edit = Edit(SET, (field,), api_version(version))
+        self.findings.add(UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
+
+    def _shape(self) -> None:
+        """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
+        schema, done = self.write.schema, self.write.shape()
+        level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
+        for path in () if self.settings.validate == IGNORE else _asked(done.pruned, self.kind):
+            if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
+                continue
+            if find_node(whole_schema(self.kind, self.version), path) is not None:
+                later = first_line(self.kind, self.version, path)
+                text = f"is a field of line {later}, and not of line {self.settings.line}{lost}"
+                fix = f"remove the field, or check with --line {later} what a later operator gets"
+                self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix)
+                continue
+            if self._foreign(path, level, lost):
+                continue
+            text = f"is no field of this kind{lost}" + field_hint(schema, path)
+            edit = correct_spelling(self.found.data, path, known_fields(schema, path))
+            fix = f"Rename it to {edit.value}" if edit is not None else ""
+            self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+        for path in _asked(done.dropped, self.kind):
+            if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
+                # the rule of this name meets no null service behind a schema, which drops it
+                service = find_rule("service-null") if path[:-1] == ("spec", "services") else None
+                self.findings.add(service or NULL_ENTRY, WARNING, DECODE, path, "is null, so the API server drops it")
+
+        from .other_version import find_foreign_keys
+
+        for path, name in find_foreign_keys(self.kind, self.version, self.found.data):
+            text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
+            self.findings.add(OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
+
+    def _foreign(self, path: Path, level: str, lost: str) -> bool:
+        """Reports a field of the kind's other version, with its name in this one; returns whether it is one."""
+        from .other_version import find_foreign
+
+        found = find_foreign(self.kind, self.version, path, self.found.data)
+        if found is None:
+            return False
+        version = f"apiVersion: {api_version(found.version)}"
+        if found.here is None:
+            text, fix = f"is a field of {found.version}, and none of {self.version}{lost}", f"Remove the field, or write {version}"
+        else:
+            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}, or {version}"
+        edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
+        self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+        return True
+
+    def _schema(self, told: set[Path]) -> set[Path]:
+        """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
+        seen: set[Path] = set()
+        errors = dict.fromkeys(self.write.conform())  # a server repeats what two parts of an allOf refuse
+        placed = {error.path for error in errors if error.field != NOWHERE}
+        for error in sorted(errors, key=lambda error: bool(error.rule)):
+            if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path
+                continue
+            if HINT in error.message:
+                self.findings.note("schema-rule", CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
+                continue
+            seen.add(error.path)
+            rule, stage = (CEL_RULE, CEL) if error.rule else (SCHEMA_RULE, SCHEMA)
+            from .schema_messages import explain_schema_error as allowed
+
+            there, at = lookup(self.write.object, error.path), error.path
+            keys = (find_node(self.write.schema, error.path[:-1]) or {}).get("x-kubernetes-list-map-keys", ())
+            if error.reason is Reason.DUPLICATE and len(keys) == 1:
+                at = (*error.path, keys[0])
+                there = lookup(self.write.object, at)
+                self.findings.expect_repeats(error.path[:-1])
+            text, fix, value = allowed(error, there)
+            edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
+            if error.rule != _UNIQUE or not self.findings.is_repeated(rule, stage, error.path, error.path, text):
+                self.findings.add(rule, ERROR, stage, at, text, fix, edit, format_path(error.path), error.rule)
+        return seen
+
+    def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
+        for error in errors:
+            from .schema_messages import suggest_quotes
+
+            wanted = (find_node(self.write.schema, error.path) or {}).get("type", "")
+            if not wanted and error.message.startswith("must be a string"):  # labels and annotations, which no schema has
+                wanted = "string"
+            value = lookup(self.write.object, error.path)
+            edit = convert_scalar_type(wanted, value, self._written(error.path))
+            edit = edit._replace(path=error.path) if edit is not None else None
+            self.findings.add(WRONG_TYPE, ERROR, DECODE, error.path, error.message, suggest_quotes(wanted, value), edit)
+
+    def _written(self, path: Path) -> str:
+        """A scalar's text in the file; empty if it is not on one line."""
+        line, start, end = self.found.document.value_position(path)
+        lines = self.found.document.source.lines
+        return lines[line - 1][start - 1 : end - 1] if 0 < line <= len(lines) else ""
+
+    def _policies(self, wrong: list[Path]) -> None:
+        """Reports what the rules find of an object that can be read into its type."""
+        if not read_as(self.kind, Purpose.VALIDATE):
+            return
+        if not any(path[:1] in ((), ("metadata",)) for path in wrong) and self.write.excluded:
+            self.findings.note("policies", "", "the namespace is excluded: another operator judges its objects", "")
+            return
+        if wrong:
+            fields = shorten(" and ".join(map(format_path, wrong)), 200)
+            self.findings.note("policies", "", f"rules wait until the type of {fields} is right", "")
+            return
+        for finding in self._judged():
+            if finding.level is Level.NOT_EVALUATED:
+                flag = flag_for(finding.fact, self.settings.line)
+                self.findings.note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
+            else:
+                self.findings.add_policy(finding)
+
+    def _judged(self) -> list[Finding]:
+        try:
+            return self.write.judge()
+        except OldError as error:
+            read = read_as(self.kind, Purpose.VALIDATE)
+            self.findings.note(
+                "policies", "", f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}", ""
+            )
+        except ConversionError as error:
+            self.findings.add(UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
+        return []
+
+    def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
+        """Asks the users' own rules about an object that can be read into its type."""
+        if self.settings.asked is not None and not wrong:
+            from .user_rules import ask_user_rules
+
+            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts)
+
+    def _conversion(self) -> None:
+        """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""
+        if len(BY_NAME[self.kind].versions) == 1 or any(finding.rule == UNCONVERTIBLE.name for finding in self.findings.located):
+            return
+        from ...admission.losses import losses
+
+        for loss in losses(
+            self.write.object, self.kind, self.version, self.write.old, admitted=self._is_admitted(), line=self.settings.line
+        ):
+            rule = CHECKS_BY_NAME[loss.name]
+            if rule is not UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
+                self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
+
+    def _is_admitted(self) -> bool:
+        """Whether the schema lets the object pass, as far as it was asked."""
+        ours = (UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
+        refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
+        return self.settings.schema and not refused
+
+
+def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:
+    """The paths that are not the status's, where the kind has a subresource for it."""
+    return [path for path in paths if path[0] != "status" or "status" not in BY_NAME[kind].subresources]

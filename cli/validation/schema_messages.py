@@ -1,0 +1,143 @@
+"""Words the schema's errors for authors: the requirement, the value seen, and the nearest allowed value."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from ...api.paths import MISSING
+from ...api.walk.errors import FieldError, Reason
+from ...api.walk.facets import text_errors
+from ...api.wording import shorten
+from ..console.nearest import SURE, nearest
+
+_SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
+_SHOWN: Final = 80  # characters of a value
+
+
+class Told(NamedTuple):
+    """The sentence behind a field, and what to do; no fix where the sentence says it."""
+
+    text: str
+    fix: str = ""
+    value: str | bool | None = None  # the remedy, if there is only one
+
+
+def explain_schema_error(error: FieldError, value: Any) -> Told:
+    """An error of the schema beside the value that it speaks of, MISSING where there is none."""
+    text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
+    if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
+        return Told(
+            "must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
+        )
+    for shape, say in _SENTENCES:
+        if found := re.fullmatch(shape, text, re.DOTALL):
+            return say(found, value)
+    return Told(text if "got " in text else f"{text}{_got(value)}")
+
+
+def _least(found: re.Match[str], value: Any) -> Told:
+    inclusive, least = found.groups()
+    must, fix = (f"{least} or more", f"{least} or more") if inclusive else (f"greater than {least}", f"more than {least}")
+    return Told(f"must be {must}{_got(value)}", f"Write {fix}")
+
+
+def _most(found: re.Match[str], value: Any) -> Told:
+    most = f"{found[2]} or less" if found[1] else f"less than {found[2]}"
+    return Told(f"must be {most}{_got(value)}", f"Write {most}")
+
+
+def _one_of(found: re.Match[str], value: Any) -> Told:
+    allowed = json.loads(f"[{found[1]}]")
+    words = [one for one in allowed if isinstance(one, str)]
+    near = nearest(value, words) if isinstance(value, str) and value else None
+    fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {found[1]}"
+    text = f"must be one of {found[1]}{_got(value)}" if len(allowed) > 1 else f"must be {found[1]}{_got(value)}"
+    return Told(text, fix, nearest(value, words, SURE) if near is not None else None)
+
+
+def _longest(found: re.Match[str], value: Any) -> Told:
+    if not isinstance(value, str):  # all annotations together
+        return Told(found[0], "Shorten the longest texts")
+    return Told(f"must have at most {found[1]} characters{_count(value)}", f"Shorten it to {found[1]} characters")
+
+
+def _shortest(found: re.Match[str], value: Any) -> Told:
+    if found[1] == "1":
+        return Told("must not be empty", "Write a value, or leave the field out")
+    return Told(f"must have at least {found[1]} characters{_count(value)}", f"Write {found[1]} characters or more")
+
+
+def _matching(found: re.Match[str], value: Any) -> Told:
+    near = _near(found[1], value) if isinstance(value, str) else None
+    return Told(f"must match '{found[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
+
+
+def _fewest(found: re.Match[str], value: Any) -> Told:
+    return Told(f"must have at least {found[1]} items{_count(value)}", f"Write {found[1]} or more")
+
+
+def _fullest(found: re.Match[str], value: Any) -> Told:
+    return Told(f"must have at most {found[1]} items{_count(value)}", f"Keep {found[1]} of them at most")
+
+
+def _typed(found: re.Match[str], value: Any) -> Told:
+    seen = found[2] or ""
+    return Told(f"must be of type {found[1]}{f', got {seen}' if seen else _got(value)}", suggest_quotes(found[1], value))
+
+
+def _required(_found: re.Match[str], _value: Any) -> Told:
+    return Told("must be given", "Add the field")
+
+
+def _duplicate(_found: re.Match[str], value: Any) -> Told:
+    return Told(f"must be unique in its list{_got(value)}", "Remove it, or give it another name")
+
+
+# what the API server says behind a field -> our sentence
+_SENTENCES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = (
+    (r"should be greater than (or equal to )?(\S+)", _least),
+    (r"should be less than (or equal to )?(\S+)", _most),
+    (r"should be a non-negative integer", lambda _, value: Told(f"must be 0 or more{_got(value)}", "Write 0 or more")),
+    (r"Unsupported value: supported values: (.+)", _one_of),
+    (r"Too long: may not be more than (\d+) bytes", _longest),
+    (r"should be at least (\d+) chars long", _shortest),
+    (r"should match '(.+)'", _matching),
+    (r"should have at least (\d+) (?:properties|items)", _fewest),
+    (r"Too many: must have at most (\d+) items", _fullest),
+    (r'must be of type (\S+?)(?:: "(\w+)")?', _typed),
+    (r"Required value", _required),
+    (r"Duplicate value", _duplicate),
+)
+
+
+def suggest_quotes(wanted: str, value: Any) -> str:
+    """What to do about a scalar of another type; empty where that is not to be seen from it. Texts are not repeated."""
+    if wanted == "string" and isinstance(value, (bool, int, float)):
+        return "Put the value in quotes"
+    if not isinstance(value, str):
+        return ""
+    if wanted == "integer" and re.fullmatch(r"-?\d{1,18}", value.strip()):
+        return f"Write {int(value)}, without quotes"
+    if wanted == "boolean" and value.strip().lower() in ("true", "false"):
+        return f"Write {value.strip().lower()}, without quotes"
+    return ""
+
+
+def _near(pattern: str, value: str) -> str | None:
+    """A value like this one that the pattern allows: other characters than those of names made hyphens, or all in lower case."""
+    word = re.sub(r"[^A-Za-z0-9.-]+", "-", value[:_SHOWN]).strip("-.")
+    for near in (value.strip(), word, value.lower(), word.lower(), re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")):
+        if near and len(value) <= _SHOWN and next(text_errors(near, {"pattern": pattern}), None) is None:
+            return near
+    return None
+
+
+def _got(value: Any) -> str:
+    if value is MISSING or isinstance(value, (dict, list)):
+        return ""
+    return f", got {shorten(json.dumps(value, ensure_ascii=False), _SHOWN)}"
+
+
+def _count(value: Any) -> str:
+    return f", got {len(value)}" if isinstance(value, (str, dict, list)) else ""

@@ -1,0 +1,263 @@
+"""The fate of one object in an API server's words: the first stage that refuses it, its status and message, and the warnings.
+
+A server is played through in its order: reading, mutating webhook, schema, validating webhook, conversion to the stored version. What the
+webhooks say is what the very code of the server answers to the request that an API server would send.
+"""
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import orjson
+
+from ...admission.pipeline import Admission
+from ...admission.pipeline import Settings as Serving
+from ...admission.registration import Purpose, read_as, webhook_name
+from ...api.kinds import BETA, BY_NAME, GROUP, api_version
+from ...api.paths import MISSING, lookup
+from ...api.schema import Node
+from ...api.walk.errors import NOWHERE, FieldError, Reason, format_dotted_path
+from ...api.walk.validate import HINT
+from ...api.wording import shorten
+from ...policies.review import CREATE, DELETE, Fields
+from ...webhooks import convert
+from ...webhooks.admission import answer as admission_answer
+from ...webhooks.routes import ROUTES, route_path
+from ..objects.manifest import NO_KIND, NO_VERSION, Identity, Manifest
+from ..yaml.load import Source
+from .fields import find_node
+from .levels import CEL, CONVERSION, DECODE, IGNORE, POLICIES, SCHEMA, STRICT
+from .pipeline import Settings
+
+Told: TypeAlias = tuple[tuple[str, str], ...]
+
+QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
+_LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
+_NAMES: Final = ("metadata.name", "metadata.generateName")
+_SUBDOMAIN: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
+
+
+def format_causes(errors: Iterable[FieldError], obj: Fields, schema: Node) -> Told:
+    """The (field, message) of each error, as in `details.causes`."""
+    return tuple((error.field, _message(error, obj, schema)) for error in errors)
+
+
+def format_message(kind: str, name: str, told: Sequence[tuple[str, str]]) -> str:
+    """The message of the Status: every cause once, in brackets where there are several."""
+    texts = [*dict.fromkeys(f"{field}: {message}" for field, message in told)]
+    whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return f'{kind}.{GROUP} "{name}" is invalid: {whole}'
+
+
+def _message(error: FieldError, obj: Fields, schema: Node) -> str:
+    """The message with the value behind its first words; our own sentences leave it out, because it may be a secret."""
+    lead = _LEAD.match(error.message)
+    if lead is None or (quoted := _quoted(error, obj, schema)) is None:
+        return error.message
+    rest = _SUBDOMAIN if error.field in _NAMES and "RFC 1123 subdomain" in error.message else error.message[lead.end() :]
+    return f"{lead[1]}: {quoted}{f': {rest}' if rest else ''}"
+
+
+def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
+    """What the server quotes: the type where that is wrong or a CEL rule is broken, else the value itself, if it is a scalar."""
+    if error.field == NOWHERE:
+        return "null" if HINT in error.message else '""'
+    if seen := _SEEN.search(error.message):
+        return f'"{seen[1]}"'
+    value: Any = lookup(obj, error.path)
+    if value is MISSING:
+        return None
+    if error.rule:
+        return f'"{_type(value)}"'
+    if error.reason is Reason.TOO_MANY:
+        return str(len(value))
+    if error.reason is Reason.DUPLICATE and isinstance(value, dict):
+        # only the keys of an item that is identified by its keys
+        names = (find_node(schema, error.path[:-1]) or {}).get("x-kubernetes-list-map-keys") or value
+        value = {name: value[name] for name in names if name in value}
+    elif isinstance(value, (dict, list)):
+        return None
+    return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), QUOTED)
+
+
+def _type(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return names.get(type(value), "null")
+
+
+LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
+BAD_REQUEST: Final = "BadRequest"
+INVALID: Final = "Invalid"
+
+
+class Answer(NamedTuple):
+    """What an API server answers to a write; `stage` is the one that refuses (record.DECODE ...), empty where it is accepted."""
+
+    source: Source
+    line: int
+    identity: Identity
+    operation: str
+    status: int  # of HTTP: 201 created, 200 updated or deleted, else the refusal's
+    reason: str  # of the Status, empty where it is accepted
+    message: str  # of the Status, empty where it is accepted
+    stage: str
+    warnings: tuple[str, ...] = ()
+    causes: tuple[tuple[str, str], ...] = ()  # (field, message), as in `details.causes`
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the object is written."""
+        return self.status < 400
+
+    @property
+    def told(self) -> str:
+        """What kubectl prints of a refusal; empty where it is accepted."""
+        if self.accepted:
+            return ""
+        if self.reason != INVALID or not self.causes:
+            return f"Error from server{f' ({self.reason})' if self.reason else ''}: {self.message}"
+        head = f'The {self.identity.kind} "{self.identity.name}" is invalid: '
+        lines = [*dict.fromkeys(f"{field}: {message}" for field, message in self.causes)]
+        return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
+
+
+class _Refusal(NamedTuple):
+    """Why one stage ends it."""
+
+    stage: str
+    status: int
+    reason: str
+    message: str
+    causes: tuple[tuple[str, str], ...] = ()
+
+
+def simulate_server(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
+    """The simulated response of an API server; changes no argument. `old` is the stored object of an update, ready to be compared."""
+    server = _Server(found, operation, old, settings)
+    refusal = server.refusal()
+    where = (found.document.source, found.document.position(()).line, found.identity, operation)
+    if refusal is None:
+        return Answer(*where, 201 if operation == CREATE else 200, "", "", "", tuple(server.warnings))
+    message = shorten(refusal.message, LONGEST)
+    return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes)
+
+
+class _Server:
+    """One write on its way through a server."""
+
+    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.kind, self.version = found.identity.kind, found.version
+        self.known = found.known
+        self.settings = settings
+        self.serving = Serving(settings.facts)
+        obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
+        self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving)
+        self.warnings: list[str] = []
+
+    def refusal(self) -> _Refusal | None:
+        """The first stage's refusal, None where every stage lets the object pass."""
+        if self.kind == NO_KIND:
+            return _Refusal(DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
+        if self.version == NO_VERSION:
+            return _Refusal(DECODE, 400, BAD_REQUEST, "Object 'apiVersion' is missing")
+        if not self.known:
+            message = f'no matches for kind "{self.kind}" in version "{self.write.object["apiVersion"]}"'
+            return _Refusal(DECODE, 404, "NotFound", message)
+        if any(version.deprecated for version in BY_NAME[self.kind].versions if version.name == self.version):
+            # the warning of the CustomResourceDefinition
+            self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
+        if self.write.operation == DELETE:
+            return None
+        return self._read() or self._mutated() or self._invalid() or self._denied() or self._unstored()
+
+    def _read(self) -> _Refusal | None:
+        """Decoding: metadata of a wrong type ends it; what the schema doesn't know is refused, or dropped, as `validate` says."""
+        if not self.settings.schema:
+            return None
+        lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
+        if wrong := self.write.decode_metadata():
+            return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
+        unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape().pruned)
+        if unknown and self.settings.validate == STRICT:
+            return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
+        self.warnings += () if self.settings.validate == IGNORE else unknown
+        return None
+
+    def _mutated(self) -> _Refusal | None:
+        """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
+        if not self.settings.defaults or not self.write.mutated:
+            return None
+        response = self._ask(Purpose.MUTATE)
+        if not response["allowed"]:
+            return self._refused(Purpose.MUTATE, response)
+        if "patch" in response:
+            self.write.mutate(schema=self.settings.schema)
+        return None
+
+    def _invalid(self) -> _Refusal | None:
+        if not self.settings.schema:
+            return None
+        errors = self.write.conform()
+        if not errors:
+            return None
+        told = format_causes(errors, self.write.object, self.write.schema)
+        stage = SCHEMA if any(not error.rule for error in errors) else CEL
+        return _Refusal(stage, 422, INVALID, format_message(self.kind, self._name(), told), told)
+
+    def _denied(self) -> _Refusal | None:
+        if not read_as(self.kind, Purpose.VALIDATE):
+            return None
+        response = self._ask(Purpose.VALIDATE)
+        self.warnings += response.get("warnings", ())
+        return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
+
+    def _unstored(self) -> _Refusal | None:
+        """The conversion to the version in which objects are kept, the last thing before they are."""
+        stored = BY_NAME[self.kind].stored(self.write.settings.line)
+        if stored == self.version:
+            return None
+        request = {"uid": "check", "desiredAPIVersion": api_version(stored), "objects": [self.write.object]}
+        review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+        result = orjson.loads(convert.answer(orjson.dumps(review), self.write.settings.line).body)["response"]["result"]
+        if result["status"] == "Success":
+            return None
+        message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
+        return _Refusal(CONVERSION, 500, "", message)
+
+    def _ask(self, purpose: Purpose) -> dict[str, Any]:
+        """What our server answers to the API server's request; a webhook must be registered for the kind."""
+        route = ROUTES[route_path(self.kind, self.version, purpose)]
+        plural = BY_NAME[self.kind].plural
+        request = {
+            "uid": "check",
+            "kind": {"group": GROUP, "version": self.version, "kind": self.kind},
+            "resource": {"group": GROUP, "version": self.version, "resource": plural},
+            "name": self._name(),
+            "operation": self.write.operation,
+            "userInfo": {"username": self.settings.user},
+            "object": self.write.object,
+            "oldObject": self.write.old,
+        }
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        body = orjson.dumps(review, option=orjson.OPT_SORT_KEYS)  # an API server sorts keys, which decides the order of errors
+        response: dict[str, Any] = orjson.loads(admission_answer(route, body, self.serving).body)["response"]
+        return response
+
+    def _refused(self, purpose: Purpose, response: dict[str, Any]) -> _Refusal:
+        """A denial as the API server passes it on: the status of the webhook, its name before the message."""
+        status = response["status"]
+        stage = DECODE if status["code"] == 400 else POLICIES
+        message = f'admission webhook "{webhook_name(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
+        told = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
+        return _Refusal(stage, status["code"], status["reason"], message, told)
+
+    def _name(self) -> str:
+        name = (self.write.object.get("metadata") or {}).get("name")
+        return name if isinstance(name, str) else ""

@@ -1,0 +1,114 @@
+"""Finds the comments of a YAML text that hold a word; a `#` inside a quoted text or a block of text begins none. JSON has no comments."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import yaml
+
+from .load import Source, chunks
+
+# compiled only where a file has such a comment: start-up time counts
+_BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor
+_ENDLESS: Final = 2**31  # a column behind the end of every line
+
+
+class Comment(NamedTuple):
+    """A comment from its `#` on; `line` and `column` count from 1. `of` is the line that it speaks of: its own, or the one below."""
+
+    line: int
+    column: int
+    text: str
+    of: int
+
+
+def comments(source: Source, word: str) -> list[Comment]:
+    """The comments that contain a word, in order; none for a document that can't be read.
+
+    A comment on its own line applies to the next line that isn't a comment, so several may precede one line.
+    """
+    lines = source.lines
+    spans = _texts(source.text, [number for number, line in enumerate(lines) if word in line])
+    found: list[Comment] = []
+    below: dict[int, int] = {}
+    for number, taken in sorted(spans.items(), reverse=True):
+        start = _start(lines[number], taken)
+        if start < 0 or word not in lines[number][start:]:
+            continue
+        of = number
+        if not lines[number][:start].strip():
+            of = below[number] = _below(lines, number, below)
+        found.append(Comment(number + 1, start + 1, lines[number][start:], of + 1))
+    return found[::-1]
+
+
+def find_lines_inside_texts(source: Source, asked: Iterable[int]) -> set[int]:
+    """Those of the lines, from 1, that begin inside a text of several lines, so that no comment can be written above them.
+
+    Lines of documents that can't be read are among them.
+    """
+    wanted, inside = sorted(line - 1 for line in asked), set()
+    for part, offset in chunks(source.text):
+        lines = Source("", part).lines
+        here = wanted[bisect_left(wanted, offset) : bisect_left(wanted, offset + len(lines) - (not lines[-1]))]
+        try:
+            for start, end in _scalars(part) if here else ():
+                low, high = bisect_left(here, offset + start[0] + 1), bisect_left(here, offset + end[0] + (end[1] > 0))
+                inside.update(here[low:high])
+        except yaml.YAMLError:
+            inside.update(here)
+    return {line + 1 for line in inside}
+
+
+def _below(lines: list[str], number: int, known: dict[int, int]) -> int:
+    """The next line that is no comment, or the line itself where there is none; `known` holds those of comments below, so that many
+    comments above each other take one look at each."""
+    at = number + 1
+    while at < len(lines) and lines[at].lstrip().startswith("#"):
+        ahead = known.get(at)
+        at = at + 1 if ahead is None else len(lines) if ahead == at else ahead
+    return at if at < len(lines) else number
+
+
+def _start(line: str, taken: list[tuple[int, int]]) -> int:
+    """Where the comment of a line begins, -1 where it has none; `taken` are the columns that belong to texts, from left to right."""
+    at = line.find("#")
+    for low, high in taken:
+        if 0 <= at < low:
+            return at
+        at = line.find("#", high) if at < high else at
+    return at
+
+
+def _texts(text: str, wanted: list[int]) -> dict[int, list[tuple[int, int]]]:
+    """The columns of each wanted line that belong to texts, numbers, keys; lines of documents that can't be read are left out."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for part, offset in chunks(text):
+        lines = Source("", part).lines
+        end = offset + len(lines) - (not lines[-1])  # what follows the last line's end begins the next part
+        here = {number - offset for number in wanted[bisect_left(wanted, offset) : bisect_left(wanted, end)]}
+        if here:
+            spans |= {number + offset: taken for number, taken in _spans(part, here).items()}
+    return spans
+
+
+def _spans(part: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
+    spans: dict[int, list[tuple[int, int]]] = {number: [] for number in wanted}
+    try:
+        for start, end in _scalars(part):
+            for number in wanted.intersection(range(start[0], end[0] + 1)):
+                spans[number].append((start[1] if number == start[0] else 0, end[1] if number == end[0] else _ENDLESS))
+    except yaml.YAMLError:
+        return {}
+    return spans
+
+
+def _scalars(part: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    block = re.compile(_BLOCK)
+    for event in yaml.parse(part, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
+        if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+            start, end = event.start_mark, event.end_mark
+            # behind the bar of a block there is room for a comment
+            begin = (start.line, _ENDLESS if block.match(part, start.index) else start.column)
+            yield begin, (end.line, end.column)

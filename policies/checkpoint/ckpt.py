@@ -1,0 +1,195 @@
+"""The containers and volumes of a checkpoint job."""
+
+from ..at import At
+from ..domain import is_enabled
+from ..finding import Finding
+from ..order import Stage
+from ..rule import CHECKPOINT, Difference, Hits, rule
+from ._wiring import BY_AUTHOR, CLAIM, SERVER, VOLUME, extra_names, fill_examples, index_by_name, pod, server, target, target_name
+
+_INTRA_POD = "intraPod"
+
+
+@rule("DYN429", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_extra_client_container(at: At) -> Hits:
+    """An extra client of a checkpoint's GPU memory service isn't in the pod template.
+
+    Why
+        A client that isn't there would be taken for one that works. The GPU memory service of a checkpoint only describes the
+        pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Put a regular container of that name into the pod template, or take the name out of `extraClientContainers`.
+
+    Bad
+        wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
+
+    Good
+        # facts: {allowGmsSnapshot: true}
+        spec:
+          gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
+          job:
+            podTemplateSpec:
+              spec:
+                resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
+                volumes: [{name: gms-intrapod-control, emptyDir: {}}]
+                initContainers:
+                  - name: gms-server
+                    restartPolicy: Always
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+                containers:
+                  - name: main
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+                  - name: saver
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+    """
+    if not is_enabled(at.value["gpuMemoryService"]):
+        return
+    there = index_by_name(pod(at.value).get("containers"))
+    for name in extra_names(at.value):
+        if name not in there:
+            text = f'must be prepared in the pod template: extraClientContainers names "{name}", but no regular container is named so'
+            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_gms_mode(at: At) -> Hits:
+    """A checkpoint's GPU memory service runs in another mode than intraPod.
+
+    Why
+        Snapshots are taken of one pod with everything in it; weights in other pods would be missing from it.
+
+    Fix
+        Set the mode to intraPod, or leave it out.
+
+    Bad
+        wired with gpuMemoryService: {enabled: true, mode: interPod}  # expect
+
+    Good
+        wired with gpuMemoryService: {enabled: true, mode: intraPod}
+    """
+    gms = at.value["gpuMemoryService"]
+    mode = gms.get("mode")
+    if is_enabled(gms) and mode not in (None, "", _INTRA_POD):
+        reason = "interPod is not implemented for checkpoints" if mode == "interPod" else "there is no such mode"
+        yield at.invalid("gpuMemoryService", mode, f'must have the mode {_INTRA_POD}, got "{mode}": {reason}; {BY_AUTHOR}')
+
+
+@rule("DYN423", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_pod_claim(at: At) -> Hits:
+    """The pod of a checkpoint with a GPU memory service has no claim for the shared GPUs.
+
+    Why
+        Engine and memory server reach the same GPUs through one claim of the pod. The GPU memory service of a checkpoint only
+        describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Add an entry named intrapod-shared-gpu to `resourceClaims` of the pod, with the claim template of your GPUs.
+
+    Bad
+        wired without resourceClaims  # expect
+
+    Good
+        wired
+    """
+    if is_enabled(at.value["gpuMemoryService"]) and CLAIM not in index_by_name(pod(at.value).get("resourceClaims")):
+        text = f'must be prepared in the pod template: resourceClaims has no entry named "{CLAIM}"'
+        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule(
+    "DYN428",
+    where=CHECKPOINT,
+    when="gpuMemoryService",
+    stage=Stage.CHECKPOINT,
+    differs=Difference(("G-26",), "the job hangs: a server in a non-restartable init container never ends"),
+)
+@fill_examples
+def ckpt_server_container(at: At) -> Hits:
+    """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
+
+    Why
+        The server must be up before the engine starts and stay up beside it, which is what an init container with restartPolicy
+        Always does. The GPU memory service of a checkpoint only describes the pod; the operator changes nothing in the pod
+        template, so its author wires it.
+
+    Fix
+        Add an init container named gms-server with `restartPolicy: Always`.
+
+    Bad
+        wired without initContainers  # expect
+
+        wired without initContainers.restartPolicy  # expect
+
+    Good
+        wired
+    """
+    if not is_enabled(at.value["gpuMemoryService"]):
+        return
+    found = server(at.value)
+    if found is None:
+        yield _absent(at)
+    elif found.get("restartPolicy") != "Always":
+        seen = f'"{found["restartPolicy"]}"' if found.get("restartPolicy") else "none"
+        text = f'must be prepared in the pod template: init container "{SERVER}" must have the restartPolicy "Always", got {seen}'
+        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+def _absent(at: At) -> Finding:
+    text = f'must be prepared in the pod template: no init container named "{SERVER}"'
+    return at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN424", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_shared_volume(at: At) -> Hits:
+    """The pod of a checkpoint with a GPU memory service has no volume for the server's sockets.
+
+    Why
+        Engine and memory server speak through sockets in a volume that both mount. The GPU memory service of a checkpoint only
+        describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Add an emptyDir volume named gms-intrapod-control to the pod.
+
+    Bad
+        wired without volumes  # expect
+
+    Good
+        wired
+    """
+    if is_enabled(at.value["gpuMemoryService"]) and VOLUME not in index_by_name(pod(at.value).get("volumes")):
+        text = f'must be prepared in the pod template: volumes has no entry named "{VOLUME}"'
+        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_target_container(at: At) -> Hits:
+    """The container to be saved isn't in the pod template of a checkpoint with a GPU memory service.
+
+    Why
+        The job saves the state of this container; without it there is nothing to save. The GPU memory service of a checkpoint
+        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Name the container in `spec.job.targetContainerName` (absent: main) and put it among the regular containers.
+
+    Bad
+        wired with containers.name: other  # expect
+
+    Good
+        wired
+    """
+    if is_enabled(at.value["gpuMemoryService"]) and target(at.value) is None:
+        text = f'must be prepared in the pod template: no container named "{target_name(at.value)}" (spec.job.targetContainerName)'
+        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")

@@ -1,0 +1,111 @@
+"""Components outside a graph."""
+
+from ..at import At
+from ..domain import interpod_failover, interpod_gms, quote_once
+from ..order import Stage
+from ..review import UPDATE, Fields
+from ..rule import DCD, Difference, Hits, rule
+from ..unchanged import check_unchanged
+from ..words import format_words
+
+
+@rule("DYN710", where={DCD: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def dcd_backend_immutable(at: At) -> Hits:
+    """The backend of a standalone component changes after creation.
+
+    Why
+        Commands, ports, probes and the layout of pods all follow from the backend; running pods can't be carried over to another one.
+
+    Fix
+        Put the old value back, or create a second component with the new backend and delete this one when it serves.
+
+    Bad
+        spec: {backendFramework: vllm}
+        --- # becomes
+        spec:
+          backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+
+    Good
+        spec: {backendFramework: vllm, replicas: 1}
+        --- # becomes
+        spec: {backendFramework: vllm, replicas: 2}
+    """
+    yield from check_unchanged(at, "spec.backendFramework", "component")
+
+
+@rule(
+    "DYN310",
+    where={DCD: "spec"},
+    when="experimental",
+    stage=Stage.GMS,
+    differs=Difference(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True),
+)
+def dcd_interpod_unsupported(at: At) -> Hits:
+    """A standalone component wants pods of their own for its weights or its standby engines.
+
+    Why
+        Such layouts are made of several cliques of one Grove set, and only a graph has one. A component on its own is never rendered.
+
+    Fix
+        Use mode {intraPod}, or make the component part of a graph on Grove.
+
+    Bad
+        spec:
+          type: worker
+          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+          experimental:
+            gpuMemoryService:
+              mode: InterPod  # expect
+            failover:
+              mode: InterPod  # expect
+              numShadows: 1
+
+    Good
+        spec:
+          type: worker
+          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+          experimental: {gpuMemoryService: {mode: IntraPod}}
+    """
+    text = format_words('must not be "{interPod}" for a component outside a graph')
+    if interpod_gms(at.value):
+        yield at.forbidden("experimental.gpuMemoryService.mode", text)
+    if interpod_failover(at.value):
+        yield at.forbidden("experimental.failover.mode", text)
+
+
+@rule("DYN721", where={DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
+def dcd_topology_immutable(at: At) -> Hits:
+    """The topology constraint of a standalone component changes after creation.
+
+    Why
+        Pods are placed once; a new constraint would hold for some replicas and not for others.
+
+    Fix
+        Put the old constraint back, or create another component with the new one.
+
+    Bad
+        spec: {topologyConstraint: {packDomain: rack}}
+        --- # becomes
+        spec:
+          topologyConstraint: {packDomain: host}  # expect
+          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+
+    Good
+        spec: {topologyConstraint: {packDomain: rack}}
+        --- # becomes
+        spec:
+          topologyConstraint: {packDomain: rack}
+          replicas: 2
+          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    """
+    if at.old is None:
+        return
+    now, before = _domain(at.value), _domain(at.old)
+    if now != before:
+        shown = [f'"{quote_once(domain)}"' if domain is not None else "unset" for domain in (before, now)]
+        yield at.immutable("topologyConstraint", f"must stay with packDomain {shown[0]} after creation, got {shown[1]}")
+
+
+def _domain(component: Fields) -> str | None:
+    constraint = component.get("topologyConstraint")
+    return None if constraint is None else str(constraint.get("packDomain") or "")

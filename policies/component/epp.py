@@ -1,0 +1,203 @@
+"""The endpoint picker."""
+
+from ..at import At
+from ..domain import is_line_1_4, is_multinode, node_count
+from ..finding import Mend
+from ..order import Stage
+from ..rule import COMPONENT, Difference, Hits, rule
+
+
+@rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")
+def epp_config_required(at: At) -> Hits:
+    """An endpoint picker has no configuration.
+
+    Why
+        The picker's configuration selects the plugins that filter and score endpoints, and no default suits every model.
+
+    Fix
+        Set `eppConfig` with a `configMapRef` or an inline `config`.
+
+    Bad
+        spec:
+          components:
+            - {name: picker, type: epp}  # expect
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    """
+    if at.value.get("eppConfig") is None:
+        yield at.required("eppConfig", 'must be set for a component of type "epp", got nothing')
+
+
+@rule("DYN226", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
+def epp_config_source_exclusive(at: At) -> Hits:
+    """An endpoint picker has a configuration of its own and one from a config map.
+
+    Why
+        The picker reads one file. Which of the two it would be is not for the operator to guess; even an empty block counts.
+
+    Fix
+        Keep `configMapRef` or `config`, and remove the other.
+
+    Bad
+        spec:
+          components:
+            - name: picker
+              type: epp
+              eppConfig:  # expect
+                configMapRef: {name: picker-config, key: epp.yaml}
+                config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    """
+    config = at.value["eppConfig"]
+    # line 1.2 reads the block of an endpoint picker alone
+    asked = at.value.get("type") == "epp" or is_line_1_4(at.review)
+    if asked and config.get("configMapRef") is not None and config.get("config") is not None:
+        yield at.forbidden("eppConfig", "must not have both configMapRef and config")
+
+
+@rule("DYN225", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
+def epp_config_source_required(at: At) -> Hits:
+    """An endpoint picker's configuration names no source.
+
+    Why
+        The block only says where the configuration comes from. Empty, it is no better than no block at all.
+
+    Fix
+        Set `eppConfig.configMapRef` to a key of a config map, or write the configuration into `eppConfig.config`.
+
+    Bad
+        spec:
+          components:
+            - name: picker
+              type: epp
+              eppConfig: {}  # expect
+
+    Good
+        spec:
+          components: [{name: picker, type: epp, eppConfig: {config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}}}]
+    """
+    config = at.value["eppConfig"]
+    # line 1.2 reads the block of an endpoint picker alone
+    asked = at.value.get("type") == "epp" or is_line_1_4(at.review)
+    if asked and config.get("configMapRef") is None and config.get("config") is None:
+        yield at.required("eppConfig", "must have configMapRef or config, got neither")
+
+
+@rule("DYN227", where=COMPONENT, when="type=epp", stage=Stage.EPP)
+def epp_configmap_name_required(at: At) -> Hits:
+    """An endpoint picker's config map has no name.
+
+    Why
+        The schema takes an empty name for historical reasons of Kubernetes, but there is no config map without one, and the pod would
+        wait for it for ever.
+
+    Fix
+        Set `eppConfig.configMapRef.name`.
+
+    Bad
+        spec:
+          components:
+            - name: picker
+              type: epp
+              eppConfig:
+                configMapRef: {key: epp.yaml}  # expect
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    """
+    reference = at.get("eppConfig.configMapRef")
+    if reference is not None and not reference.get("name"):
+        yield at.required("eppConfig.configMapRef.name", "must name a config map, got nothing")
+
+
+@rule(
+    "DYN221",
+    where=COMPONENT,
+    when="type=epp",
+    stage=Stage.EPP,
+    needs=("inferencePool",),
+    differs=Difference(("Q-09",), "a standalone picker fails like one of a graph"),
+)
+def epp_inferencepool_unavailable(at: At) -> Hits:
+    """An endpoint picker is wanted, but the cluster has no InferencePool API.
+
+    Why
+        The picker routes requests for an InferencePool that the operator makes. Without the API group `inference.networking.k8s.io` it
+        can't make one. A picker that was admitted earlier stays editable when the API goes away.
+
+    Fix
+        Install the Gateway API Inference Extension, or leave the component out.
+
+    Bad
+        # facts: {inferencePool: false}
+        spec:
+          components:
+            - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+
+        # kind: DynamoComponentDeployment/v1beta1
+        # facts: {inferencePool: false}
+        spec: {type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+
+        # facts: {inferencePool: false}
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        --- # becomes
+        spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    """
+    if not at.fact("inferencePool"):
+        text = 'must not be of type "epp" in this cluster: the API group inference.networking.k8s.io is not served'
+        yield at.forbidden("", text)
+
+
+@rule("DYN222", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.6")
+def epp_single_node(at: At) -> Hits:
+    """An endpoint picker spans several nodes.
+
+    Why
+        A picker is one small process that holds the routing state in its memory. There is nothing in it to spread over nodes.
+
+    Fix
+        Remove `multinode`.
+
+    Bad
+        spec:
+          components:
+            - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    """
+    if is_multinode(at.value):
+        text = f'must be unset for a component of type "epp", got nodeCount {node_count(at.value)}'
+        yield at.invalid("multinode", None, text, mend=Mend(None))
+
+
+@rule("DYN223", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.6")
+def epp_single_replica(at: At) -> Hits:
+    """An endpoint picker has another number of replicas than one.
+
+    Why
+        Each picker knows only the requests that it routed itself, so two of them would work against each other; and with none the pool
+        has nothing that chooses an endpoint.
+
+    Fix
+        Set `replicas` to 1, or leave it out.
+
+    Bad
+        spec:
+          components:
+            - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+
+    Good
+        spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    """
+    replicas = at.value.get("replicas")
+    # a negative number is refused by replicas-non-negative
+    if replicas not in (None, 1) and replicas >= 0:
+        text = f'must be 1 for a component of type "epp", got {replicas}'
+        yield at.invalid("replicas", replicas, text, mend=Mend(None))

@@ -1,0 +1,237 @@
+"""Failover to standby engines in pods of their own."""
+
+from typing import Final
+
+from ..at import At
+from ..domain import INTER_POD, interpod_failover, read_failover, read_gms
+from ..gpu import gpu_count
+from ..order import Stage
+from ..review import UPDATE
+from ..rule import COMPONENT, Difference, Hits, rule
+from ..words import Words, format_words
+from .failover import forbid_switch, interpod_without_gms, one_mode
+
+_NO_ENGINES: Final = ("epp", "frontend", "planner")
+
+
+@rule("DYN349", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
+def failover_interpod_component_type(at: At) -> Hits:
+    """Inter-pod failover is on for a component that runs no engine.
+
+    Why
+        Standby engines take over weights on GPUs. Frontends, planners and endpoint pickers hold none; they are made safe with replicas.
+
+    Fix
+        Switch failover off here, or set the `{componentType}` to that of a worker if it is one.
+
+    Bad
+        spec:
+          components:
+            - name: frontend  # expect
+              type: frontend
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+
+    Good
+        spec: {components: [{name: frontend, type: frontend, replicas: 2}]}
+    """
+    kind = at.value.get("type")
+    # where the GPU memory service is on, gms-worker-only refuses these and others
+    if kind in _NO_ENGINES and interpod_without_gms(at.value):
+        yield at.forbidden("", format_words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))
+
+
+@rule(
+    "DYN347",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.FAILOVER,
+    differs=Difference(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field"),
+)
+def failover_interpod_gpu_invalid(at: At) -> Hits:
+    """Inter-pod failover is on, and the number of GPUs is no whole number.
+
+    Why
+        Engines and weight servers claim the same GPUs by their number. Half a GPU can't be claimed. Where the GPU memory service is on, its
+        own rule reports this.
+
+    Fix
+        Write the number of GPUs as a whole number.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers:
+                    - name: main
+                      resources:
+                        requests:
+                          nvidia.com/gpu: 1500m  # expect
+              experimental:
+                failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+
+    Good
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {requests: {nvidia.com/gpu: "2"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    if interpod_without_gms(at.value):
+        gpus = gpu_count(at.value)
+        if gpus.number is None:
+            yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
+
+
+@rule(
+    "DYN704",
+    where=COMPONENT,
+    on=(UPDATE,),
+    stage=Stage.IMMUTABLE,
+    ratchets=False,
+    differs=Difference(("Q-09",), "as for components of graphs"),
+)
+def failover_interpod_immutable(at: At) -> Hits:
+    """Inter-pod failover is switched on or off after creation.
+
+    Why
+        Standby engines in pods of their own belong to the set of pods that is made once, when the component is created.
+
+    Fix
+        Put the old `{failover}` block back, or create another graph with the new one; a standalone component can be created
+        under another name.
+
+    Bad
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}}
+        --- # becomes
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {mode: InterPod}
+                failover: {mode: InterPod, numShadows: 1}  # expect
+
+    Good
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+        --- # becomes
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              replicas: 2
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
+        yield at.immutable("experimental.failover", forbid_switch(interpod_failover(at.value)))
+
+
+@rule("DYN345", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
+def failover_interpod_mode_mismatch(at: At) -> Hits:
+    """Inter-pod failover and the GPU memory service name different layouts.
+
+    Why
+        Standby engines in pods of their own reach the weights only where the memory service has a pod of its own, too. A service without
+        a mode is in the pod of the engine.
+
+    Fix
+        Give both the same mode.
+
+    Bad
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}
+                failover: {mode: InterPod, numShadows: 1}  # expect
+
+    Good
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    gms = read_gms(at.value)
+    if interpod_failover(at.value) and gms is not None and gms.get("mode") != INTER_POD:
+        other = format_words('which is "{intraPod}"') if gms.get("mode") else "which is unset"
+        text = format_words('must have the mode of {gpuMemoryService}, {other}, got "{interPod}"', other=other)
+        yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
+
+
+@rule(
+    "DYN346",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.FAILOVER,
+    differs=Difference((), "an absent number is 1, the schema's default"),
+)
+def failover_interpod_shadows(at: At) -> Hits:
+    """Inter-pod failover asks for no standby engine.
+
+    Why
+        Without at least one standby there is nothing to fail over to. A number that isn't written is 1.
+
+    Fix
+        Set `numShadows` to 1, or switch failover off.
+
+    Bad
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {mode: InterPod}
+                failover:
+                  mode: InterPod
+                  numShadows: 0  # expect
+
+    Good
+        spec:
+          backendFramework: vllm
+          components:
+            - name: other
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod}}
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    if interpod_failover(at.value):
+        written = (read_failover(at.value) or {}).get("numShadows")
+        shadows = 1 if written is None else written
+        if shadows < 1:
+            # v1beta1 knows one standby engine only
+            text = format_words("must be {wanted} in mode {interPod}, got {shadows}", wanted=Words("1 or more", "1"), shadows=shadows)
+            yield at.invalid("experimental.failover.numShadows", shadows, text)

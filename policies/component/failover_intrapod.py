@@ -1,0 +1,183 @@
+"""Failover to standby engines in the pod of the active one."""
+
+from typing import Final
+
+from ..at import At
+from ..domain import INTRA_POD, quote_once, read_failover, read_gms
+from ..order import Stage
+from ..rule import COMPONENT, Difference, Hits, rule
+from ..words import Words, format_words
+from .failover import EMPTY_MODE, intrapod, one_mode
+
+
+@rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_mode_mismatch(at: At) -> Hits:
+    """Intra-pod failover and the GPU memory service name different layouts.
+
+    Why
+        Both switches describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
+
+    Fix
+        Give both the same mode.
+
+    Bad
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {mode: InterPod}
+                failover: {mode: IntraPod}  # expect
+
+    Good
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+    """
+    gms = read_gms(at.value) if intrapod(at) else None
+    if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
+        text = format_words('must have the mode of {gpuMemoryService}, "{interPod}", got "{intraPod}"')
+        yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
+
+
+@rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_requires_gms(at: At) -> Hits:
+    """Intra-pod failover has no GPU memory service to share weights through.
+
+    Why
+        Both engines of the pod use the same GPUs. Each alone would fill them with its weights; the memory service holds one copy for both.
+
+    Fix
+        Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
+
+    Bad
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: other
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                failover: {}  # expect
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                failover: {mode: IntraPod}  # expect
+
+    Good
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}, failover: {}}
+    """
+    if intrapod(at) and read_gms(at.value) is None:
+        yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
+
+
+@rule(
+    "DYN351",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.FAILOVER,
+    differs=Difference(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True),
+)
+def failover_intrapod_requires_vllm(at: At) -> Hits:
+    """Intra-pod failover is on, but the engine is not vLLM.
+
+    Why
+        A standby engine waits for a file lock beside the active one. Only vLLM can do that; for other engines the operator stops with an
+        error. A framework that isn't written down is found out later, from the command.
+
+    Fix
+        Set `backendFramework` to vllm if that is what runs, or switch failover off.
+
+    Bad
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          backendFramework: sglang
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}
+                failover: {}  # expect
+
+        # kind: DynamoComponentDeployment/v1beta1
+        spec:
+          backendFramework: trtllm
+          type: worker
+          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+          experimental:
+            gpuMemoryService: {}
+            failover: {mode: IntraPod}  # expect
+
+    Good
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}, failover: {}}
+    """
+    backend = at.review.spec.get("backendFramework")
+    if backend not in (None, "", "vllm") and intrapod(at):
+        text = format_words(
+            'must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm can stand by', seen=quote_once(backend)
+        )
+        yield at.forbidden("experimental.failover", text)
+
+
+_MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
+
+
+@rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_shadows(at: At) -> Hits:
+    """Intra-pod failover asks for another number of standby engines than one.
+
+    Why
+        The pod holds a fixed pair: one engine that serves and one standby. Only standbys in pods of their own can be more. A 0 counts as
+        absent, because typed clients write it for an unset number.
+
+    Fix
+        Set `numShadows` to 1 or leave it out.
+
+    Bad
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}
+                failover:
+                  mode: IntraPod
+                  numShadows: 2  # expect
+
+    Good
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
+    """
+    shadows = (read_failover(at.value) or {}).get("numShadows")
+    if shadows not in (None, 0, 1) and intrapod(at):
+        pair = format_words("must be 1 in mode {intraPod}, where a pod holds a fixed pair of engines, got {shadows}", shadows=shadows)
+        yield at.invalid("experimental.failover.numShadows", shadows, format_words("{pair}; {more}", pair=pair, more=_MORE))

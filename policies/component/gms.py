@@ -1,0 +1,222 @@
+"""The GPU memory service."""
+
+from typing import Final
+
+from ..at import At
+from ..checkpoint._wiring import fill_examples
+from ..domain import WORKERS, explain_absence, has_checkpoint, is_enabled, read_gms
+from ..gpu import gpu_count
+from ..order import Stage
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, rule
+from ..words import format_words
+
+_GMS: Final = ("experimental", "gpuMemoryService")
+
+
+@rule(
+    "DYN307",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.GMS,
+    needs=("dra",),
+    differs=Difference(("G-01",), "without DRA the operator fails the component", lacking=True),
+)
+def gms_requires_dra(at: At) -> Hits:
+    """A GPU memory service needs a claim, but there is no dynamic resource allocation.
+
+    Why
+        Containers share a GPU through a ResourceClaim of `resource.k8s.io/v1`. In a cluster that doesn't serve it, or with an operator that
+        is configured not to use it, the component fails when it is reconciled.
+
+    Fix
+        Switch dynamic resource allocation on in cluster and operator, or switch the service off.
+
+    Bad
+        # facts: {dra: false}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+    """
+    if read_gms(at.value) is not None and not at.fact("dra"):
+        reason = explain_absence(at, "dra", "dynamic resource allocation (resource.k8s.io/v1)")
+        yield at.forbidden(_GMS, f"must not be enabled here, since GPUs are shared by a claim: {reason}")
+
+
+@rule(
+    "DYN305",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.GMS,
+    differs=Difference(
+        ("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities"
+    ),
+)
+def gms_requires_gpu(at: At) -> Hits:
+    """A component has a GPU memory service, but asks for no GPU.
+
+    Why
+        The GPUs that the service shares are claimed in the number that the component asks for. Any vendor's resource name counts, in
+        `resources` and in the main container; a limit hides a request.
+
+    Fix
+        Set {resources.limits.gpu} to the number of GPUs, as a whole number.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              experimental:
+                gpuMemoryService: {}  # expect
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+    Good
+        spec:
+          components:
+            - name: other
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {amd.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+            - name: slice
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+    """
+    if read_gms(at.value) is not None:
+        gpus = gpu_count(at.value)
+        if gpus.number is None or gpus.number < 1:
+            seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
+            yield at.forbidden(_GMS, format_words("must have at least one whole GPU to share in {resources.limits.gpu}, {seen}", seen=seen))
+
+
+@rule(
+    "DYN306",
+    where={**COMPONENT, **CHECKPOINT},
+    when=("experimental", "gpuMemoryService"),
+    stage=Stage.SNAPSHOT,
+    needs=("allowGmsSnapshot",),
+    until="1.4",
+)
+@fill_examples
+def gms_snapshot_gate(at: At) -> Hits:
+    """A checkpoint and a GPU memory service are combined, which the operator does not allow.
+
+    Why
+        A snapshot of a pod whose weights are in shared GPU memory is experimental. The operator supports it only with the
+        environment variable `DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1`.
+
+    Fix
+        Switch off the checkpoint or the GPU memory service, or have the gate opened in the operator.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}
+                checkpoint: {checkpointRef: c}  # expect
+
+        # kind: DynamoCheckpoint/v1alpha1
+        wired without facts  # expect
+
+    Good
+        # facts: {allowGmsSnapshot: true}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}, checkpoint: {checkpointRef: c}}
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+    """
+    of_component = at.review.kind != CHECKPOINT_KIND
+    gms = read_gms(at.value) is not None if of_component else is_enabled(at.value.get("gpuMemoryService"))
+    if gms and (not of_component or has_checkpoint(at.value)) and not at.fact("allowGmsSnapshot"):
+        other = format_words("{gpuMemoryService}") if of_component else "the checkpoint"
+        text = format_words(
+            "must not be enabled together with {other} unless the operator runs with DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1", other=other
+        )
+        yield at.forbidden("experimental.checkpoint" if of_component else "gpuMemoryService", text)
+
+
+@rule("DYN304", where=COMPONENT, when="experimental", stage=Stage.GMS)
+def gms_worker_only(at: At) -> Hits:
+    """A component that is no worker has a GPU memory service.
+
+    Why
+        The service keeps model weights for engines. Frontends, planners and endpoint pickers have none, and of a custom type the operator
+        doesn't know.
+
+    Fix
+        Set `{componentType}` to worker, prefill or decode, or switch the service off.
+
+    Bad
+        spec:
+          components:
+            - name: frontend
+              type: frontend
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+    Good
+        spec:
+          components:
+            - name: decode
+              type: decode
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental: {gpuMemoryService: {}}
+    """
+    kind = at.value.get("type")
+    if kind not in WORKERS and read_gms(at.value) is not None:
+        seen = f'got "{kind}"' if kind else "got nothing"
+        text = format_words("must be on a component whose {componentType} is one of {wanted}, {seen}", wanted=", ".join(WORKERS), seen=seen)
+        yield at.forbidden(_GMS, text)

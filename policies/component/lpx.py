@@ -1,0 +1,225 @@
+"""Components of type lpx, one at a time."""
+
+from ..at import At
+from ..domain import LPX, quote_once
+from ..engines import list_roles
+from ..order import Stage
+from ..review import UPDATE
+from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, rule
+from .lpx_pod import AGENT
+
+_ROLES = (AGENT, "conductor")
+_SCHEDULER = "lpx-scheduler"
+
+
+@rule("DYN251", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, needs=("lpx",), ratchets=False, since="1.6")
+def lpx_gate(at: At) -> Hits:
+    """A component of type lpx is created or changed, but LPX is switched off in the operator.
+
+    Why
+        Nothing would run it. One that is stored stays as it is; other components and labels of the graph may change.
+
+    Fix
+        Switch LPX on in the operator's configuration (`lpx.enabled`), or remove the {service}.
+
+    Bad
+        # facts: {lpx: false}
+        spec:
+          components:
+            - name: worker
+              type: lpx  # expect
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    if at.value != at.old and not at.fact("lpx"):
+        yield at.forbidden("type", 'must not be "lpx" while LPX is switched off in the operator')
+
+
+@rule("DYN252", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
+def lpx_role_unknown(at: At) -> Hits:
+    """A component of type lpx has a role other than agent and conductor.
+
+    Why
+        These two are all that such a component consists of.
+
+    Fix
+        Name the roles `agent` and `conductor`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:  # expect: lpx-agent-required
+                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    for index, role in list_roles(at.value):
+        if (name := role.get("name")) not in _ROLES:
+            yield at.not_supported(("roles", index, "name"), name, _ROLES)
+
+
+@rule("DYN254", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def lpx_role_template_required(at: At) -> Hits:
+    """A role of a component of type lpx has no pod template.
+
+    Why
+        Such a component has no template of its own that the role could use.
+
+    Fix
+        Set `podTemplate` of the role.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor}  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    for index, role in list_roles(at.value):
+        if role.get("name") in _ROLES and role.get("podTemplate") is None:
+            yield at.required(("roles", index, "podTemplate"), "must be set for each role of a component of type lpx, got nothing")
+
+
+@rule("DYN255", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
+def lpx_build_id_blank(at: At) -> Hits:
+    """The build of a component of type lpx is blank.
+
+    Why
+        The build says which compiled model is loaded.
+
+    Fix
+        Set `lpx.buildId` to the name of the build.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx:
+                buildId: " "  # expect
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    build = at.get("lpx.buildId")
+    if build and not str(build).strip():
+        yield at.required("lpx.buildId", "must name a build, got blanks")
+
+
+@rule("DYN258", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.6")
+def lpx_scheduler_reserved(at: At) -> Hits:
+    """A component of another type than lpx names the LPX scheduler.
+
+    Why
+        That scheduler only knows pods of LPX components, and these would wait for ever.
+
+    Fix
+        Remove `schedulerName`, or name another scheduler.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  schedulerName: lpx-scheduler  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+    """
+    if at.value.get("type") != LPX and at.get("podTemplate.spec.schedulerName") == _SCHEDULER:
+        yield at.forbidden("podTemplate.spec.schedulerName", f'must not be "{_SCHEDULER}" for a component of another type than lpx')
+
+
+@rule("DYN727", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def lpx_type_immutable(at: At) -> Hits:
+    """A component becomes one of type lpx, or ceases to be one.
+
+    Why
+        LPX components have objects of their own in the cluster, which can't turn into those of others.
+
+    Fix
+        Put the old type back, or create another component.
+
+    Bad
+        spec:
+          components:
+            - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: lpx  # expect
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          components:
+            - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+        --- # becomes
+        spec:
+          components:
+            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    """
+    if at.old is None:
+        return
+    now, before = at.value.get("type"), at.old.get("type")
+    if (now == LPX) != (before == LPX):
+        shown = "unset" if before is None else f'"{quote_once(str(before))}"'
+        yield at.immutable("type", f'must stay {shown} after creation, got "{quote_once(str(now or ""))}"', value=now)

@@ -1,0 +1,43 @@
+"""The minimum of available replicas."""
+
+from ..at import At
+from ..domain import component_off_grove
+from ..order import Stage
+from ..rule import COMPONENT, Hits, rule
+
+
+@rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.4")
+def min_available_requires_grove(at: At) -> Hits:
+    """A component says how many replicas must be available, but Grove does not run it.
+
+    Why
+        Only Grove schedules the first `minAvailable` replicas together. Without Grove, the number has no effect.
+
+    Fix
+        Remove `minAvailable`, or run the graph on Grove.
+
+    Bad
+        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              minAvailable: 1  # expect
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+
+        # kind: DynamoComponentDeployment/v1beta1
+        spec:
+          minAvailable: 1  # expect
+          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              replicas: 4
+              minAvailable: 2
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    """
+    if reason := component_off_grove(at):
+        yield at.forbidden("minAvailable", f"must be unset without Grove, got {at.value['minAvailable']}: {reason}")

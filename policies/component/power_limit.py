@@ -1,0 +1,251 @@
+"""The power limit of GPUs."""
+
+from collections.abc import Iterator
+
+from ...api.paths import Path
+from ..at import At
+from ..domain import POWER_LIMIT, POWER_LIMIT_PATH, node_count, quote_once, read_gms, read_pod, read_power_limit, whole_number
+from ..gpu import plain_gpus, plain_gpus_of_pod
+from ..order import Stage
+from ..review import UPDATE, Fields
+from ..rule import GRAPH_COMPONENT, Hits, rule
+
+
+@rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
+def power_limit_immutable(at: At) -> Hits:
+    """The power limit of a component changes after creation, or the number of its GPUs or nodes under such a limit.
+
+    Why
+        Power is planned once, for the GPUs that the component has then. A component without a limit may change its GPUs and nodes.
+
+    Fix
+        Put the old limit and numbers back, or create another graph with the new ones.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+                metadata:
+                  annotations:
+                    dynamo.nvidia.com/gpu-power-limit: "400"  # expect
+
+        spec:
+          components:
+            - name: worker
+              podTemplate:
+                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers:
+                    - name: main
+                      image: example/vllm:1.5.0
+                      resources:
+                        limits:
+                          nvidia.com/gpu: "8"  # expect
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              podTemplate:
+                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              replicas: 2
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    """
+    if at.old is None:
+        return
+    limit, before = read_power_limit(at.value), read_power_limit(at.old)
+    if limit != before:
+        yield at.immutable(POWER_LIMIT_PATH, f"must stay {_shown(before)} after creation, got {_shown(limit)}", value=limit)
+    if before is None:
+        return
+    (gpus, place), (gpus_before, _) = plain_gpus(at.value), plain_gpus(at.old)
+    if gpus != gpus_before:
+        text = f"must stay {gpus_before or 'unset'} under a power limit, got {gpus or 'none'}"
+        yield at.immutable(place, text, value=gpus)
+    nodes, nodes_before = node_count(at.value), node_count(at.old)
+    if nodes != nodes_before and (nodes > 1) == (nodes_before > 1):  # dgd-node-layout-immutable says the rest
+        yield at.immutable("multinode.nodeCount", f"must stay {nodes_before} under a power limit, got {nodes}", value=nodes)
+
+
+@rule("DYN729", where=GRAPH_COMPONENT, on=(UPDATE,), when="podTemplate", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def power_limit_pod_immutable(at: At) -> Hits:
+    """The number of GPUs of a whole pod changes under a power limit.
+
+    Why
+        Power is planned once, for all GPUs of the pod, also those of containers beside the main one.
+
+    Fix
+        Put the old numbers back, or create another graph with the new ones.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:  # expect
+                  containers:
+                    - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
+                    - {name: beside, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "1"}}}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers:
+                    - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
+                    - {name: beside, image: "example/vllm:1.6.0"}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    """
+    if at.old is None or read_power_limit(at.old) is None:
+        return
+    now, before = (plain_gpus_of_pod(component) for component in (at.value, at.old))
+    if now != before and plain_gpus(at.value)[0] == plain_gpus(at.old)[0]:  # power-limit-immutable says the rest
+        yield at.immutable("podTemplate.spec", f"must keep {before} GPUs in all containers under a power limit, got {now}")
+
+
+def _shown(limit: str | None) -> str:
+    return "unset" if limit is None else f'"{quote_once(limit)}"'
+
+
+@rule("DYN216", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
+def power_limit_number(at: At) -> Hits:
+    """The annotation for the power limit of a component's GPUs is no whole number of watts above zero.
+
+    Why
+        The number is set on each GPU when the pod starts. With anything else the GPUs would keep their own limit.
+
+    Fix
+        Write a whole number of watts, in quotes, or remove the annotation.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+                metadata:
+                  annotations:
+                    dynamo.nvidia.com/gpu-power-limit: 300W  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    """
+    limit = read_power_limit(at.value)
+    if limit is not None and (whole_number(limit) or 0) <= 0:
+        yield at.invalid(POWER_LIMIT_PATH, limit, f'must be a whole number of watts above 0, got "{quote_once(limit)}"')
+
+
+@rule("DYN217", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
+def power_limit_without_dra(at: At) -> Hits:
+    """A component has a power limit, and GPUs that are allocated by claims.
+
+    Why
+        Limits are planned for GPUs that a container asks for by number. What a claim allocates (DRA), as a GPU memory service does, is not
+        known to the planner.
+
+    Fix
+        Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or the claims and the GPU memory service.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+              experimental:
+                gpuMemoryService: {}  # expect
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+                  containers:
+                    - name: main
+                      image: example/vllm:1.5.0
+                      resources:
+                        claims: [{name: gpus}]  # expect
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    """
+    if read_power_limit(at.value) is None:
+        return
+    text = f"must not be there together with the annotation {POWER_LIMIT}"
+    if read_gms(at.value) is not None:
+        yield at.forbidden("experimental.gpuMemoryService", text)
+    for path in _claims(at.value):
+        yield at.forbidden(path, text)
+
+
+def _claims(component: Fields) -> Iterator[Path]:
+    """Where containers claim devices."""
+    pod = read_pod(component)
+    for part in ("containers", "initContainers"):
+        for index, container in enumerate(pod.get(part) or ()):
+            if ((container or {}).get("resources") or {}).get("claims"):
+                yield "podTemplate", "spec", part, index, "resources", "claims"

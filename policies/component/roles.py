@@ -1,0 +1,266 @@
+"""The roles of the pods of a replica that spans several nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..at import At
+from ..domain import LPX, is_multinode, node_count
+from ..engines import list_roles
+from ..order import Stage
+from ..review import UPDATE, Fields
+from ..rule import COMPONENT, Hits, rule
+
+_KNOWN = ("leader", "worker")
+
+
+def _asked(component: Fields) -> bool:
+    """Whether the roles are those of several nodes."""
+    return component.get("type") != LPX and is_multinode(component)
+
+
+def count_roles(component: Fields) -> Iterator[tuple[int, Fields, int]]:
+    """The roles of a component on several nodes with their places, and how many pods a replica has of each."""
+    counts = {"leader": 1, "worker": node_count(component) - 1} if _asked(component) else {}
+    yield from ((index, role, counts[role["name"]]) for index, role in list_roles(component) if role.get("name") in counts)
+
+
+@rule("DYN230", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
+def roles_need_multinode(at: At) -> Hits:
+    """A component on one node has roles.
+
+    Why
+        Leader and workers are pods of one replica. A replica on one node is one pod.
+
+    Fix
+        Remove `roles`, or set `multinode`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              roles: [{name: leader}, {name: worker}]  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: leader}, {name: worker}]
+    """
+    if at.value.get("type") != LPX and at.value.get("multinode") is None:
+        yield at.forbidden("roles", "must be unset for a component on one node: roles divide the pods of a replica on several nodes")
+
+
+@rule("DYN231", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
+def roles_name_unknown(at: At) -> Hits:
+    """A role of several nodes is neither leader nor worker.
+
+    Why
+        These two are all that a replica on several nodes consists of.
+
+    Fix
+        Name the roles `leader` and `worker`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles:  # expect: roles-incomplete
+                - {name: leader}
+                - {name: helper}  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: worker}, {name: leader}]
+    """
+    for index, role in list_roles(at.value) if _asked(at.value) else ():
+        if (name := role.get("name")) not in _KNOWN:
+            yield at.not_supported(("roles", index, "name"), name, _KNOWN)
+
+
+@rule("DYN232", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
+def roles_incomplete(at: At) -> Hits:
+    """A component on several nodes lists one of its roles, and not the other.
+
+    Why
+        Roles are listed both or not at all, so that each has one meaning.
+
+    Fix
+        Add the missing role.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: leader}]  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: leader}, {name: worker}]
+    """
+    there = {role.get("name") for _, role in list_roles(at.value)}
+    for name in _KNOWN if _asked(at.value) and at.value["roles"] else ():
+        if name not in there:
+            yield at.required("roles", f'must have the role "{name}" beside the other, got none')
+
+
+@rule("DYN233", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def roles_replicas_mismatch(at: At) -> Hits:
+    """A role has another number of pods than the nodes leave to it.
+
+    Why
+        One node of a replica runs the leader, and each of the others a worker.
+
+    Fix
+        Leave `replicas` of the role out, which fills it in, or change `multinode.nodeCount`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 3}
+              roles:
+                - {name: leader, replicas: 2}  # expect
+                - {name: worker, replicas: 2}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 3}
+              roles: [{name: leader, replicas: 1}, {name: worker, replicas: 2}]
+    """
+    for index, role, wanted in count_roles(at.value):
+        if (replicas := role.get("replicas")) not in (None, wanted):
+            yield at.invalid(("roles", index, "replicas"), replicas, f"must be {wanted} beside multinode.nodeCount {node_count(at.value)}")
+
+
+@rule("DYN724", where=COMPONENT, on=(UPDATE,), when="roles", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def roles_immutable(at: At) -> Hits:
+    """The roles of a component change their names.
+
+    Why
+        Each role has objects of its own in the cluster, which can't turn into those of another.
+
+    Fix
+        Put the old roles back, in any order, or create another component.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles: [{name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}]
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: lpx
+              lpx: {buildId: b}
+              roles:  # expect
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: leader}, {name: worker}]
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: worker}, {name: leader}]
+    """
+    before, now = ({role.get("name") for _, role in list_roles(part or {})} for part in (at.old, at.value))
+    if before and now and before != now:
+        yield at.immutable("roles", "must keep their names after creation")
+
+
+@rule("DYN728", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def roles_meaning_immutable(at: At) -> Hits:
+    """An update adds or removes roles that change what a component means.
+
+    Why
+        Roles may be listed or left out while that changes nothing but the pod templates. An override is more.
+
+    Fix
+        Add or remove the roles without `providerOverride`, and the override in another update.
+
+    Bad
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}
+              roles:  # expect
+                - name: leader
+                  providerOverride:
+                    apiVersion: grove.io/v1alpha1
+                    target: PodCliqueTemplateSpec
+                    value: {topologyConstraint: {packDomain: rack}}
+                - {name: worker}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}
+        --- # becomes
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}
+              roles: [{name: leader}, {name: worker}]
+    """
+    if at.old is None or LPX in (at.value.get("type"), at.old.get("type")):
+        return
+    before, now = list_roles(at.old), list_roles(at.value)
+    if bool(before) is not bool(now) and any(role.get("providerOverride") is not None for _, role in (*before, *now)):
+        yield at.forbidden("roles", "must be added and removed without a providerOverride, which changes what the component means")

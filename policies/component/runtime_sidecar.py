@@ -1,0 +1,123 @@
+"""The init container `runtime`, which since line 1.6 runs the engine's runtime beside the main container."""
+
+from ..at import At
+from ..domain import WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
+from ..engines import list_sidecars
+from ..order import Stage
+from ..rule import COMPONENT, Hits, rule
+
+_PLACE = ("podTemplate", "spec", "initContainers")
+
+
+@rule("DYN239", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def runtime_sidecar_of_workers(at: At) -> Hits:
+    """A component that is no worker has an init container named runtime.
+
+    Why
+        The name is reserved for the runtime that the operator starts beside an engine, and only workers have one.
+
+    Fix
+        Give the init container another name.
+
+    Bad
+        spec:
+          components:
+            - name: frontend
+              type: frontend
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/frontend:1.6.0"}]
+                  initContainers:
+                    - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
+
+    Good
+        spec:
+          components:
+            - name: frontend
+              type: frontend
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/frontend:1.6.0"}]
+                  initContainers: [{name: setup, image: "example/setup:1"}]
+    """
+    for index, _ in list_sidecars(at.value) if at.value.get("type") not in WORKERS else ():
+        yield at.forbidden((*_PLACE, index, "name"), f'must not be "runtime" {explain_workers_only(at.value)}')
+
+
+@rule("DYN240", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def runtime_sidecar_restarts(at: At) -> Hits:
+    """The init container named runtime ends before the main container starts.
+
+    Why
+        The runtime has to run as long as the engine, which Kubernetes lets an init container do by its restart policy alone.
+
+    Fix
+        Set `restartPolicy: Always`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  initContainers:
+                    - {name: runtime, image: "example/runtime:1.6.0"}  # expect
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+    """
+    for index, one in list_sidecars(at.value):
+        if (policy := one.get("restartPolicy")) != "Always":
+            yield at.invalid((*_PLACE, index, "restartPolicy"), policy, 'must be "Always" for the init container "runtime"')
+
+
+@rule("DYN241", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def runtime_sidecar_alone(at: At) -> Hits:
+    """A component with the runtime beside its main container spans several nodes, or has a checkpoint, shared GPU memory or failover.
+
+    Why
+        The operator starts such an engine in one pod, from nothing, with GPUs of its own.
+
+    Fix
+        Remove the field, or the init container `runtime`.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              multinode: {nodeCount: 2}  # expect
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate:
+                spec:
+                  containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+    """
+    if not list_sidecars(at.value):
+        return
+    there = {
+        "multinode": at.value.get("multinode") is not None,
+        "experimental.checkpoint": has_checkpoint(at.value),
+        "experimental.gpuMemoryService": read_gms(at.value) is not None,
+        "experimental.failover": read_failover(at.value) is not None,
+    }
+    for field in (name for name, given in there.items() if given):
+        yield at.forbidden(field, 'must be unset beside the init container "runtime"')

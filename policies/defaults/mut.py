@@ -1,0 +1,249 @@
+"""All defaults."""
+
+from collections.abc import Iterator
+
+from ...api.paths import Key
+from ..at import At
+from ..component.roles import count_roles
+from ..domain import GROVE, LPX, ORIGIN_VERSION, WORKLOAD_PROVIDER, choose_provider, default_provider, is_line_1_4, is_line_1_6
+from ..edit import Edit
+from ..provider_override import WHEN, list_overrides
+from ..review import CREATE, UPDATE
+from ..rule import COMPONENT, DCD, DGDR, GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, Difference, default
+from ..semver import canonical
+
+
+@default("DYND03", where={DCD: ""}, on=(CREATE,))
+def mut_dcd_name(at: At) -> Iterator[Edit]:
+    """A standalone component is named as its object is.
+
+    Why
+        The name inside the spec becomes part of labels and service names; it differs from the object's only if you set it.
+        An object with `generateName` has no name yet, so there is nothing to copy.
+
+    Before
+        metadata: {name: router}
+        spec: {name: ""}
+
+    After
+        metadata: {name: router}
+        spec: {name: router}
+    """
+    name = at.get("metadata.name")
+    if name and not at.get("spec.name"):
+        yield at.set("spec.name", name)
+
+
+_PATH = ("metadata", "annotations", Key(ORIGIN_VERSION))
+
+
+@default(
+    "DYND02",
+    where=GRAPH_OBJECT,
+    on=(CREATE, UPDATE),
+    needs=("operatorVersion",),
+    differs=Difference(("Q-24",), "the stored annotation is restored: graphs without it are treated differently"),
+)
+def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
+    """A new graph remembers the version of the operator that saw it first.
+
+    Why
+        Later versions treat older graphs as they were treated then, so that an upgrade of the operator restarts nothing.
+        A tool that replaces all annotations would drop it: an update gets the stored one back. Since line 1.6 a create replaces one that
+        is there.
+
+    Before
+        spec: {components: [{name: worker, replicas: 1}]}
+
+        # facts: {operatorVersion: 1.6.0}
+        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 0.9.0}}
+
+        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.0.0}}
+        --- # becomes
+        metadata: {annotations: {team: search}}
+
+    After
+        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.2.0}}
+        spec: {components: [{name: worker, replicas: 1}]}
+
+        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.6.0}}
+
+        metadata: {annotations: {team: search, nvidia.com/dynamo-operator-origin-version: 1.0.0}}
+    """
+    new, said = at.review.operation == CREATE, at.get(_PATH)
+    if said is not None and not (new and is_line_1_6(at.review)):
+        return
+    if (kept := at.fact("operatorVersion") if new else _stored(at)) not in (None, said):
+        yield at.set(_PATH, kept)
+
+
+def _stored(at: At) -> str | None:
+    found = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(ORIGIN_VERSION)
+    return None if found is None else str(found)
+
+
+@default(
+    "DYND01",
+    where=GRAPH_COMPONENT,
+    differs=Difference(
+        ("Q-40",), "the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down"
+    ),
+)
+def mut_dgd_replicas(at: At) -> Iterator[Edit]:
+    """A service without `replicas` gets one.
+
+    Why
+        Users, adapters and dashboards read the effective number from the object. An explicit 0 stays.
+        On an update, a service under a scaling adapter that leaves `replicas` out keeps the number that the adapter wrote last.
+
+    Before
+        spec: {components: [{name: parked, replicas: 0}, {name: worker}]}
+
+        spec: {components: [{name: worker, replicas: 3, scalingAdapter: {}}]}
+        --- # becomes
+        spec: {components: [{name: worker, scalingAdapter: {}}]}
+
+    After
+        spec: {components: [{name: parked, replicas: 0}, {name: worker, replicas: 1}]}
+
+        spec: {components: [{name: worker, replicas: 3, scalingAdapter: {}}]}
+    """
+    if at.value.get("replicas") is None and at.value.get("type") != LPX:
+        yield at.set("replicas", _kept(at))
+
+
+def _kept(at: At) -> int:
+    """The number of the stored service where an adapter owns it, else 1."""
+    old = at.old if at.review.operation == UPDATE else None
+    if old is None or (at.value.get("scalingAdapter") is None and old.get("scalingAdapter") is None):
+        return 1
+    before = old.get("replicas")
+    return 1 if before is None else int(before)
+
+
+_REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
+
+
+@default(
+    "DYND04",
+    where={DGDR: ""},
+    on=(CREATE,),
+    needs=("operatorVersion",),
+    differs=Difference(("G-27",), "a version with build metadata makes an invalid image tag"),
+)
+def mut_dgdr_image(at: At) -> Iterator[Edit]:
+    """A request without an image is profiled by the one that belongs to the operator's version.
+
+    Why
+        Profiler and operator are released together. Build metadata of the version (`+...`) is no part of the tag, which can't hold a plus.
+        From line 1.4 of the operator on, an admin may name another image with the fact `dgdrDefaultImage`.
+
+    Before
+        # facts: {operatorVersion: 1.2.0+build.7}
+        spec: {model: m}
+
+        # facts: {operatorVersion: 1.5.0, dgdrDefaultImage: "example/planner:1.5.0"}
+        spec: {model: m}
+
+    After
+        spec: {model: m, image: "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.2.0"}
+
+        spec: {model: m, image: "example/planner:1.5.0"}
+    """
+    if at.get("spec.image"):
+        return
+    chosen = at.review.facts.dgdrDefaultImage
+    if is_line_1_4(at.review) and isinstance(chosen, str) and chosen:
+        yield at.set("spec.image", chosen)
+        return
+    version = at.fact("operatorVersion")
+    if is_line_1_4(at.review):
+        version = canonical(version)
+    tag = version.partition("+")[0]
+    if tag not in ("", "unknown"):
+        yield at.set("spec.image", f"{_REPOSITORY}:{tag}")
+
+
+@default("DYND07", where=GRAPH_COMPONENT, needs=("grove",), since="1.4")
+def mut_min_available(at: At) -> Iterator[Edit]:
+    """A component on Grove without `minAvailable` gets one.
+
+    Why
+        Grove starts this number of replicas together; 1 is its own default. The number can't be changed later.
+
+    Before
+        spec: {components: [{name: worker, replicas: 2}]}
+
+    After
+        spec: {components: [{name: worker, replicas: 2, minAvailable: 1}]}
+    """
+    if at.value.get("minAvailable") is None and default_provider(at) == GROVE:
+        yield at.set("minAvailable", 1)
+
+
+@default("DYND09", where=COMPONENT, when="roles", since="1.6")
+def mut_role_replicas(at: At) -> Iterator[Edit]:
+    """A role of a component on several nodes gets the number of its pods.
+
+    Why
+        Users read the effective number from the object: one leader, and a worker on each other node.
+
+    Before
+        spec: {components: [{name: w, type: worker, multinode: {nodeCount: 4}, roles: [{name: leader}, {name: worker}]}]}
+
+    After
+        spec:
+          components:
+            - name: w
+              type: worker
+              multinode: {nodeCount: 4}
+              roles: [{name: leader, replicas: 1}, {name: worker, replicas: 3}]
+    """
+    for index, role, wanted in count_roles(at.value):
+        if role.get("replicas") is None:
+            yield at.set(("roles", index, "replicas"), wanted)
+
+
+@default("DYND08", where=GRAPH, when=WHEN, needs=("grove",), since="1.5")
+def mut_provider_override_target(at: At) -> Iterator[Edit]:
+    """An override of what Grove is given gets the target that its place means.
+
+    Why
+        The target follows from the override's position and the component's layout.
+
+    Before
+        spec:
+          components:
+            - {name: worker, providerOverride: {apiVersion: grove.io/v1alpha1, value: {topologyConstraint: {packDomain: rack}}}}
+
+    After
+        spec:
+          components:
+            - name: worker
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value: {topologyConstraint: {packDomain: rack}}
+    """
+    empty = [found for found in list_overrides(at.value) if found.target and not found.block.get("target")]
+    if empty and default_provider(at) == GROVE:
+        for found in empty:
+            yield at.set((*found.path, "target"), found.target)
+
+
+@default("DYND06", where=GRAPH_OBJECT, on=(CREATE,), needs=("grove",), since="1.5")
+def mut_workload_provider(at: At) -> Iterator[Edit]:
+    """A new graph remembers whether Grove runs it.
+
+    Why
+        A graph stays with Grove, or without it, for as long as it lives, whatever is installed or switched off later. A create
+        replaces an existing annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`.
+
+    Before
+        metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: grove}}
+
+    After
+        metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: component}}
+    """
+    if (decided := choose_provider(at)) != at.review.annotations.get(WORKLOAD_PROVIDER):
+        yield at.set(("metadata", "annotations", Key(WORKLOAD_PROVIDER)), decided)

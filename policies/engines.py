@@ -1,0 +1,43 @@
+"""Which containers run a component's engine: the main one of a template, of those of roles, or a sidecar. The only place that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..api.line import Line
+from .domain import WORKERS, find_main, read_pod
+
+if TYPE_CHECKING:
+    from .review import Fields
+
+ENGINES_SINCE: Final = Line.V1_6  # pod templates of roles, the sidecar "runtime", and frontend sidecars by their own names
+RUNTIME: Final = "runtime"
+
+
+def list_sidecars(component: Fields) -> list[tuple[int, Fields]]:
+    """The init containers named `runtime` with their places: since line 1.6 the one that runs the engine beside the main container."""
+    return [(index, one) for index, one in enumerate(read_pod(component).get("initContainers") or ()) if one and one.get("name") == RUNTIME]
+
+
+def list_roles(component: Fields) -> list[tuple[int, Fields]]:
+    """The roles of a component with their places."""
+    return [(index, role) for index, role in enumerate(component.get("roles") or ()) if role]
+
+
+def list_templates(component: Fields) -> list[tuple[int, Fields]]:
+    """The pod templates of a component's roles, with the places of the roles: since line 1.6 each role may have its own."""
+    return [(index, template) for index, role in list_roles(component) if (template := role.get("podTemplate")) is not None]
+
+
+def find_sidecar(line: Line, component: Fields) -> Fields | None:
+    """The sidecar that runs a worker's runtime in place of its main container; before line 1.6 it is an ordinary one."""
+    if line < ENGINES_SINCE or component.get("type") not in WORKERS:
+        return None
+    return next((one for _, one in list_sidecars(component) if one.get("restartPolicy") == "Always"), None)
+
+
+def list_engines(line: Line, component: Fields) -> list[Fields]:
+    """The containers that run a component's engine: the main one of each pod template, or the sidecar named `runtime`."""
+    if line >= ENGINES_SINCE and (templates := list_templates(component)):
+        return [find_main({"podTemplate": template})[0] for _, template in templates]
+    return [find_sidecar(line, component) or find_main(component)[0]]

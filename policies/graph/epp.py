@@ -1,0 +1,41 @@
+"""The endpoint picker of a graph."""
+
+from ..at import At
+from ..domain import list_components
+from ..order import Stage
+from ..rule import GRAPH, Difference, Hits, rule
+from ..words import format_words
+
+
+@rule(
+    "DYN112",
+    where=GRAPH,
+    when="components.*.type=epp",
+    stage=Stage.EPP,
+    differs=Difference(("G-13", "Q-17"), "v1beta1 allows one endpoint picker; two would use the same pool", lacking=True),
+)
+def epp_single_per_graph(at: At) -> Hits:
+    """A graph has two endpoint pickers.
+
+    Why
+        The graph's workers form one inference pool, and a pool has one endpoint picker. With two it is left to chance which one routes.
+
+    Fix
+        Keep one {service} of type `epp`, or make two graphs.
+
+    Bad
+        spec:
+          components:
+            - {name: picker-a, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
+            - name: picker-b
+              type: epp  # expect
+              eppConfig: {configMapRef: {name: c, key: k}}
+
+    Good
+        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}, {name: worker, type: worker}]}
+    """
+    pickers = sorted((name, index) for index, name, component in list_components(at.value) if component.get("type") == "epp")
+    if len(pickers) > 1:
+        text = format_words('must be "epp" for one {service} only, got it for {count}', count=len(pickers))
+        for _, index in pickers[1:]:
+            yield at.duplicate(("components", index, "type"), "epp", text)

@@ -1,0 +1,240 @@
+"""The policy of KV transfers."""
+
+from typing import Any, Final
+
+from ..at import At
+from ..domain import explain_off_grove, is_domain, quote_all, quote_once
+from ..facts import Unknown
+from ..finding import Mend
+from ..order import Stage
+from ..review import CREATE, UPDATE, Fields
+from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, rule
+
+
+@rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
+def kvt_domain_format(at: At) -> Hits:
+    """A KV transfer policy's domain is malformed.
+
+    Why
+        Domains are named in lower-case letters, digits and dashes, as those of a ClusterTopology are.
+
+    Fix
+        Write lower-case letters, digits and dashes, with a letter or digit at both ends.
+
+    Bad
+        spec:
+          experimental:
+            kvTransferPolicy:
+              labelKey: topology.kubernetes.io/zone
+              domain: Zone  # expect
+
+    Good
+        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    """
+    domain = at.value["domain"]
+    if domain and not is_domain(domain):
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid("domain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+
+
+@rule("DYN163", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)
+def kvt_domain_required(at: At) -> Hits:
+    """A KV transfer policy names no domain.
+
+    Why
+        The domain is what prefill and decode workers are asked to share. Without it the policy asks for nothing.
+
+    Fix
+        Set the domain of the node label, `zone` for example.
+
+    Bad
+        spec:
+          experimental:
+            kvTransferPolicy:
+              labelKey: topology.kubernetes.io/zone
+              domain: ""  # expect
+
+    Good
+        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    """
+    if not at.value.get("domain"):
+        yield at.required("domain", "must name a domain such as zone, got nothing")
+
+
+_ENFORCEMENTS: Final = ("required", "preferred")
+
+
+@rule("DYN165", where=KV_TRANSFER, when="enforcement", stage=Stage.KV_TRANSFER)
+def kvt_enforcement_enum(at: At) -> Hits:
+    """A KV transfer policy is enforced in a way that doesn't exist.
+
+    Why
+        The policy is either a condition (`required`) or a wish with a weight (`preferred`). The router knows no third way.
+
+    Fix
+        Write `required` or `preferred` in lower case, or leave it out, which means `required`.
+
+    Bad
+        spec:
+          experimental:
+            kvTransferPolicy:
+              labelKey: topology.kubernetes.io/zone
+              domain: zone
+              enforcement: Preferred  # expect
+              preferredWeight: 0.5
+
+    Good
+        spec:
+          experimental:
+            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+    """
+    enforcement = at.value["enforcement"]
+    if enforcement and enforcement not in _ENFORCEMENTS:
+        yield at.not_supported("enforcement", enforcement, _ENFORCEMENTS)
+
+
+_PLACE = "spec.experimental.kvTransferPolicy"
+_FIELDS = ("clusterTopologyName", "labelKey", "domain", "enforcement", "preferredWeight")
+
+
+@rule("DYN720", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
+def kvt_immutable(at: At) -> Hits:
+    """The KV transfer policy of a graph changes after creation.
+
+    Why
+        Workers read the policy when they start. Some would follow the old one and some the new.
+
+    Fix
+        Put the old policy back, or create the graph anew with the other one.
+
+    Bad
+        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        --- # becomes
+        spec:
+          experimental:
+            kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+
+        spec: {backendFramework: vllm}
+        --- # becomes
+        spec:
+          experimental:
+            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
+          backendFramework: vllm
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+
+    Good
+        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        --- # becomes
+        spec:
+          experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+    """
+    if at.review.old is None:
+        return
+    now, before = at.get(_PLACE), at.was(_PLACE)
+    if (now is None) != (before is None):
+        text = "must not be added to an existing graph" if before is None else "must not be taken from an existing graph"
+        yield at.immutable(_PLACE, text)
+    elif now is not None:
+        changed = [name for name, one, other in zip(_FIELDS, _values(now), _values(before), strict=True) if one != other]
+        if changed:
+            yield at.immutable(_PLACE, f"must stay as it is once the graph exists, got another {' and '.join(changed)}")
+
+
+def _values(policy: Fields) -> tuple[Any, ...]:
+    """What a policy says; without an enforcement it is required."""
+    texts = [policy.get(name) or ("required" if name == "enforcement" else "") for name in _FIELDS[:-1]]
+    return (*texts, policy.get("preferredWeight"))
+
+
+@rule("DYN169", where=KV_TRANSFER, when="clusterTopologyName", stage=Stage.KV_TRANSFER, needs=("grove",), since="1.4")
+def kvt_topology_requires_grove(at: At) -> Hits:
+    """A KV transfer policy names a topology of Grove, but Grove does not run the graph.
+
+    Why
+        Workers get their position in the topology from Grove. Without Grove, they don't know it.
+
+    Fix
+        Name a node label in `labelKey` instead of a topology, or run the graph on Grove.
+
+    Bad
+        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        spec:
+          experimental:
+            kvTransferPolicy:
+              clusterTopologyName: default  # expect
+              domain: rack
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+
+    Good
+        spec:
+          experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+    """
+    name = at.value["clusterTopologyName"]
+    if name and (reason := explain_off_grove(at)):
+        yield at.forbidden("clusterTopologyName", f'must be unset without Grove, got "{quote_once(name)}": {reason}')
+
+
+@rule(
+    "DYN170",
+    where=KV_TRANSFER,
+    when="clusterTopologyName",
+    on=(CREATE,),
+    stage=Stage.KV_TRANSFER,
+    needs=("grove", "clusterTopologies"),
+    since="1.4",
+)
+def kvt_topology_unknown(at: At) -> Hits:
+    """A KV transfer policy names a topology, or a domain of it, that the cluster doesn't have.
+
+    Why
+        Workers learn from that topology which of them are close. Without it, or without the domain in it, no two are.
+
+    Fix
+        Name a ClusterTopologyBinding that exists, and one of its domains.
+
+    Bad
+        spec:
+          experimental:
+            kvTransferPolicy:
+              clusterTopologyName: production  # expect
+              domain: rack
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+
+        spec:
+          experimental:
+            kvTransferPolicy:
+              clusterTopologyName: default
+              domain: room  # expect
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+
+    Good
+        spec:
+          experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+          components:
+            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+    """
+    name, domain, topologies = at.value["clusterTopologyName"], at.value.get("domain") or "", at.review.facts.clusterTopologies
+    if not name or (topologies and not isinstance(topologies, Unknown) and domain in topologies.get(name, ())):
+        return
+    if explain_off_grove(at):
+        return
+    known = at.fact("clusterTopologies")
+    if known is None:
+        text = f'must name a ClusterTopologyBinding, but the cluster does not serve them, got "{quote_once(name)}"'
+        yield at.invalid("clusterTopologyName", name, text)
+    elif name not in known:
+        text = f'must name a ClusterTopologyBinding of this cluster, got "{quote_once(name)}"; it has {quote_all(known) or "none"}'
+        yield at.not_found("clusterTopologyName", name, text)
+    else:
+        text = f'must be a domain of the ClusterTopologyBinding ({quote_all(known[name]) or "none"}), got "{quote_once(domain)}"'
+        yield at.invalid("domain", domain, text)

@@ -1,0 +1,234 @@
+"""Where and when a provider override may be set."""
+
+from ..at import At
+from ..domain import GROVE, explain_off_grove, list_components, provider, quote_once
+from ..order import Stage
+from ..provider_override import API_VERSION, WHEN, changes_provider, list_grove_overrides, list_overrides, writes_topology
+from ..review import UPDATE
+from ..rule import GRAPH, Hits, rule
+
+
+@rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
+def provider_override_api_version(at: At) -> Hits:
+    """An override is written for another API than Grove's.
+
+    Why
+        The override becomes part of an object of Grove, in the one version that the operator writes.
+
+    Fix
+        Write grove.io/v1alpha1 as the API version.
+
+    Bad
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1  # expect
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+
+    Good
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    """
+    for override in list_grove_overrides(at):
+        version = override.block.get("apiVersion")
+        if version != API_VERSION and not changes_provider(override, "apiVersion"):
+            yield at.not_supported((*override.path, "apiVersion"), version or "", (API_VERSION,))
+
+
+_FIELDS = ("apiVersion", "target")
+
+
+@rule("DYN717", where=GRAPH, when=WHEN, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
+def provider_override_immutable(at: At) -> Hits:
+    """An override changes its API version or its target after creation.
+
+    Why
+        Both say which of Grove's objects is meant. The value may change, and an override may be removed. A target that was empty gets
+        the default with the next update.
+
+    Fix
+        Put the old API version and target back, or remove the override and add another in a second step.
+
+    Bad
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueTemplateSpec  # expect
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+
+    Good
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: zone}}}}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+    """
+    for override in list_overrides(at.value, at.old):
+        for field in _FIELDS:
+            if changes_provider(override, field):
+                was, now = (override.before or {})[field], override.block.get(field) or ""
+                text = f'must stay "{quote_once(was)}" after creation, got "{quote_once(now)}"'
+                yield at.immutable((*override.path, field), text, value=now)
+
+
+@rule("DYN171", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
+def provider_override_requires_grove(at: At) -> Hits:
+    """A graph overrides what Grove is given, but Grove does not run it.
+
+    Why
+        Overrides are parts of Grove's own objects. A graph of an older operator has no provider until the operator has adopted it.
+
+    Fix
+        Remove `providerOverride`, or run the graph on Grove. Wait for a graph of an older operator to be adopted.
+
+    Bad
+        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        spec:
+          providerOverride:  # expect
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+
+    Good
+        spec:
+          providerOverride:
+            apiVersion: grove.io/v1alpha1
+            target: PodCliqueSet
+            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    """
+    found = list(list_overrides(at.value))
+    if not found or (chosen := provider(at)) == GROVE:
+        return
+    seen = "the graph was not adopted yet" if chosen is None else explain_off_grove(at)
+    for override in found:
+        yield at.forbidden(override.path, f"must be unset unless Grove runs the graph: {seen}")
+
+
+@rule("DYN173", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
+def provider_override_target(at: At) -> Hits:
+    """An override names another type of Grove than its place means, or its place means none.
+
+    Why
+        What a graph, a component, or one role of it becomes on Grove is settled by its layout; an override of anything else would go
+        nowhere. A component becomes a scaling group where it spans several pods, else one clique. Leader and worker are cliques of a
+        component on several nodes.
+
+    Fix
+        Leave the target out, which fills it in, or write what the place means. Remove the override of a role that the component doesn't
+        have.
+
+    Bad
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueSet  # expect
+                value: {topologyConstraint: {packDomain: rack}}
+
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              multinode: {nodeCount: 2}
+              roles:
+                - name: leader
+                  providerOverride:
+                    apiVersion: grove.io/v1alpha1
+                    target: PodCliqueScalingGroupConfig  # expect
+                    value: {topologyConstraint: {packDomain: rack}}
+                - {name: worker}
+
+    Good
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value: {topologyConstraint: {packDomain: rack}}
+    """
+    for override in list_grove_overrides(at):
+        target, wanted = override.block.get("target"), override.target
+        if changes_provider(override, "target"):
+            continue
+        if not wanted:
+            yield at.forbidden(override.path, "must be unset: only a component on several nodes, with no pods for its weights, has roles")
+        elif not target:
+            yield at.required((*override.path, "target"), f'must be "{wanted}" at this place, got nothing')
+        elif target != wanted:
+            yield at.invalid((*override.path, "target"), target, f'must be "{wanted}" at this place, got "{quote_once(target)}"')
+
+
+@rule("DYN175", where=GRAPH, when=WHEN, stage=Stage.TOPOLOGY, needs=("grove",), since="1.5")
+def provider_override_topology_conflict(at: At) -> Hits:
+    """A graph says where its pods are packed in its own fields, and in overrides for Grove too.
+
+    Why
+        Both would be written into the same field of Grove's objects, and one of them would be lost.
+
+    Fix
+        Use `topologyConstraint` of the graph and its {services}, or overrides, not both.
+
+    Bad
+        spec:
+          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value: {topologyConstraint: {packDomain: rack}}  # expect
+
+    Good
+        spec:
+          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+              topologyConstraint: {packDomain: rack}
+    """
+    plain = at.value.get("topologyConstraint") is not None
+    if not plain and all(component.get("topologyConstraint") is None for _, _, component in list_components(at.value)):
+        return
+    for override in list_grove_overrides(at):
+        if writes_topology(override):
+            yield at.forbidden((*override.path, "value"), "must not be there beside a topologyConstraint of the graph or of a component")

@@ -1,0 +1,214 @@
+"""Restarts and their order."""
+
+from typing import Final
+
+from ..at import At
+from ..domain import list_components, quote_all
+from ..finding import Mend
+from ..order import Stage
+from ..review import UPDATE
+from ..rule import GRAPH_OBJECT, RESTART, Hits, rule
+from ..words import format_words
+
+
+@rule("DYN131", where=RESTART, stage=Stage.RESTART)
+def restart_id_required(at: At) -> Hits:
+    """A restart is asked for without an id.
+
+    Why
+        The graph is restarted whenever the id changes. Without one there is nothing to compare with, and no restart would ever happen.
+
+    Fix
+        Write any text that differs from the last one, a date for example.
+
+    Bad
+        spec:
+          restart:
+            id: ""  # expect
+
+    Good
+        spec: {restart: {id: "2025-11-21"}}
+    """
+    if not at.value.get("id"):
+        yield at.required("id", "must be a text that changes with every restart, got nothing")
+
+
+_ROLLING = ("Pending", "InProgress")
+
+
+@rule("DYN709", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
+def restart_locked_during_rollout(at: At) -> Hits:
+    """A restart is asked for while a rolling update goes on.
+
+    Why
+        Both replace pods in an order of their own; together they could take down more of the graph than either may.
+        The stored status decides, not one that comes with the update.
+
+    Fix
+        Wait until `status.rollingUpdate.phase` is Completed or Failed, then set the new restart id.
+
+    Bad
+        spec: {restart: {id: monday}}
+        status: {rollingUpdate: {phase: InProgress}}
+        --- # becomes
+        spec:
+          restart:
+            id: tuesday  # expect
+
+    Good
+        spec: {restart: {id: monday}}
+        status: {rollingUpdate: {phase: Completed}}
+        --- # becomes
+        spec: {restart: {id: tuesday}}
+    """
+    phase = at.was("status.rollingUpdate.phase")
+    if phase not in _ROLLING:
+        return
+    now, before = at.get("spec.restart.id") or "", at.was("spec.restart.id") or ""
+    if now != before:
+        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
+        text = f'must stay {wanted} while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got {seen}'
+        yield at.forbidden("spec.restart.id", text)
+
+
+_NAMED: Final = 10  # missing services that the message names
+
+
+@rule("DYN134", where=RESTART, when="strategy", stage=Stage.RESTART)
+def restart_order_count(at: At) -> Hits:
+    """The order of a restart has not as many names as the graph has services.
+
+    Why
+        A sequential restart goes through the order and ends after its last name. Services that are left out would just keep running.
+
+    Fix
+        Name every {service} of the graph once, or leave `order` out for the alphabetical one.
+
+    Bad
+        spec:
+          components: [{name: frontend}, {name: worker}]
+          restart:
+            id: second
+            strategy:
+              order: [frontend]  # expect
+
+    Good
+        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+    """
+    strategy = at.value["strategy"]
+    order = strategy.get("order")
+    if not order or strategy.get("type") == "Parallel":
+        return
+    names = {name for _, name, _ in list_components(at.review.spec)}
+    named = {name or "" for name in order}
+    if len(named) != len(names):
+        missing = sorted(names - named)
+        left_out = quote_all(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
+        text = format_words("must name all {count} {services}, got {named} different names", count=len(names), named=len(named))
+        yield at.invalid(
+            "strategy.order", None, format_words("{text}; missing: {left_out}", text=text, left_out=left_out) if missing else text
+        )
+
+
+@rule("DYN132", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
+def restart_order_parallel(at: At) -> Hits:
+    """A parallel restart names an order.
+
+    Why
+        All services restart at once under the strategy `Parallel`, so an order can't be kept and hints at a misunderstanding.
+
+    Fix
+        Remove `order`, or choose the type `Sequential`.
+
+    Bad
+        spec:
+          restart:
+            id: second
+            strategy:
+              type: Parallel
+              order: [frontend]  # expect
+
+    Good
+        spec: {restart: {id: second, strategy: {type: Parallel}}}
+    """
+    strategy = at.value["strategy"]
+    order = strategy.get("order")
+    if strategy.get("type") == "Parallel" and order:
+        yield at.forbidden("strategy.order", f'must be empty while the type is "Parallel", got {len(order)} names')
+
+
+@rule("DYN133", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
+def restart_order_unique(at: At) -> Hits:
+    """The order of a restart names a service twice.
+
+    Why
+        Each service restarts once. A second mention leaves open which of the two places counts.
+
+    Fix
+        Remove the second mention.
+
+    Bad
+        spec:
+          components: [{name: frontend}, {name: worker}]
+          restart:
+            id: second
+            strategy:
+              order:
+                - frontend
+                - worker
+                - frontend  # expect
+
+    Good
+        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [worker, frontend]}}}
+    """
+    strategy = at.value["strategy"]
+    if strategy.get("type") == "Parallel":
+        return
+    seen: set[str] = set()
+    for index, entry in enumerate(strategy.get("order") or ()):
+        name = entry or ""  # a null entry reads as an empty name
+        if name in seen:
+            yield at.duplicate(
+                ("strategy", "order", index), name, format_words('must name each {service} once, got "{name}" again', name=name)
+            )
+        seen.add(name)
+
+
+@rule("DYN135", where=RESTART, when="strategy", stage=Stage.RESTART)
+def restart_order_unknown(at: At) -> Hits:
+    """The order of a restart names a service that the graph doesn't have.
+
+    Why
+        A sequential restart waits for one service after the other, and would wait for this one for ever.
+
+    Fix
+        Write the {service}'s name as in `spec.{services}`; case matters.
+
+    Bad
+        spec:
+          components: [{name: frontend}, {name: worker}]
+          restart:
+            id: second
+            strategy:
+              order:
+                - frontend
+                - Worker  # expect
+
+    Good
+        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+    """
+    strategy = at.value["strategy"]
+    order, names = strategy.get("order") or (), {name for _, name, _ in list_components(at.review.spec)}
+    if strategy.get("type") == "Parallel":
+        return
+    first: dict[str, int] = {}
+    for index, entry in enumerate(order):
+        first.setdefault(entry or "", index)  # a null entry reads as an empty name
+    unknown = {name: index for name, index in first.items() if name not in names}
+    spellings = {name.lower(): name for name in sorted(names)} if unknown else {}
+    for name, index in unknown.items():
+        close = spellings.get(name.lower())
+        text = format_words('must be a {service} of this graph, got "{name}"', name=name)
+        yield at.not_found(
+            ("strategy", "order", index), name, text, fix=f'write "{close}"' if close else "", mend=Mend(close) if close else None
+        )

@@ -1,0 +1,197 @@
+"""Topology constraints and the cluster's topology."""
+
+from collections.abc import Iterator
+
+from ...api.paths import Path
+from ..at import At
+from ..domain import explain_off_grove, is_domain, list_components, quote_all
+from ..facts import Unknown
+from ..order import Stage
+from ..review import CREATE
+from ..rule import GRAPH, GRAPH_COMPONENT, TOPOLOGY, Difference, Hits, rule
+from ..topology import PLURAL, TOLD_BY_OPERATION, kind_of, levels
+
+
+@rule(
+    "DYN147",
+    where=TOPOLOGY,
+    when="clusterTopologyName",
+    on=(CREATE,),
+    stage=Stage.TOPOLOGY,
+    needs=("grove", "clusterTopologies"),
+    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+)
+def topology_cluster_not_found(at: At) -> Hits:
+    """The graph names a ClusterTopology that the cluster doesn't have.
+
+    Why
+        Grove reads the domains from that ClusterTopology. Without it the graph's pods are never scheduled.
+
+    Fix
+        Name one that exists (`kubectl get clustertopologies`), or create it first.
+
+    Bad
+        spec:
+          topologyConstraint:
+            clusterTopologyName: production  # expect
+            packDomain: rack
+
+    Good
+        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    """
+    name, topologies = at.value["clusterTopologyName"], at.review.facts.clusterTopologies
+    # None is the case of topology-cluster-unreadable
+    if not name or topologies is None or (not isinstance(topologies, Unknown) and name in topologies) or explain_off_grove(at):
+        return
+    known = quote_all(at.fact("clusterTopologies")) or "none"
+    yield at.not_found("clusterTopologyName", name, f'must name a {kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
+
+
+@rule(
+    "DYN148",
+    where=TOPOLOGY,
+    when="clusterTopologyName",
+    on=(CREATE,),
+    stage=Stage.TOPOLOGY,
+    needs=("grove", "clusterTopologies"),
+    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+)
+def topology_cluster_unreadable(at: At) -> Hits:
+    """The graph names a ClusterTopology, but ClusterTopologies can't be read.
+
+    Why
+        Whether the named topology and its domains exist can't be found out, and a graph that names wrong ones is never scheduled. So it is
+        refused rather than guessed at.
+
+    Fix
+        Have Grove's ClusterTopology resource installed and readable for the webhook, or remove the topology constraints.
+
+    Bad
+        # facts: {clusterTopologies: null}
+        spec:
+          topologyConstraint:
+            clusterTopologyName: default  # expect
+            packDomain: rack
+
+    Good
+        # facts: {clusterTopologies: {default: [zone, rack]}}
+        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    """
+    name = at.value["clusterTopologyName"]
+    if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
+        kind = kind_of(at.review)
+        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {PLURAL[kind]}'
+        yield at.invalid("clusterTopologyName", name, text)
+
+
+@rule(
+    "DYN150",
+    where=GRAPH_COMPONENT,
+    when="topologyConstraint",
+    on=(CREATE,),
+    stage=Stage.TOPOLOGY,
+    needs=("grove", "clusterTopologies"),
+    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+)
+def topology_domain_broader(at: At) -> Hits:
+    """A service is packed within a broader domain than its graph.
+
+    Why
+        The graph's constraint holds for all of its pods. A service that may spread wider than the graph contradicts it.
+
+    Fix
+        Give the {service} the graph's domain or a narrower one, or give the graph a broader one.
+
+    Bad
+        spec:
+          topologyConstraint: {clusterTopologyName: default, packDomain: rack}
+          components:
+            - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
+
+    Good
+        spec:
+          topologyConstraint: {clusterTopologyName: default, packDomain: rack}
+          components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
+    """
+    known, domain = levels(at), at.value["topologyConstraint"].get("packDomain")
+    graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
+    if known is None or domain not in known or graph not in known:
+        return
+    if known.index(domain) < known.index(graph) and not explain_off_grove(at):
+        yield at.invalid("", domain, f'must not be packed within a broader domain than the graph, got "{domain}" under "{graph}"')
+
+
+@rule(
+    "DYN149",
+    where=GRAPH,
+    when="topologyConstraint",
+    on=(CREATE,),
+    stage=Stage.TOPOLOGY,
+    needs=("grove", "clusterTopologies"),
+    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+)
+def topology_domain_unknown(at: At) -> Hits:
+    """A topology domain isn't one of the named ClusterTopology.
+
+    Why
+        Pods can be packed only within domains that the cluster's nodes are labelled with, and those are what the ClusterTopology lists.
+
+    Fix
+        Choose one of the listed domains, or name another ClusterTopology.
+
+    Bad
+        spec:
+          topologyConstraint:
+            clusterTopologyName: default
+            packDomain: room  # expect
+          components:
+            - name: worker
+              type: worker
+              topologyConstraint:
+                packDomain: numa  # expect
+
+    Good
+        spec:
+          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+          components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    """
+    known = levels(at)
+    if known is None:
+        return
+    # format rules report malformed ones
+    unknown = [(path, domain) for path, domain in _domains(at) if domain not in known and is_domain(domain)]
+    if unknown and not explain_off_grove(at):
+        listed = quote_all(known) or "none"
+        for path, domain in unknown:
+            yield at.invalid(path, domain, f'must be a domain of the {kind_of(at.review)} ({listed}), got "{domain}"')
+
+
+def _domains(at: At) -> Iterator[tuple[Path, str]]:
+    if domain := at.value["topologyConstraint"].get("packDomain"):
+        yield ("topologyConstraint", "packDomain"), domain
+    for index, _, component in list_components(at.value):
+        if domain := (component.get("topologyConstraint") or {}).get("packDomain"):
+            yield ("components", index, "topologyConstraint", "packDomain"), domain
+
+
+@rule("DYN145", where=TOPOLOGY, stage=Stage.TOPOLOGY)
+def topology_profile_required(at: At) -> Hits:
+    """The graph's topology constraint names no ClusterTopology.
+
+    Why
+        Domains such as `rack` mean something only within a ClusterTopology, which lists them from broad to narrow.
+
+    Fix
+        Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
+
+    Bad
+        spec:
+          topologyConstraint:
+            clusterTopologyName: ""  # expect
+            packDomain: zone
+
+    Good
+        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    """
+    if not at.value.get("clusterTopologyName"):
+        yield at.required("clusterTopologyName", f"must name a {kind_of(at.review)}, got nothing")

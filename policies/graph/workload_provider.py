@@ -1,0 +1,82 @@
+"""The workload provider."""
+
+from ...api.paths import Key
+from ..at import At
+from ..domain import COMPONENTS, GROVE, WORKLOAD_PROVIDER, quote_once
+from ..facts import UNKNOWN
+from ..order import Stage
+from ..review import CREATE, DELETING, UPDATE
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, rule
+
+
+@rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, stage=Stage.METADATA, since="1.5")
+def workload_provider_enum(at: At) -> Hits:
+    """The annotation for the workload provider names no provider.
+
+    Why
+        A graph is run by Grove or as single components. The operator writes the annotation when the graph is created, and reads it ever
+        after.
+
+    Fix
+        Remove the annotation and let the operator write it; on an update put the old value back.
+
+    Bad
+        metadata:
+          annotations:
+            nvidia.com/workload-provider: lws  # expect
+
+    Good
+        metadata: {annotations: {nvidia.com/workload-provider: component}}
+    """
+    if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
+        return  # the defaults overwrite it, with whatever the fact says
+    value = at.value[WORKLOAD_PROVIDER]
+    # what an update may not change at all, workload-provider-immutable says
+    if value not in (GROVE, COMPONENTS) and (at.old or {}).get(WORKLOAD_PROVIDER) in (None, value):
+        yield at.not_supported((Key(WORKLOAD_PROVIDER),), value, (COMPONENTS, GROVE))
+
+
+_PLACE = ("metadata", "annotations", Key(WORKLOAD_PROVIDER))
+
+
+@rule("DYN715", where=GRAPH_OBJECT, on=(UPDATE, DELETING), needs=("operatorPrincipal",), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
+def workload_provider_immutable(at: At) -> Hits:
+    """An update changes who runs the graph's workloads.
+
+    Why
+        Grove's objects and those of single components can't turn into each other. A graph of an older operator has no such annotation until
+        the operator adopts it.
+
+    Fix
+        Put the old annotation back, or create another graph. A graph without the annotation gets it from the operator.
+
+    Bad
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        --- # becomes
+        metadata:
+          annotations:
+            nvidia.com/workload-provider: component  # expect
+
+        spec: {backendFramework: vllm}
+        --- # becomes
+        metadata:
+          annotations:
+            nvidia.com/workload-provider: grove  # expect
+        spec: {backendFramework: vllm}
+
+    Good
+        # user: system:serviceaccount:dynamo-system:operator
+        spec: {backendFramework: vllm}
+        --- # becomes
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        spec: {backendFramework: vllm}
+    """
+    if at.review.old is None:
+        return
+    now = at.review.annotations.get(WORKLOAD_PROVIDER)
+    before = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(WORKLOAD_PROVIDER)
+    if before is not None and now != before:
+        seen = "none" if now is None else f'"{quote_once(now)}"'
+        yield at.immutable(_PLACE, f'must stay "{quote_once(before)}" for as long as the graph lives, got {seen}', value=now)
+    elif before is None and now is not None and at.fact("operatorPrincipal") not in ("", at.review.user):
+        yield at.forbidden(_PLACE, f'must be added by the operator alone, got "{quote_once(now)}"')

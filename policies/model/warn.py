@@ -1,0 +1,58 @@
+"""Changes of a model that workloads do not follow."""
+
+from ..at import At
+from ..finding import Level
+from ..order import Stage
+from ..review import UPDATE
+from ..rule import MODEL_KIND, Hits, rule
+from ..unchanged import read_now_and_before
+
+
+@rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+def warn_base_model_change(at: At) -> Hits:
+    """An update asks for another base model.
+
+    Why
+        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+
+    Fix
+        Make sure that workers of the new base model run before you create a DynamoModel for it.
+
+    Bad
+        spec: {baseModelName: one}
+        --- # becomes
+        spec:
+          baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+
+    Good
+        spec: {baseModelName: one}
+        --- # becomes
+        spec: {baseModelName: one}
+    """
+    if read_now_and_before(at, "spec.baseModelName"):
+        yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")
+
+
+@rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+def warn_model_type_change(at: At) -> Hits:
+    """An update asks for another type of model.
+
+    Why
+        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+
+    Fix
+        Unload the model first, by deleting its DynamoModel, before you create one of another type.
+
+    Bad
+        spec: {modelType: base}
+        --- # becomes
+        spec:
+          modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+
+    Good
+        spec: {modelType: base}
+        --- # becomes
+        spec: {modelType: base}
+    """
+    if read_now_and_before(at, "spec.modelType"):
+        yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays behind")

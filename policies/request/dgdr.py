@@ -1,0 +1,261 @@
+"""Fields of a request."""
+
+from ..at import At
+from ..image_tag import explain_missing_version
+from ..order import Stage
+from ..review import Fields
+from ..rule import DGDR, REQUEST, Difference, Hits, rule
+
+_FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
+_WHY = "it is off, and an operator restricted to a namespace can't see nodes"
+
+
+@rule(
+    "DYN503",
+    where={DGDR: ""},
+    needs=("operatorScope", "gpuDiscovery"),
+    stage=Stage.REQUEST,
+    differs=Difference(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation"),
+)
+def dgdr_hardware_required(at: At) -> Hits:
+    """A request doesn't describe its GPUs, and the operator can't discover them.
+
+    Why
+        An operator that is restricted to a namespace may not read nodes; with GPU discovery off it knows of the GPUs only what the
+        request says, and the profiler needs all three: the model, its memory, and how many a node has.
+
+    Fix
+        Set `hardware.gpuSku`, `hardware.vramMb` and `hardware.numGpusPerNode`, or ask the cluster's admin to switch GPU discovery on.
+
+    Bad
+        # facts: {operatorScope: namespace, gpuDiscovery: false}
+        spec:  # expect
+          backend: vllm
+
+        # facts: {operatorScope: namespace, gpuDiscovery: false}
+        spec:
+          hardware: {gpuSku: h200_sxm}  # expect
+
+    Good
+        # facts: {operatorScope: namespace, gpuDiscovery: false}
+        spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
+
+        spec: {backend: vllm}
+    """
+    missing = _missing(at)
+    if missing and _undiscovered(at):
+        text = f"must give {', '.join(missing)}, or GPU discovery must be switched on: {_WHY}"
+        yield at.required("spec.hardware", text)
+
+
+def _missing(at: At) -> list[str]:
+    """The fields that are absent or empty text; numbers that make no sense are the business of another rule."""
+    hardware = at.get("spec.hardware") or {}
+    return [field for field in _FIELDS if hardware.get(field) in (None, "")]
+
+
+def _undiscovered(at: At) -> bool:
+    """Whether the GPUs can't be discovered; one fact that enables discovery is enough, so the other may be unknown."""
+    facts = at.review.facts
+    if facts.operatorScope == "cluster" or facts.gpuDiscovery is True:
+        return False
+    return at.fact("operatorScope") == "namespace" and at.fact("gpuDiscovery") is False
+
+
+_NUMBERS = (
+    ("hardware", ("numGpusPerNode", "totalGpus", "vramMb")),
+    ("sla", ("e2eLatency", "itl", "ttft")),
+    ("workload", ("concurrency", "isl", "osl", "requestRate")),
+)
+
+
+@rule(
+    "DYN504",
+    where=REQUEST,
+    when=("hardware", "sla", "workload"),
+    stage=Stage.REQUEST,
+    differs=Difference(("G-16",), "the profiler fails hours later, in a job's log", lacking=True),
+)
+def dgdr_number_positive(at: At) -> Hits:
+    """A size, time or count of a request is zero or negative.
+
+    Why
+        The profiler divides by these numbers and searches below them; with zero or less it fails after the job was scheduled.
+
+    Fix
+        Give a positive number, or leave the field out.
+
+    Bad
+        spec:
+          workload:
+            isl: 0  # expect
+            osl: 500
+          sla:
+            ttft: -1.5  # expect
+
+    Good
+        spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
+    """
+    for block, fields in _NUMBERS:
+        values = at.value.get(block)
+        if not values:
+            continue
+        for field in fields:
+            number = values.get(field)
+            if number is not None and number <= 0:
+                yield at.invalid((block, field), number, f"must be greater than 0, got {number}")
+
+
+_KIND = "DynamoGraphDeployment"
+_GROUP = "nvidia.com"
+
+
+@rule(
+    "DYN505",
+    where=REQUEST,
+    when="overrides",
+    stage=Stage.REQUEST,
+    differs=Difference(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True),
+)
+def dgdr_override_kind(at: At) -> Hits:
+    """The object in `overrides.dgd` isn't a graph.
+
+    Why
+        It is merged over the graph that the search found; an object of another kind has no field in common with one.
+
+    Fix
+        Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
+
+    Bad
+        spec:
+          overrides:
+            dgd:
+              apiVersion: nvidia.com/v1alpha1
+              kind: Pod  # expect
+
+        spec:
+          overrides:
+            dgd:
+              apiVersion: example.com/v1  # expect
+              kind: DynamoGraphDeployment
+
+    Good
+        spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
+    """
+    graph = at.get("overrides.dgd")
+    # free-form: any JSON, undecoded
+    if not isinstance(graph, dict):
+        return
+    kind, version = _text(graph.get("kind")), _text(graph.get("apiVersion"))
+    if kind != _KIND:
+        yield at.invalid("overrides.dgd.kind", kind, f'must be {_KIND}, got "{kind}"')
+    group, _, rest = version.partition("/")
+    if group != _GROUP or not rest:
+        yield at.invalid("overrides.dgd.apiVersion", version, f'must be a version of the group {_GROUP}, got "{version}"')
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@rule("DYN506", where=REQUEST, when="image", stage=Stage.REQUEST, ratchets=False, since="1.5")
+def dgdr_runtime_version_required(at: At) -> Hits:
+    """A request's image doesn't say which version of the Dynamo runtime it holds.
+
+    Why
+        The generated graph gets this image, and a graph must state the version of its runtime.
+
+    Fix
+        Use an image whose tag is a version of three numbers, such as `1.5.0`, or set `runtimeVersionOverride`.
+
+    Bad
+        spec:  # expect
+          image: "example/planner:latest"
+
+        spec: {image: "example/planner:latest", autoApply: false}
+        --- # becomes
+        spec:  # expect
+          image: "example/planner:latest"
+
+    Good
+        spec: {image: "example/planner:1.5.0"}
+
+        spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
+    """
+    if (
+        at.old is None
+        or _image(at.old) != _image(at.value)
+        or (at.old.get("autoApply") is False and at.value.get("autoApply") is not False)
+    ):
+        yield from explain_missing_version(at, at.value["image"])
+
+
+def _image(spec: Fields) -> tuple[str, str]:
+    return spec.get("image") or "", spec.get("runtimeVersionOverride") or ""
+
+
+_TYPES = ("latency", "throughput")
+
+
+@rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST, differs=Difference(("Q-30",), "updates are checked like creations"))
+def dgdr_sla_optimization_type(at: At) -> Hits:
+    """The optimisation type of a request is unknown.
+
+    Why
+        The profiler knows two targets and would not start with a third.
+
+    Fix
+        Write latency or throughput in lower case, or leave the field out and give `ttft` and `itl` instead.
+
+    Bad
+        spec:
+          sla:
+            optimizationType: Latency  # expect
+
+    Good
+        spec: {sla: {optimizationType: latency}}
+    """
+    kind = at.get("sla.optimizationType")
+    if kind is not None and kind not in _TYPES:
+        yield at.not_supported("sla.optimizationType", kind, _TYPES)
+
+
+_BACKENDS = ("sglang", "trtllm", "vllm")
+
+
+@rule(
+    "DYN501",
+    where=REQUEST,
+    when="searchStrategy=thorough",
+    stage=Stage.REQUEST,
+    differs=Difference(("Q-30",), "updates are checked like creations"),
+)
+def dgdr_thorough_needs_backend(at: At) -> Hits:
+    """A thorough search is asked for without naming a backend.
+
+    Why
+        A thorough search deploys and measures real engines, which takes hours for one backend; it doesn't compare backends.
+
+    Fix
+        Name the backend, or use the search strategy rapid, which simulates and may choose the backend itself.
+
+    Bad
+        spec:
+          searchStrategy: thorough  # expect
+          backend: auto
+
+        spec: {searchStrategy: rapid, backend: auto}
+        --- # becomes
+        spec:
+          searchStrategy: thorough  # expect
+          backend: auto
+
+    Good
+        spec: {searchStrategy: thorough, backend: vllm}
+
+        spec: {searchStrategy: rapid, backend: auto}
+    """
+    if at.value.get("backend") == "auto":
+        wanted = ", ".join(f'"{backend}"' for backend in _BACKENDS)
+        text = f'must not be "thorough" while backend is "auto": name one of {wanted}, or search rapid'
+        yield at.invalid("searchStrategy", "thorough", text)

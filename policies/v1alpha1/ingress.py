@@ -1,0 +1,174 @@
+"""The ingress, which v1beta1 lacks."""
+
+import re
+from typing import Final
+
+from ..at import At
+from ..domain import LPX, is_enabled
+from ..finding import Mend
+from ..order import Stage
+from ..review import UPDATE
+from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+
+_LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+# a lone * is a wildcard too: the suffix follows it
+_HOST: Final = re.compile(rf"(?:\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*)")
+_LONGEST: Final = 253  # characters of a DNS name
+
+
+@rule(
+    "DYN207",
+    where=COMPONENT_V1ALPHA1,
+    when="ingress",
+    stage=Stage.COMPONENT,
+    differs=Difference(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True),
+)
+def ingress_host_format(at: At) -> Hits:
+    """An ingress host is no host name.
+
+    Why
+        The operator writes prefix, host and suffix into an Ingress or an Istio VirtualService as one name. Such an object is refused unless
+        the name is made of letters, digits, dots and inner dashes (for an Ingress in lower case), and the component is never reached. A
+        host for which neither is made is not looked at.
+
+    Fix
+        Write a plain host name without scheme, port or path. A leading `*` label is allowed.
+
+    Bad
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
+
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress:
+                enabled: true
+                useVirtualService: true
+                host: " "  # expect
+
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
+
+    Good
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
+            other:
+              componentType: frontend
+              ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
+            neither:
+              componentType: frontend
+              ingress: {enabled: true, host: Chat_Room}
+    """
+    ingress = at.value["ingress"]
+    of_ingress = bool(ingress.get("ingressControllerClassName"))
+    if not is_enabled(ingress) or not ingress.get("host") or not (of_ingress or ingress.get("useVirtualService")):
+        return
+    host = (ingress.get("hostPrefix") or "") + ingress["host"]
+    # Istio takes capital letters
+    if len(host) > _LONGEST or not _HOST.fullmatch(host if of_ingress else host.lower()):
+        behind = " behind the hostPrefix" if ingress.get("hostPrefix") else ""
+        case = " in lower case" if of_ingress else ""
+        text = f'must be a host name{case} of at most {_LONGEST} characters{behind}, got "{host}"'
+        close = re.sub(r"^[A-Za-z]+://", "", ingress["host"]).partition("/")[0].partition(":")[0].strip().lower()
+        whole = (ingress.get("hostPrefix") or "") + close
+        mend = Mend(close) if len(whole) <= _LONGEST and _HOST.fullmatch(whole) else None
+        yield at.invalid("ingress.host", ingress["host"], text, mend=mend)
+
+
+@rule("DYN202", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
+def ingress_host_required(at: At) -> Hits:
+    """An ingress is switched on, but has no host.
+
+    Why
+        The ingress controller routes requests to this component by the host.
+
+    Fix
+        Set `ingress.host`, or switch the ingress off.
+
+    Bad
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress: {enabled: true}  # expect
+
+    Good
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              ingress: {enabled: true, host: chat}
+            worker:
+              componentType: worker
+              ingress: {enabled: false}
+    """
+    ingress = at.value["ingress"]
+    if is_enabled(ingress) and not ingress.get("host"):
+        yield at.required("ingress.host", "must name a host while the ingress is enabled, got nothing")
+
+
+@rule(
+    "DYN259",
+    where=COMPONENT_V1ALPHA1,
+    when="componentType=lpx",
+    on=(UPDATE,),
+    stage=Stage.COMPONENT,
+    needs=("lpx",),
+    ratchets=False,
+    since="1.6",
+)
+def ingress_lpx_gate(at: At) -> Hits:
+    """The ingress of a component of type lpx changes, but LPX is switched off in the operator.
+
+    Why
+        Such a component stays as it is stored, and so does the way to it.
+
+    Fix
+        Switch LPX on in the operator's configuration (`lpx.enabled`), or put the old `ingress` back.
+
+    Bad
+        # facts: {lpx: false}
+        spec:
+          services:
+            worker:
+              componentType: lpx
+              lpx: {buildId: b}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+        --- # becomes
+        spec:
+          services:
+            worker:
+              componentType: lpx  # expect
+              lpx: {buildId: b}
+              ingress: {enabled: true, host: worker}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+
+    Good
+        spec:
+          services:
+            worker:
+              componentType: lpx
+              lpx: {buildId: b}
+              ingress: {enabled: true, host: worker}
+              roles:
+                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    if not at.old or {**at.value, "ingress": None} != {**at.old, "ingress": None}:
+        return  # lpx-gate judges the rest, and components that become one
+    if at.value.get("ingress") != at.old.get("ingress") and not at.fact("lpx"):
+        yield at.forbidden("componentType", f'must not be "{LPX}" with another ingress while LPX is switched off in the operator')

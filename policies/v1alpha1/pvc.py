@@ -1,0 +1,252 @@
+"""Persistent volume claims, which v1beta1 lacks."""
+
+from typing import Final
+
+from ...api.quantity import is_zero, parse
+from ..at import At
+from ..finding import Mend
+from ..order import Stage
+from ..rule import CLAIMS, GRAPH_V1ALPHA1, Difference, Hits, rule
+
+_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+_SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
+
+
+@rule(
+    "DYN127",
+    where=CLAIMS,
+    when="volumeAccessMode",
+    stage=Stage.STORAGE,
+    differs=Difference(("G-07",), "the API server would refuse the claim", lacking=True),
+)
+def pvc_access_mode_enum(at: At) -> Hits:
+    """A claim is to be created with an access mode that doesn't exist.
+
+    Why
+        Kubernetes knows four access modes and refuses a claim with any other, long after the graph was accepted.
+
+    Fix
+        Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not understood.
+
+    Bad
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: 100Gi
+              volumeAccessMode: RWX  # expect
+
+    Good
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    """
+    mode = at.value["volumeAccessMode"]
+    if at.value.get("create") and mode and mode not in _MODES:
+        meant = _SHORT.get(mode.upper())
+        fix, mend = (f"write {meant}", Mend(meant)) if meant else ("", None)
+        yield at.not_supported("volumeAccessMode", mode, _MODES, fix=fix, mend=mend)
+
+
+@rule("DYN124", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
+def pvc_create_access_mode(at: At) -> Hits:
+    """A claim is to be created, but has no access mode.
+
+    Why
+        The access mode decides whether pods on several nodes can mount the claim at once. There is no mode that suits every graph.
+
+    Fix
+        Write `ReadWriteMany` for a claim that several pods share, `ReadWriteOnce` for one that a single node uses.
+
+    Bad
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: 100Gi
+              volumeAccessMode: ""  # expect
+
+    Good
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    """
+    if not at.value.get("volumeAccessMode"):
+        yield at.required("volumeAccessMode", "must be set when create is true, got nothing")
+
+
+@rule("DYN123", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
+def pvc_create_size(at: At) -> Hits:
+    """A claim is to be created, but has no size.
+
+    Why
+        A claim asks for an amount of storage. Nothing, or zero, is refused by the storage long after the graph was accepted.
+
+    Fix
+        Write the size that the models or caches need, such as `100Gi`.
+
+    Bad
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: "0"  # expect
+              volumeAccessMode: ReadWriteMany
+
+    Good
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    """
+    size = at.value.get("size")
+    if size is None or is_zero(size):
+        yield at.required("size", f"must be more than zero when create is true, got {'nothing' if size is None else size}")
+
+
+@rule("DYN122", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
+def pvc_create_storage_class(at: At) -> Hits:
+    """A claim is to be created, but says no storage class.
+
+    Why
+        The operator creates the claim exactly as it is described. It does not guess which of the cluster's storage classes can serve all
+        pods that mount it.
+
+    Fix
+        Name a storage class, or leave `create` out for a claim that exists.
+
+    Bad
+        spec:
+          pvcs:
+            - name: models  # expect
+              create: true
+              size: 100Gi
+              volumeAccessMode: ReadWriteMany
+
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: ""  # expect
+              size: 100Gi
+              volumeAccessMode: ReadWriteMany
+
+    Good
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+            - {name: there-already}
+    """
+    if not at.value.get("storageClass"):
+        yield at.required("storageClass", "must be set when create is true, got nothing")
+
+
+@rule(
+    "DYN126",
+    where=GRAPH_V1ALPHA1,
+    when="pvcs",
+    stage=Stage.STORAGE,
+    differs=Difference(("G-07",), "the second of two different claims with one name is silently ignored", lacking=True),
+)
+def pvc_name_duplicate(at: At) -> Hits:
+    """Two different claims of the graph have the same name.
+
+    Why
+        Only one claim of a name can be created. The first of the two decides on class and size, and the other is silently
+        ignored. Identical entries, and entries of a claim that exists already, are harmless.
+
+    Fix
+        Remove one of them, or give it another name.
+
+    Bad
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+            - name: models  # expect
+              create: true
+              storageClass: local
+              size: 1Gi
+              volumeAccessMode: ReadWriteOnce
+
+    Good
+        spec:
+          pvcs:
+            - name: models
+            - name: models
+            - name: cache
+    """
+    claims = at.value["pvcs"]
+    if len(claims) < 2:
+        return
+    first: dict[str, int] = {}
+    for index, claim in enumerate(claims):
+        name = claim.get("name") if claim else None
+        if not name or (other := first.setdefault(name, index)) == index:
+            continue
+        # identical entries and those of existing claims are harmless
+        if claim != claims[other] and (claim.get("create") or claims[other].get("create")):
+            yield at.duplicate(("pvcs", index, "name"), name, f'must be unique, got "{name}" again after pvcs[{other}]')
+
+
+@rule("DYN121", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
+def pvc_name_required(at: At) -> Hits:
+    """A claim of the graph has no name.
+
+    Why
+        Volume mounts of services find a claim by its name, and a claim that is to be created needs one.
+
+    Fix
+        Give the claim the name that the {services}' `volumeMounts` use.
+
+    Bad
+        spec:
+          pvcs:
+            - {name: models}
+            - name: ""  # expect
+
+    Good
+        spec:
+          pvcs:
+            - name: models
+    """
+    # a null entry reads as a claim without anything, hence not the selector `spec.pvcs.*`
+    for index, claim in enumerate(at.value["pvcs"]):
+        if not (claim and claim.get("name")):
+            yield at.required(("pvcs", index, "name"), "must name the claim, got nothing")
+
+
+@rule(
+    "DYN125",
+    where=CLAIMS,
+    when="create=true",
+    stage=Stage.STORAGE,
+    differs=Difference(("G-07",), "the API server would refuse the claim", lacking=True),
+)
+def pvc_size_negative(at: At) -> Hits:
+    """A claim is to be created with a negative size.
+
+    Why
+        No storage has less than nothing. The graph would be accepted and its claim never created.
+
+    Fix
+        Remove the sign.
+
+    Bad
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: -100Gi  # expect
+              volumeAccessMode: ReadWriteMany
+
+    Good
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    """
+    size = at.value.get("size")
+    if size is not None and parse(size) < 0:
+        yield at.invalid("size", size, f"must be more than zero, got {size}", mend=Mend(str(size).removeprefix("-")))

@@ -1,0 +1,76 @@
+"""Services without content, for which v1beta1 has no name, and fields without effect that it lacks."""
+
+from ...api.paths import Key
+from ..at import At
+from ..finding import Level
+from ..no_effect import list_ignored_of_service, may_run_on_grove
+from ..order import Stage
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Difference, Hits, rule
+
+
+@rule(
+    "DYN102",
+    where=GRAPH_V1ALPHA1,
+    when="services",
+    stage=Stage.SHAPE,
+    differs=Difference(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter"),
+)
+def service_null(at: At) -> Hits:
+    """A service has a name but is null.
+
+    Why
+        `worker:` with nothing behind it is null, which says neither that the service is there nor that it isn't: the API server drops
+        such an entry without a word, and the graph comes up without the service.
+
+    Fix
+        Write `{}` behind the name for a {service} that needs no settings, or remove the entry.
+
+    Bad
+        spec:
+          services:
+            frontend: {componentType: frontend}
+            worker: null  # expect
+
+    Good
+        spec:
+          services:
+            frontend: {componentType: frontend}
+            worker: {}
+    """
+    for name, service in at.value["services"].items():
+        if service is None:
+            fix = f"write `{name}: {{}}` for a service without settings, or remove the entry"
+            yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)
+
+
+@rule(
+    "DYN913",
+    where=COMPONENT_V1ALPHA1,
+    level=Level.WARNING,
+    stage=Stage.ADVICE,
+    differs=Difference((), "what is accepted and has no effect is named", lacking=True),
+)
+def service_field_without_effect(at: At) -> Hits:
+    """A service has a field or an annotation that nothing acts on.
+
+    Why
+        It is accepted and kept, but what runs is the same without it. The condition `FieldsIgnored` names it, too.
+
+    Fix
+        Remove it, or write it where it acts.
+
+    Bad
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              serviceName: front  # expect
+
+    Good
+        spec:
+          services:
+            frontend: {componentType: frontend}
+    """
+    alone = at.review.kind == DCD_V1ALPHA1
+    for path, why in list_ignored_of_service(at.value, (), grove=False if alone else may_run_on_grove(at.review), alone=alone):
+        yield at.warning(path, f"is without effect{why.removeprefix('has no effect')}")

@@ -1,0 +1,41 @@
+"""The size of shared memory: v1beta1 has one field for it, in which 0 is no volume."""
+
+from ...api.quantity import is_zero
+from ..at import At
+from ..order import Stage
+from ..rule import COMPONENT_V1ALPHA1, Hits, rule
+
+
+@rule("DYN204", where=COMPONENT_V1ALPHA1, when="sharedMemory", stage=Stage.COMPONENT)
+def shm_size_required(at: At) -> Hits:
+    """Shared memory is configured, but has no size.
+
+    Why
+        The block replaces the usual volume of 8Gi. Without a size it looks like a mistake; set `disabled` to have no volume.
+
+    Fix
+        Set `sharedMemory.size`, set `disabled: true` for no volume at all, or leave the block out.
+
+    Bad
+        spec:
+          services:
+            worker:
+              componentType: worker
+              sharedMemory: {}  # expect
+            other:
+              componentType: worker
+              sharedMemory:
+                size: 0Gi  # expect
+
+    Good
+        spec:
+          services:
+            worker: {componentType: worker, sharedMemory: {size: 16Gi}}
+            frontend: {componentType: frontend, sharedMemory: {disabled: true}}
+    """
+    memory = at.value["sharedMemory"]
+    if not memory.get("disabled"):
+        size = memory.get("size")
+        if size is None or is_zero(size):
+            seen = "nothing" if size is None else size
+            yield at.required("sharedMemory.size", f"must be more than zero unless disabled is true, got {seen}")

@@ -1,0 +1,169 @@
+"""Decides what a pass over a DynamoCheckpoint writes. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..common.applied_diff import digest
+from ..common.keys import controller_reference, is_controlled, key_of
+from ..common.marks import APPLIED_HASH, RECONCILED
+from ..common.problems import Problem, join_messages
+from ..engine.passes import RETRY_SOON, RETRY_UNLISTED, Refusal
+from ..render.checkpoint.identity import read_identity_hash
+from ..render.checkpoint.job import image_of
+from ..render.merge import string_map
+from ..render.names import CHECKPOINT_ID
+from . import phases
+from .phases import CREATING, ENDED, IMAGE, PENDING, READY, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from ...conversion.lens.protocol import Fields
+    from ..render.checkpoint.storage import Storage
+
+_REASONS: Final = {"forbidden": "Forbidden", "already_exists": "TakenName", "validation": "InvalidTemplate"}
+
+
+class Seen(NamedTuple):
+    """The state that a pass depends on. Only what the phase needs is read."""
+
+    checkpoint: Fields
+    moment: datetime
+    start: Step
+    cut: bool = False  # whether the spec was nested too deeply
+    refusal: Refusal | None = None  # why no Job can be made
+    children: Sequence[Fields] = ()  # rendered claims, then the Job
+    job: Fields | None = None
+    orphan: bool = False  # whether the checkpoint that controls the Job is gone
+    lease: Fields | None = None  # the agent's
+    storage: Storage | None = None
+    pulls: Sequence[str] | None = ()  # failed image pulls of the Job's pod; None if not read
+    after: float = 0.0  # seconds until pods may be read again
+    listed: bool = True  # whether all Jobs are known
+
+
+class Plan(NamedTuple):
+    """Writes of a pass, in this order."""
+
+    step: Step  # the status and Events, if no write is refused
+    metadata: Fields | None = None  # to merge into the checkpoint's
+    drop: Fields | None = None  # a Job to delete
+    adopt: Fields | None = None  # a Job to own and watch
+    children: Sequence[Fields] = ()  # to apply
+    problems: Sequence[Problem] = ()
+    expire: Fields | None = None  # an ended Job to give a lifetime, after the status is written
+    after: float = 0.0  # seconds until the next pass
+
+
+def decide(seen: Seen) -> Plan:
+    """Plan the writes of one pass."""
+    if seen.start.until:
+        return _finish(seen, Plan(seen.start._replace(events=())))
+    phase = seen.start.status.get("phase")
+    if seen.refusal is not None:
+        plan = _refuse(seen, seen.refusal)
+    elif phase == PENDING:
+        plan = _on_pending(seen)
+    elif phase == CREATING:
+        plan = _on_creating(seen)
+    else:
+        plan = Plan(phases.on_template_change(seen.checkpoint, seen.start.status, seen.moment))
+    return _finish(seen, plan)
+
+
+def refuse_writes(seen: Seen, problems: list[Problem]) -> Step:
+    """The status and Events if the claim or the Job could not be applied."""
+    reason = next((_REASONS.get(problem.category, "InvalidTemplate") for problem in problems), "InvalidTemplate")
+    return phases.on_job_refused(seen.checkpoint, seen.start.status, reason, join_messages(problems), seen.moment)
+
+
+def _on_pending(seen: Seen) -> Plan:
+    """Make the Job, or adopt the one that an earlier pass made."""
+    obj, job, status = seen.checkpoint, seen.job, seen.start.status
+    generation = obj["metadata"].get("generation") or 0
+    made = Plan(phases.on_job_made(obj, status, generation, seen.moment), children=seen.children)
+    if job is None:
+        return made
+    if seen.start.again and _controls(seen, job):
+        return Plan(Step(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
+    if job["metadata"].get("deletionTimestamp") or seen.orphan:
+        return Plan(Step(status), after=RETRY_SOON)
+    if not is_controlled(job, obj):
+        return made
+    *claims, wanted = seen.children
+    if _differs(job, wanted):
+        if not _has_begun(job):
+            return Plan(Step(status), drop=job, after=RETRY_SOON)
+        made = Plan(phases.on_job_made(obj, status, generation - 1, seen.moment))  # of an earlier generation
+    return made._replace(children=claims, adopt=_adoptable(obj, job))
+
+
+def _on_creating(seen: Seen) -> Plan:
+    """Follow the Job to its end."""
+    obj, job, status, moment = seen.checkpoint, seen.job, seen.start.status, seen.moment
+    if job is None:
+        return Plan(phases.on_pull_failure(obj, phases.on_job_lost(obj, status, moment), [], moment))
+    if text := _explain_foreign(obj, job):
+        return Plan(phases.on_job_refused(obj, status, "TakenName", text, moment, final=True))
+    step = phases.on_progress(obj, status, job, seen.lease, seen.storage, moment)
+    if step.status["phase"] == CREATING:
+        step = phases.on_template_change(obj, step.status, moment)._replace(until=step.until)
+    if seen.pulls is not None:
+        step = phases.on_pull_failure(obj, step, seen.pulls, moment)
+    image = image_of(job)
+    noted = step.status["phase"] != READY or image == string_map(obj["metadata"].get("annotations")).get(IMAGE)
+    metadata = None if noted else {"annotations": {IMAGE: image}}
+    return Plan(step, metadata, adopt=_adoptable(obj, job), after=step.until or seen.after)
+
+
+def _refuse(seen: Seen, refusal: Refusal) -> Plan:
+    """Report that no Job is made. A refusal that nothing but the spec can end is final."""
+    final = not refusal.after
+    step = phases.on_job_refused(seen.checkpoint, seen.start.status, refusal.reason, refusal.message, seen.moment, final=final)
+    drop = seen.job if seen.start.again and _controls(seen, seen.job) else None
+    return Plan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
+
+
+def _finish(seen: Seen, plan: Plan) -> Plan:
+    """Add what all phases share: the Events of the start, the label, and the lifetime of an ended Job."""
+    obj, job, status = seen.checkpoint, seen.job, plan.step.status
+    plan = plan._replace(step=plan.step._replace(events=(*seen.start.events, *plan.step.events)))
+    if not seen.cut and string_map(obj["metadata"].get("labels")).get(CHECKPOINT_ID) != read_identity_hash(obj):
+        plan = plan._replace(metadata={**(plan.metadata or {}), "labels": {CHECKPOINT_ID: read_identity_hash(obj)}})
+    if status["phase"] not in ENDED:
+        return plan._replace(after=plan.after or plan.step.until)
+    ours = job is not None and job["metadata"]["name"] == status.get("jobName") and (plan.adopt is not None or is_controlled(job, obj))
+    expires = ours and job is not None and (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None
+    return plan._replace(expire=job if expires else None, after=0.0 if expires or seen.listed else RETRY_UNLISTED)
+
+
+def _controls(seen: Seen, job: Fields | None) -> bool:
+    return job is not None and is_controlled(job, seen.checkpoint)
+
+
+def _adoptable(obj: Fields, job: Fields) -> Fields | None:
+    """The Job, unless it is owned and watched: Jobs of the Go operator and restored ones are not."""
+    watched = string_map(job["metadata"].get("labels")).get(RECONCILED) == "true"
+    return None if watched and is_controlled(job, obj) else job
+
+
+def _explain_foreign(obj: Fields, job: Fields) -> str:
+    """Why a Job is left alone; empty if it is the checkpoint's, or has its label and no owner."""
+    owner, label = controller_reference(job), string_map(job["metadata"].get("labels")).get(CHECKPOINT_ID)
+    if is_controlled(job, obj) or (owner is None and label == read_identity_hash(obj)):
+        return ""
+    whose = f"belongs to {owner['kind']} {owner['name']}" if owner else "was made by somebody else"
+    return f"Job {key_of(job).name} {whose}, and is left alone; rename or remove it"
+
+
+def _differs(job: Fields, wanted: Fields) -> bool:
+    """Whether a Job was made of another template; False if that isn't known."""
+    mark = string_map(job["metadata"].get("annotations")).get(APPLIED_HASH)
+    return mark is not None and mark != digest(wanted)
+
+
+def _has_begun(job: Fields) -> bool:
+    status = job.get("status") or {}
+    return any(status.get(name) for name in ("active", "ready", "succeeded", "failed", "conditions"))

@@ -1,0 +1,265 @@
+"""From which snapshot a component's pods are restored: what of that must be asked of the cluster. What follows from it is pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...kube.errors import ConflictError, ForbiddenError
+from ...kube.resources import PODS, Resource
+from ..common.applied_diff import contains, digest
+from ..common.conditions import condition_of
+from ..common.keys import Key, controller_reference, key_of, uid_of
+from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
+from ..engine.passes import RETRY_SLOW
+from ..engine.switches import SWITCHES
+from ..render.checkpoint import storage
+from ..render.checkpoint.offer import format_offer
+from ..render.checkpoint.restore import Restore, targets_of
+from ..render.errors import RenderError
+from ..render.graph import experimental, says_which
+from ..render.merge import string_map
+from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
+from ..workload.pod_reasons import EVERY
+from ..workload.prerequisites import check_storage
+from .failures import (
+    FAILED,
+    Failure,
+    are_enough,
+    describe_failures,
+    describe_given_up,
+    failures,
+    format_snapshot,
+    is_given_up,
+    mark_of,
+)
+from .pod_snapshot import read_pod_snapshot
+from .restore_condition import (
+    ANY_IMAGE,
+    CALM,
+    COLD,
+    MISSING,
+    RESTORE,
+    RESTORED,
+    WAITING,
+    RestoreState,
+    describe_waiting,
+    find_hindrance,
+    identity_of,
+    image_of,
+    is_restored,
+    takes,
+)
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..engine.work import Work
+    from ..render.settings import Settings
+
+TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
+UNDER_WAY: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile
+_AGENTS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
+
+
+class Choice(NamedTuple):
+    """What a component's pods are restored from, and what is said of that; both are None without a checkpoint."""
+
+    restore: Restore | None = None
+    standing: RestoreState | None = None
+    waits: bool = False  # whether it has no pods until its checkpoint is ready
+    checkpoint: str = ""  # the name of the DynamoCheckpoint that pods are restored from
+    after: float = 0.0  # seconds after which to look again although nothing changed
+    claims: Sequence[Any] = ()  # to make before pods
+    given_up: Mapping[str, str] = {}  # annotations of the object: snapshots from which pods are not restored any more
+    tried: Restore | None = None  # what some of its pods may be restored from
+    offer: str = ""  # to new pods, while those that run stay cold
+    broken: Sequence[Failure] = ()  # pods that could not be restored, to be replaced by cold ones
+
+
+class Pods(NamedTuple):
+    """Pod templates of one component."""
+
+    cold: Node  # as rendered without a snapshot
+    live: Node | None = None  # as it is
+    mark: str | None = None  # digest of the cold one that was noted beside the live one
+    begun: bool = False  # whether any pods were asked for, which are not taken away again
+
+
+def pods_of(work: Work, deployment: Node) -> Pods:
+    """The pods of a Deployment, which is given as it is without a snapshot."""
+    live = work.cache.get(key_of(deployment))
+    if live is None:
+        return Pods(deployment["spec"]["template"])
+    mark = string_map(live["metadata"].get("annotations")).get(COLD)
+    spec = live.get("spec") or {}
+    return Pods(deployment["spec"]["template"], spec.get("template") or {}, mark, begun=spec.get("replicas") != 0)
+
+
+def read_checkpoint_block(component: Node) -> Node | None:
+    """What a component says of its checkpoint."""
+    return experimental(component.get("spec") or {}, "checkpoint")
+
+
+def is_unlisted(work: Work, settings: Settings) -> bool:
+    """Whether it is not known yet which checkpoints there are; where they can't be read, it is known that there are none for us."""
+    return not settings.pod_snapshots and not work.cache.knows(CHECKPOINT) and CHECKPOINT not in work.cache.lacking()
+
+
+async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Settings) -> Choice:
+    """For one component's object, or what a graph on Grove says of it. Costs at most one read of the cluster.
+
+    Raises: ApiError, StandDownError; RenderError where component, checkpoint and configuration contradict each other.
+    """
+    wanted = read_checkpoint_block(obj)
+    if wanted is None:
+        return Choice()
+    if settings.pod_snapshots:
+        standing = await read_pod_snapshot(work, obj, wanted, enabled=settings.checkpoints.enabled)
+        return Choice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
+    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
+        return Choice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
+    namespace, asked = key_of(obj).namespace, settings.checkpoints
+    checkpoint = work.checkpoints.found(work.cache, namespace, wanted)
+    any_image = _any_image(work, obj)
+    hindered = find_hindrance(checkpoint, obj["spec"], asked, any_image=any_image)
+    if (waits := _waiting(work, obj["spec"], pods, hindered, settings)) is not None:
+        return Choice(standing=waits, waits=True)
+    if checkpoint is None or pods is None:
+        return Choice(standing=hindered)
+    roll = work.settings.checkpoint.roll
+    held = "" if roll else _held(pods)
+    if hindered is not None and not (held and hindered.reason in UNDER_WAY):
+        return Choice(standing=hindered)
+    kept = await _storage(work, namespace, settings)
+    if isinstance(kept, RestoreState):
+        return Choice(standing=kept)
+    claims = storage.claims(asked, namespace)
+    if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(work, obj):
+        text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
+        return Choice(standing=RestoreState(WAITING, text), after=TURN)
+    restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
+    name = str(checkpoint["metadata"]["name"])
+    made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
+    tried = made.restore or restore
+    if work.settings.checkpoint.fallback and is_given_up(obj, tried):
+        return Choice(standing=describe_given_up(obj, tried, name), tried=tried)
+    made = made._replace(checkpoint=name, claims=claims, tried=tried)
+    if made.restore is not None:
+        return made
+    image, owner = "" if any_image else image_of(checkpoint), (str(obj["kind"]), key_of(obj).name)
+    return made._replace(offer=format_offer(restore, targets_of(obj["spec"]), image, owner))
+
+
+def _waiting(work: Work, component: Node, pods: Pods | None, hindered: RestoreState | None, settings: Settings) -> RestoreState | None:
+    """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
+    switch, controllers = SWITCHES[CHECKPOINT], work.settings.controllers
+    others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and switch.is_off(controllers)
+    awaited = CHECKPOINT not in work.cache.lacking() and (others or switch.is_on(controllers, work.known()))
+    if pods is None or pods.begun or not (settings.checkpoints.enabled and awaited):
+        return None
+    return describe_waiting(hindered, component)
+
+
+def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> Choice:
+    """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
+    if held and not (ready and held == wanted.version):
+        text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
+        now = RestoreState(RESTORED, f"{text}; version {wanted.version} is not ready")
+        if ready:
+            now = RestoreState(
+                WAITING, f"{text}; version {wanted.version} is Ready, and the next change of their template restores from it"
+            )
+        return Choice(wanted._replace(version=held), now)
+    same = pods.live is not None and contains(pods.live, pods.cold)
+    if not takes(pods.live if pods.begun else None, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
+        text = f"DynamoCheckpoint {name} is Ready; running pods stay, new ones are restored by the webhook of pods, if it is installed"
+        return Choice(standing=RestoreState(WAITING, text))
+    return Choice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
+
+
+def _held(pods: Pods) -> str:
+    """The version that running pods are restored from, if nothing else of them changes; empty otherwise."""
+    if pods.live is None or not is_restored(pods.live) or pods.mark != digest(pods.cold):
+        return ""
+    return string_map((pods.live.get("metadata") or {}).get("annotations")).get(ARTIFACT_VERSION, "")
+
+
+async def write_choices(work: Work, obj: Node, choices: Collection[Choice]) -> None:
+    """Make the claims, record snapshots that were given up, and delete pods that wait for them. Raises: ApiError, StandDownError."""
+    for claim in next((one.claims for one in choices if one.claims), ()):  # the same for all
+        await work.writer.put(claim, None)
+    if given_up := {name: text for one in choices for name, text in one.given_up.items()}:
+        await work.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
+    for name, _, uid in [failure for one in choices for failure in one.broken]:
+        work.ask(obj)
+        try:
+            await work.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
+        except ConflictError:
+            continue  # another pod has the name now
+        except ForbiddenError as error:
+            await work.say(obj, "Warning", "Forbidden", f"Pod {name} could not be restored, and must be deleted by hand: {error.message}")
+            continue
+        await work.say(obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold")
+
+
+async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, replicas: int, *, ready: bool) -> Choice:
+    """The same choice, or a cold start where pods keep failing; `labels` select the component's.
+
+    Pods are read at most once a minute for one component, and only while it isn't ready. Raises: ApiError, StandDownError.
+    """
+    if choice.tried is None or ready or not replicas:
+        return choice
+    again, place = choice._replace(after=EVERY), f"{uid_of(obj)}/{mark_of(obj)}"
+    if work.reads.may(place, key_of(obj).namespace):
+        try:
+            pods = await work.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
+        except ForbiddenError:
+            return again  # the graph's message says that pods can't be read
+        failed, falls_back = failures(pods.items, choice.tried), work.settings.checkpoint.fallback
+        broken = failed if falls_back else []
+        if choice.restore is None and not choice.offer:  # given up before
+            return again._replace(broken=broken)
+        # of pods that are added to cold ones, the first that fails shows it
+        if falls_back and are_enough(len(failed), replicas if choice.restore is not None else 1):
+            standing = describe_given_up(obj, choice.tried, choice.checkpoint)
+            return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=EVERY)
+        work.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
+    text = work.reads.texts.get(place)
+    return again._replace(standing=RestoreState(FAILED, text)) if text else again
+
+
+async def say_standing(work: Work, obj: Node, before: Node, now: Node) -> None:
+    """An Event when the reason of the condition has changed."""
+    told = condition_of(now, RESTORE)
+    if told and told["reason"] != condition_of(before, RESTORE).get("reason"):
+        await work.say(obj, "Normal" if told["reason"] in CALM else "Warning", told["reason"], told["message"])
+
+
+async def _storage(work: Work, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
+    """The claim that holds the snapshot, or why there is none. Raises: ApiError, RenderError."""
+    kept = storage.find_configured_storage(settings.checkpoints)
+    if kept is not None:
+        if lacking := await check_storage(work, settings.checkpoints, namespace):
+            raise RenderError((), lacking)
+        return kept
+    try:
+        agents = await work.cluster.list(_AGENTS, namespace, labels=f"{PART}={storage.AGENT}")
+        return storage.find_agent_storage(agents.items, namespace)
+    except ForbiddenError as error:
+        return RestoreState("RestoreUnavailable", f"the reconciler lacks a permission: {error.message}; pods start cold")
+    except RenderError as error:
+        return RestoreState("RestoreUnavailable", f"{error}; pods start cold")
+
+
+def _any_image(work: Work, obj: Node) -> bool:
+    """Whether an object, or the graph that made it, lets its pods be restored from another image's snapshot."""
+    owner = controller_reference(obj) or {}
+    graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, str(owner.get("name")))) if owner.get("kind") == GRAPH else None
+    return any(string_map(one["metadata"].get("annotations")).get(ANY_IMAGE) == "true" for one in (obj, graph) if one is not None)
+
+
+def _another_rolls(work: Work, obj: Node) -> bool:
+    """Whether pods of another component of the graph are not there yet."""
+    owner = work.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
+    others = [one for one in work.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
+    return any(condition_of(one.get("status") or {}, "Available").get("status") != "True" for one in others)

@@ -1,0 +1,1 @@
+"""What all parts of the reconciler share: keys, resources, labels, conditions, problems. Pure."""

@@ -1,0 +1,41 @@
+"""Whether an object already contains what is to be applied, ignoring additions of servers and others. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+
+
+def digest(obj: Node) -> str:
+    """A digest of an object to apply, sixteen hexadecimal digits."""
+    return hashlib.sha256(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def fingerprint(live: Node) -> str:
+    """A digest of what an apply can change: all but status and the server's metadata."""
+    metadata = {name: live["metadata"].get(name) for name in ("labels", "annotations", "ownerReferences")}
+    return digest({**{name: value for name, value in live.items() if name not in {"metadata", "status"}}, "metadata": metadata})
+
+
+def contains(live: Any, wanted: Any) -> bool:
+    """Whether `live` contains `wanted`. False may be wrong if a server writes values differently; true never is."""
+    if isinstance(wanted, dict):
+        if not isinstance(live, dict):
+            return not wanted and live is None
+        return all(_says_member(name, live.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        if not wanted and live is None:
+            return True
+        return isinstance(live, list) and len(live) == len(wanted) and all(map(contains, live, wanted))
+    return bool(live == wanted) or (wanted is None and live is None)
+
+
+def _says_member(name: str, live: Any, wanted: Any) -> bool:
+    if name == "ownerReferences" and isinstance(live, list):
+        return all(any(contains(there, one) for there in live) for one in wanted)
+    return contains(live, wanted) or (live is None and wanted in ({}, [], "", None))

@@ -1,0 +1,89 @@
+"""Conditions that keep their times, and minimal patches of status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from ...kube.times import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from ...kube.protocol import Node
+
+READY: Final = "Ready"
+
+
+RECONCILING: Final = "Reconciling"
+
+
+class Say(NamedTuple):
+    """An Event that a pure step asks for."""
+
+    level: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+class Condition(NamedTuple):
+    """One condition."""
+
+    type: str
+    status: str  # True, False or Unknown
+    reason: str
+    message: str
+    generation: int | None = None  # the object's, for conditions that have it
+
+
+def merge_conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
+    """All conditions: others' stay, ours keep the time of their last change."""
+    known = {one.get("type"): one for one in before}
+    out = {str(one.get("type")): dict(one) for one in before}
+    for condition in now:
+        was = known.get(condition.type) or {}
+        same = was.get("status") == condition.status and was.get("lastTransitionTime")
+        made: Node = {
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": was["lastTransitionTime"] if same else format_time(moment),
+        }
+        if condition.generation is not None:
+            made["observedGeneration"] = condition.generation
+        out[condition.type] = made
+    return list(out.values())
+
+
+def condition_of(status: Node, kind: str) -> Node:
+    """The condition of a type, or an empty one."""
+    return next((one for one in status.get("conditions") or () if one.get("type") == kind), {})
+
+
+def is_true(status: Node, kind: str) -> bool:
+    """Whether the condition of a type is True."""
+    return bool(condition_of(status, kind).get("status") == "True")
+
+
+def set_condition(status: Node, kind: str, told: Condition | None, moment: datetime) -> Node:
+    """A status with the condition of a type, or without one where nothing is told; the same where that changes nothing."""
+    before = status.get("conditions") or ()
+    if told is not None:
+        return {**status, "conditions": merge_conditions(before, [told], moment)}
+    return {**status, "conditions": [one for one in before if one.get("type") != kind]} if condition_of(status, kind) else status
+
+
+def status_patch(before: Any, now: Any) -> Any:
+    """The merge patch from one map to another; None if they are equal."""
+    patch: Node = {}
+    for name in {**before, **now}:
+        if name not in now:
+            patch[name] = None
+        elif isinstance(before.get(name), dict) and isinstance(now[name], dict):
+            inner = status_patch(before[name], now[name])
+            if inner is not None:
+                patch[name] = inner
+        elif name not in before or before[name] != now[name]:
+            patch[name] = now[name]
+    return patch or None

@@ -1,0 +1,56 @@
+"""Keys of the queue, and owners of objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from ...kube.protocol import Node
+
+_Group = TypeVar("_Group", bound="Hashable")
+
+
+class Key(NamedTuple):
+    """One object."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def key_of(obj: Node) -> Key:
+    """The key of an object."""
+    metadata = obj["metadata"]
+    return Key(str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"]))
+
+
+def controller_reference(obj: Node) -> Node | None:
+    """The reference to the controlling owner of an object, or None."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((one for one in owners if one.get("controller")), None)
+
+
+def uid_of(obj: Node) -> str:
+    """The uid of a stored object, or an empty string."""
+    return str(obj["metadata"].get("uid") or "")
+
+
+def is_controlled(obj: Node, owner: Node) -> bool:
+    """Whether this owner, not an earlier one of the same name, controls an object."""
+    found = controller_reference(obj)
+    return found is not None and bool(found.get("uid")) and found["uid"] == uid_of(owner)
+
+
+def move_key(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:
+    """Takes a key out of one group of an index and puts it into another; an empty group is none."""
+    if before and before != now and before in index:
+        index[before].discard(key)
+        if not index[before]:
+            del index[before]
+    if now:
+        index.setdefault(now, set()).add(key)

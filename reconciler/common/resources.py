@@ -1,0 +1,86 @@
+"""Kinds that the loop reads and writes, as resources; which of them are watched, and which are made once and never written again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...api.kinds import BY_NAME, GROUP
+from ...kube import resources
+from ...kube.resources import Resource, resource_of_kind
+from ..render.names import GRAPH_NAME
+from .marks import RECONCILED
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+
+GRAPH: Final = "DynamoGraphDeployment"
+COMPONENT: Final = "DynamoComponentDeployment"
+ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
+LWS: Final = "LeaderWorkerSet"
+STATEFUL_SET: Final = "StatefulSet"  # the workers of one replica of a LeaderWorkerSet
+SET_NAME: Final = "leaderworkerset.sigs.k8s.io/name"  # its label of everything that it makes
+CLIQUES: Final = "PodCliqueSet"
+CLIQUE: Final = "PodClique"
+CLIQUE_GROUP: Final = "PodCliqueScalingGroup"
+POD_GANG: Final = "PodGang"
+MODEL: Final = "DynamoModel"
+CHECKPOINT: Final = "DynamoCheckpoint"
+SLICE: Final = resources.ENDPOINT_SLICES.kind
+SECRET: Final = resources.SECRETS.kind
+GRAPHS: Final = resource_of_kind(GRAPH, "v1beta1")
+GRAPHS_ALPHA: Final = resource_of_kind(GRAPH, "v1alpha1")  # of results of profiling, which are applied in their own version
+COMPONENTS: Final = resource_of_kind(COMPONENT, "v1beta1")
+ADAPTERS: Final = resource_of_kind(ADAPTER, "v1beta1")
+MODELS: Final = resource_of_kind(MODEL, "v1alpha1")
+CHECKPOINTS: Final = resource_of_kind(CHECKPOINT, "v1alpha1")
+REQUESTS: Final = resource_of_kind("DynamoGraphDeploymentRequest", "v1beta1")
+WORKER_METADATA: Final = resource_of_kind("DynamoWorkerMetadata", "v1alpha1")  # of each worker that frontends know
+JOBS: Final = resources.JOBS
+MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
+# kinds that may have no controller here, which their objects are told
+OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
+# children of other groups, watched by our label; a kind that isn't here is read one by one when it is needed
+WATCHED: Final = (
+    resources.DEPLOYMENTS,
+    resources.SERVICES,
+    resources.SERVICE_ACCOUNTS,
+    resources.ROLES,
+    resources.ROLE_BINDINGS,
+    resources.INGRESSES,
+    resources.CLAIM_TEMPLATES,
+    resources.CONFIG_MAPS,
+)
+# watched only where a cluster serves them and lets us: capability -> resource
+OPTIONAL: Final = {
+    "leader-worker-sets": resources.LEADER_WORKER_SETS,
+    "grove": resources.CLIQUE_SETS,
+    "inference-pools": resources.INFERENCE_POOLS,
+    "istio": Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
+}
+# what is there beside it, or is made of it by another controller: capability -> resources with the labels that they are watched by
+MADE: Final = {
+    "leader-worker-sets": ((Resource("apps", "v1", "statefulsets", STATEFUL_SET), SET_NAME),),
+    "grove": (
+        (Resource("grove.io", "v1alpha1", "podcliques", CLIQUE), GRAPH_NAME),
+        (Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP), ""),
+        (Resource("scheduler.grove.io", "v1alpha1", "podgangs", POD_GANG), ""),
+    ),
+    "istio": ((Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"), f"{RECONCILED}=true"),),
+}
+_OTHERS: Final = (resources.CLAIMS, resources.SECRETS, JOBS)
+_MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
+_KNOWN: Final = {each.kind: each for each in (*MAIN, *OPTED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
+ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
+KEPT: Final = ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
+# nothing in them may be changed, so that they are made anew
+REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
+
+
+def resource_of(obj: Node) -> Resource:
+    """The resource of a child as rendered. An unknown kind gets the usual plural."""
+    kind, (group, _, version) = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")
+    known = _KNOWN.get(kind)
+    if known is not None and known.api_version == obj["apiVersion"]:
+        return known
+    plural = BY_NAME[kind].plural if group == GROUP and kind in BY_NAME else f"{kind.lower()}s"
+    return Resource(group, version, plural, kind)

@@ -1,0 +1,241 @@
+"""What the cluster holds, as last heard of or written by ourselves, and who owns what. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ...kube.clocks import LOCAL, Clocks
+from ...kube.reflector import Reflector, Subscriber, WatchState
+from ...kube.resources import SERVICE_ACCOUNTS, Resource
+from ...kube.several import Several
+from ..common.keys import Key, controller_reference, key_of, move_key
+from ..common.marks import POD_ACCOUNT, RECONCILED
+from ..common.nesting import cut_nested
+from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, STATEFUL_SET, WATCHED
+from .interning import Sharing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from ...kube.protocol import Cluster, Node
+
+    Changed = Callable[[Node | None, Node | None, bool], None]
+
+KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
+_NEEDED: Final = (GRAPH, COMPONENT)
+_OPTED: Final = frozenset(each.kind for each in OPTED)  # graphs wait for none of them
+_OURS: Final = frozenset(each.kind for each in MAIN)
+_SHALLOW: Final = frozenset({"Deployment", "Service", "ServiceAccount", "Role", "RoleBinding"})  # their schemas end before any bound
+# selections by labels and fields
+EVERY: Final = ("", "")
+_LABELLED: Final = (f"{RECONCILED}=true", "")
+ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
+
+
+class Cache:
+    """One reflector a kind, an index by owner, and our own writes until they are heard of: what we wrote we also read."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespaces: Sequence[str],
+        changed: Changed,
+        reduce: Mapping[str, Callable[[Node], None]] = MappingProxyType({}),
+        *,
+        clocks: Clocks = LOCAL,
+    ) -> None:
+        """An empty namespace is all of them. `changed(old, new, ours)` hears of every change.
+
+        `ours` says that it is exactly what our last write of the object gave back. `reduce`: by kind, drops unread parts.
+        """
+        self._cluster, self._namespaces, self._changed, self._reduce = cluster, namespaces, changed, reduce
+        self._clocks, self._clock = clocks, clocks.monotonic
+        self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
+        self._scaling: dict[Key, set[Key]] = {}  # graph -> adapters that name it
+        self._accounts: dict[str, set[str]] = {}  # namespace -> accounts of pods
+        self._written: dict[Key, tuple[float, Node]] = {}
+        self._held: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # heard while a write of the object is under way
+        self._tasks: list[asyncio.Task[None]] = []
+        self._sharing = Sharing()
+        self.reflectors: dict[str, Several] = {each.kind: self._reflector(each, EVERY) for each in (*MAIN, *OPTED)}
+        self.reflectors |= {each.kind: self._reflector(each, _LABELLED) for each in WATCHED}
+        self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, (f"{POD_ACCOUNT}=true", ""), hear=self._hear_account)
+
+    def start(self) -> None:
+        """Begins to listen."""
+        self._tasks += [asyncio.ensure_future(each.run()) for each in self.reflectors.values()]
+
+    def also(self, resource: Resource, *selections: tuple[str, str], namespaces: Sequence[str] | None = None) -> None:
+        """Listens to one more kind, once: to what has our label, or to selections by labels and fields, of all namespaces or some."""
+        if resource.kind not in self.reflectors:
+            made = self.reflectors[resource.kind] = self._reflector(resource, *(selections or (_LABELLED,)), namespaces=namespaces)
+            self._tasks.append(asyncio.ensure_future(made.run()))
+
+    async def close(self) -> None:
+        """Listens no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def waiting(self) -> list[str]:
+        """Kinds without which nothing may be decided yet: a component that isn't known of would be made a second time.
+
+        Of other kinds it is enough to know why they can't be listed.
+        """
+        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _OPTED]
+        known = (WatchState.FORBIDDEN, WatchState.ABSENT)
+        return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
+
+    def why(self, kind: str) -> str:
+        """Why a kind is not listed; empty when nothing is wrong."""
+        return self.reflectors[kind].reason
+
+    def lacking(self) -> dict[str, str]:
+        """Kinds that can't be read, and why."""
+        return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (WatchState.FORBIDDEN, WatchState.ABSENT)}
+
+    def unreadable(self) -> list[str]:
+        """Those of them that somebody must do something about: forbidden ones, and definitions of ours that are missing.
+
+        What only newer clusters serve is no fault of this one.
+        """
+        return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is WatchState.FORBIDDEN]
+
+    def knows(self, kind: str) -> bool:
+        """Whether all of our objects of a kind are here, so that one that isn't is not there."""
+        known = self.reflectors.get(kind)
+        return known is not None and known.synced.is_set()
+
+    def get(self, key: Key) -> Node | None:
+        """An object, not to be changed; None when there is none, or none of ours."""
+        known = self.reflectors.get(key.kind)
+        heard = known.get(key.name, key.namespace) if known is not None else None
+        mine = self._written.get(key)
+        if mine is not None and self._clock() - mine[0] > KEPT:
+            del self._written[key]
+            mine = None
+        if mine is None or (heard is not None and _version(heard) >= _version(mine[1])):
+            return heard
+        return mine[1]
+
+    def owned(self, owner: Node) -> list[Node]:
+        """What an object controls, in a stable order; what names it as its owner from another namespace is not its."""
+        keys, where = self._owned.get(str(owner["metadata"].get("uid")), ()), key_of(owner).namespace
+        found = (self.get(key) for key in sorted(keys) if key.namespace == where)
+        return [one for one in found if one is not None]
+
+    def account(self, namespace: str) -> str:
+        """The account of pods in a namespace that says nothing else of them, the first by name; empty without one."""
+        return min(self._accounts.get(namespace, ()), default="")
+
+    def scaling(self, graph: Key) -> list[Key]:
+        """The adapters that name a graph, in a stable order."""
+        return sorted(self._scaling.get(graph, ()))
+
+    def all(self, kind: str, namespace: str = "") -> list[Node]:
+        """All objects of a kind, of one namespace or of every one."""
+        known = self.reflectors.get(kind)
+        return known.all(namespace) if known is not None else []
+
+    @contextlib.contextmanager
+    def writing(self, key: Key) -> Iterator[None]:
+        """During a write, changes of its object are told of only afterwards: half of all writes are heard of before they are answered.
+
+        What it costs: the changes of one object during one request.
+        """
+        self._held.setdefault(key, [])
+        try:
+            yield
+        finally:
+            for old, new in self._held.pop(key, ()):
+                self._tell(key, old, new)
+
+    def wrote(self, obj: Node) -> None:
+        """Takes what a write gave back, until the watch has it too."""
+        key, now = key_of(self._lighten(obj)), self._clock()
+        while self._written and now - next(iter(self._written.values()))[0] > KEPT:  # of kinds that nobody watches, too
+            del self._written[next(iter(self._written))]
+        self._written.pop(key, None)
+        self._written[key] = (now, obj)
+        self._index(key, obj)
+
+    def removed(self, key: Key) -> None:
+        """An object is gone by our doing."""
+        self._written.pop(key, None)
+
+    def _reflector(
+        self, resource: Resource, *selections: tuple[str, str], namespaces: Sequence[str] | None = None, hear: Subscriber | None = None
+    ) -> Several:
+        makes = [partial(self._selected, resource, labels=labels, fields=fields) for labels, fields in selections]
+        made = Several(self._namespaces if namespaces is None else namespaces, *makes)
+        made.subscribe(hear or self._hear)
+        return made
+
+    def _selected(self, resource: Resource, namespace: str, *, labels: str, fields: str) -> Reflector:
+        return Reflector(self._cluster, resource, namespace, labels=labels, fields=fields, trim=self._trim, clocks=self._clocks)
+
+    def _hear_account(self, old: Node | None, new: Node | None) -> None:
+        for obj, change in ((old, set.discard), (new, set.add)):
+            if obj is not None:
+                change(self._accounts.setdefault(key_of(obj).namespace, set()), str(obj["metadata"]["name"]))
+
+    def _trim(self, obj: Node) -> None:
+        self._sharing.share(self._lighten(obj))
+
+    def _lighten(self, obj: Node) -> Node:
+        """Drops unread parts, often half of an object. The object is the cache's own: a reflector's, or the response to a write."""
+        obj["metadata"].pop("managedFields", None)
+        if obj["kind"] not in _SHALLOW:
+            cut_nested(obj)
+        if (reduce := self._reduce.get(obj["kind"])) is not None:
+            reduce(obj)
+        if obj["kind"] == CLIQUE:
+            (obj.get("spec") or {}).pop("podSpec", None)
+        if obj["kind"] == STATEFUL_SET:
+            (obj.get("spec") or {}).pop("template", None)
+        return obj
+
+    def _hear(self, old: Node | None, new: Node | None) -> None:
+        seen = new or old
+        if seen is None:
+            return
+        key = key_of(seen)
+        self._index(key, new, old)
+        if key in self._held:
+            self._held[key].append((old, new))
+        else:
+            self._tell(key, old, new)
+
+    def _tell(self, key: Key, old: Node | None, new: Node | None) -> None:
+        mine = self._written.get(key)
+        ours = mine is not None and new is not None and _version(new) == _version(mine[1])
+        if mine is not None and (new is None or _version(new) >= _version(mine[1])):
+            del self._written[key]
+        self._changed(old, new, ours)
+
+    def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
+        move_key(self._owned, key, _owner(old), _owner(new))
+        if key.kind == ADAPTER:
+            move_key(self._scaling, key, _scaled(old), _scaled(new))
+
+
+def _owner(obj: Node | None) -> str:
+    found = controller_reference(obj) if obj is not None else None
+    return str((found or {}).get("uid") or "")
+
+
+def _scaled(obj: Node | None) -> Key | None:
+    """The graph that an adapter names."""
+    name = (((obj or {}).get("spec") or {}).get("dgdRef") or {}).get("name")
+    return Key(GRAPH, key_of(obj).namespace, str(name)) if obj is not None and name else None
+
+
+def _version(obj: Node) -> int:
+    """Versions are numbers in fact, whatever they are in name; one that isn't is never newer."""
+    text = str(obj["metadata"].get("resourceVersion") or "")
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,91 @@
+"""The namespaces to reconcile: all or the allowed ones, except those that other operators claim."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from ...kube.claims import LEASE_NAME, Claims
+from ...kube.clocks import LOCAL, Clocks
+from ...kube.reflector import Reflector, WatchState
+from ...kube.resources import LEASES
+from ...kube.several import Several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...api.operator.scope import ScopeSettings
+    from ...kube.protocol import Cluster, Node
+
+LOG: Final = logging.getLogger("reconciler.territory")
+TICK: Final = 1.0  # seconds between checks for expired claims
+RELIST: Final = 300.0
+
+
+class Territory:
+    """Watches the Leases of other operators. While they are unknown, no namespace is ours, and nothing is written."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: ScopeSettings,
+        namespaces: Sequence[str],
+        regained: Callable[[str], None],
+        *,
+        clocks: Clocks = LOCAL,
+    ) -> None:
+        """`namespaces` are the candidates, an empty name all. `regained` is called with each namespace whose claim ended."""
+        self.excluded: frozenset[str] = frozenset()
+        self._scope, self._namespaces, self._regained = scope, namespaces, regained
+        self._clocks, self._clock = clocks, clocks.monotonic
+        self._claims = Claims(scope)
+        self._leases = Several(namespaces, lambda one: Reflector(cluster, LEASES, one, name=LEASE_NAME, relist=RELIST, clocks=clocks))
+        self._leases.subscribe(self._heard)
+
+    @property
+    def known(self) -> bool:
+        """Whether the claims have been listed, if they matter."""
+        return bool(self._scope.restricted) or self._leases.synced.is_set()
+
+    @property
+    def reason(self) -> str:
+        """Why they have not been listed."""
+        return self._leases.reason
+
+    def governs(self, namespace: str) -> bool:
+        """Whether a namespace may be reconciled."""
+        if "" not in self._namespaces and namespace not in self._namespaces:
+            return False
+        return self.known and self._claims.governs(namespace, self._clock())
+
+    async def run(self) -> None:
+        """Watch until cancelled; a restricted operator ignores claims."""
+        if self._scope.restricted:
+            return
+        watch = asyncio.ensure_future(self._leases.run())
+        try:
+            while True:
+                heard = self._leases.state is WatchState.SYNCED
+                (self._claims.regained if heard else self._claims.lost)(self._clock())
+                self._look()
+                await self._clocks.sleep(TICK)
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    def _heard(self, old: Node | None, new: Node | None) -> None:
+        if new is not None:
+            self._claims.seen(new, self._clock(), self._clocks.wall())
+        elif old is not None:
+            self._claims.gone(old["metadata"].get("namespace", ""))
+        self._look()
+
+    def _look(self) -> None:
+        now = self._claims.excluded(self._clock())
+        before, self.excluded = self.excluded, now
+        for namespace in sorted(before - now):
+            LOG.info("namespace %s is ours again", namespace)
+            self._regained(namespace)
+        for namespace in sorted(now - before):
+            LOG.info("namespace %s is claimed by another operator, and left alone", namespace)

@@ -1,0 +1,149 @@
+"""What all passes share: writes with the permission of the moment, problems, status, Events. Each kind's pass is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ...kube.errors import ApiError
+from ..common.conditions import status_patch
+from ..common.keys import Key, key_of
+from ..common.marks import FINALIZER
+from ..common.problems import ContestedError, Problem, StandDownError, TakenError, problem_of_error
+from ..common.resources import KEPT, resource_of
+from .retries import Retries
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ...api.operator.configuration import OperatorConfiguration
+    from ...kube.capability import Presence
+    from ...kube.events import Recorder
+    from ...kube.protocol import Cluster, Node
+    from ...kube.resources import Resource
+    from ..checkpoint.index import Checkpoints
+    from ..model.shared import Models
+    from ..request.shared import Requests
+    from ..workload.pod_reasons import Reads
+    from .admission_check import Judge
+    from .cache import Cache
+    from .no_controller import Waits
+    from .status_rate_limit import Pace
+    from .write import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything that a pass needs."""
+
+    cluster: Cluster
+    cache: Cache
+    writer: Writer
+    recorder: Recorder
+    settings: OperatorConfiguration
+    judge: Judge
+    may_write: Callable[[str], bool]
+    known: Callable[[], Mapping[str, Presence]]  # what the cluster can do
+    now: Callable[[], datetime]
+    pace: Pace
+    later: Callable[[Key, float], None]  # passes over an object once more after so many seconds
+    reads: Reads
+    waits: Waits
+    checkpoints: Checkpoints
+    retries: Retries  # replacements of pods that ended
+    models: Models | None = None  # None where DynamoModels are not reconciled
+    keyed: set[str] = field(default_factory=set)  # uids of graphs whose Secret was made, though it may not be read
+    lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
+    requests: Requests | None = None  # None where DynamoGraphDeploymentRequests are not reconciled
+    lasts: Callable[[Key], bool] = lambda _: False  # whether retries of an object's passes have failed, too, so that it must be told of
+
+    async def put(
+        self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False
+    ) -> Node | None:
+        """Applies a child; what goes wrong becomes a problem, and the others are still applied. See `Writer.put`."""
+        what = f"{child['kind']} {child['metadata']['name']}"
+        try:
+            return await self.writer.put(child, owner, inherits)
+        except ApiError as error:
+            problems.append(problem_of_error(error, what))
+        except TakenError as error:
+            problems.append(Problem(str(error), "already_exists"))
+        except ContestedError as error:
+            problems.append(Problem(str(error), "conflict"))
+        return None
+
+    async def patch_status(self, obj: Node, status: Node) -> bool:
+        """Makes the status so; whether it was another before. What is mere progress may be left to a later pass.
+
+        Raises: ApiError, StandDownError.
+        """
+        before = obj.get("status") or {}
+        patch = status_patch(before, status)
+        if patch is None:
+            return False
+        self.ask(obj)
+        key = key_of(obj)
+        if (seconds := self.pace.wait(key, before, status)) > 0:
+            self.later(key, seconds)
+            return False
+        with self.cache.writing(key):
+            made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
+            self.cache.wrote(made)
+        return True
+
+    async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:
+        """Merges a change into an object or one of its children, and knows it from then on; gives it as it is then.
+
+        Raises: ApiError, StandDownError.
+        """
+        self.ask(obj)
+        made = await self.cluster.merge_patch(resource, name, change, key_of(obj).namespace)
+        made = {**made, "apiVersion": resource.api_version, "kind": resource.kind}
+        self.cache.wrote(made)
+        return made
+
+    async def patch_metadata(self, obj: Node, metadata: Node) -> Node:
+        """Merges a change into an object's metadata; returns the object. Raises: ApiError, StandDownError."""
+        return await self.merge(obj, resource_of(obj), key_of(obj).name, {"metadata": metadata})
+
+    async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False) -> None:
+        """An Event, once for each change; of what each pass finds again and no status shows, `lasting`."""
+        await self.recorder.record(obj, kind, reason, message, lasting=lasting)
+
+    async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept: frozenset[str] = frozenset()) -> None:
+        """Deletes children of kinds that are rendered, but not these any more; what holds data stays. Raises: ApiError, StandDownError."""
+        for child in self.cache.owned(owner):
+            name = child["metadata"]["name"]
+            if (child["kind"], name) in wanted or name in kept or child["kind"] in KEPT or child["metadata"].get("deletionTimestamp"):
+                continue
+            await self.writer.drop(child)
+            await self.say(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")
+
+    async def let_go_deleted(self, obj: Node) -> bool:
+        """Whether an object is being deleted, of which there is nothing more to do than `let_go`. Raises: ApiError, StandDownError."""
+        if not obj["metadata"].get("deletionTimestamp"):
+            return False
+        await self.let_go(obj)
+        return True
+
+    async def let_go(self, obj: Node) -> None:
+        """Takes the Go operator's finalizer from an object that is being deleted: nobody else would, and we need none."""
+        finalizers = obj["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            return
+        self.ask(obj)
+        key = key_of(obj)
+        at = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
+        steps = [{"op": "test", "path": at, "value": FINALIZER}, {"op": "remove", "path": at}]
+        await self.cluster.json_patch(resource_of(obj), key.name, steps, key.namespace)
+
+    async def report_repairs(self, owner: Node) -> None:
+        """Says which changes by others of an owner's children were undone."""
+        for key, others in self.writer.repaired(owner):
+            await self.say(owner, "Warning", "DriftRepaired", f"{key.kind} {key.name} was changed by {others}, and is again as rendered")
+
+    def ask(self, obj: Node) -> None:
+        """Raises: StandDownError when nothing may be written for the object any more."""
+        if not self.may_write(key_of(obj).namespace):
+            raise StandDownError(key_of(obj).namespace)

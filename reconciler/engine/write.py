@@ -1,0 +1,243 @@
+"""Writes children: only differences, only own objects, and a limited number of times against other managers."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Final
+
+from ...api.kinds import GROUP
+from ...kube.errors import ConflictError, InvalidError
+from ...kube.protocol import ABSENT, Cluster, Node
+from ..common.applied_diff import contains, digest, fingerprint
+from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
+from ..common.marks import APPLIED_HASH, MANAGER, RECONCILED
+from ..common.problems import ContestedError, StandDownError, TakenError
+from ..common.resources import ADAPTER, ONCE, REMADE, resource_of
+from ..render.objects import co_owner, reference
+from ..render.service import is_model_service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cache import Cache
+
+REPAIRS: Final = 3  # limit of reverted changes to one child within the window
+WINDOW: Final = 600.0  # the window in seconds
+REMEMBERED: Final = 20_000  # children that a server writes differently; forgetting one costs a call without effect
+_OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
+
+
+class Writer:
+    """Makes all writes of children; `may_write(namespace)` is called before each."""
+
+    def __init__(
+        self, cluster: Cluster, cache: Cache, may_write: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._cluster, self._cache, self._may_write, self._clock = cluster, cache, may_write, clock
+        self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (applied digest, resulting fingerprint)
+        self._repaired: dict[Key, deque[float]] = {}
+        self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> reverted children and their changers
+
+    async def put(self, child: Node, owner: Node | None, inherits: Callable[[str], bool] = lambda _: False) -> Node:
+        """Create or update a child of `owner` (None for an unowned one); returns the live object.
+
+        `inherits(uid)` returns whether the owner may take over another object's child.
+
+        Raises: ApiError; TakenError if the name has another owner; ContestedError; StandDownError.
+        """
+        resource, key = resource_of(child), key_of(child)
+        wanted = mark_applied(child)
+        live = self._cache.get(key)
+        if live is None and (made := await self._created(key, wanted)) is not None:
+            return made
+        live = live or await self._cluster.get(resource, key.name, key.namespace)
+        if live is not None and not self._is_ours(live, owner):
+            if owner is None or key.kind in ONCE:
+                return live
+            if _is_shared(live, wanted) and not inherits(_owner_uid(live)):
+                return await self._share(key, live, owner)
+            live = await self._take(key, live, owner, inherits)
+        if live is not None and (key.kind in ONCE or live["metadata"].get("deletionTimestamp")):
+            return live
+        if live is not None and self._is_same(live, wanted):
+            return live
+        self._ask(key.namespace)
+        with self._cache.writing(key):
+            if key.kind in ONCE:
+                return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
+            return self._took(wanted, await self._apply(key, wanted, live))
+
+    def repaired(self, owner: Node) -> list[tuple[Key, str]]:
+        """The owner's children reverted since the last call, and who had changed them."""
+        return self._repairs.pop(uid_of(owner), [])
+
+    async def resize(self, obj: Node, replicas: int) -> None:
+        """Change only the replicas of a component of an older generation. Raises: ApiError, StandDownError."""
+        key = key_of(obj)
+        self._ask(key.namespace)
+        patch = {"spec": {"replicas": replicas}}
+        self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
+
+    async def scale(self, obj: Node, replicas: int, owner: Node) -> None:
+        """Scale another controller's object. Raises: ApiError, ContestedError, StandDownError."""
+        key, mark = key_of(obj), ("replicas", str(replicas))
+        self._ask(key.namespace)
+        if self._applied.get(uid_of(obj)) == mark:
+            said = f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}"
+            self._contest(key, uid_of(owner), ["others through its scale"], said)
+        patch = {"metadata": {"uid": uid_of(obj)}, "spec": {"replicas": replicas}}
+        scaled = await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace, subresource="scale")
+        self._remember(uid_of(obj), mark)
+        # the response is only the scale
+        metadata = {**obj["metadata"], "resourceVersion": scaled["metadata"]["resourceVersion"]}
+        metadata["generation"] = metadata.get("generation", 0) + 1
+        self._cache.wrote({**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}})
+
+    async def drop(self, obj: Node, grace: int | None = None) -> None:
+        """Delete an object, if it still has this uid; a pod has `grace` seconds to end. Raises: ApiError, StandDownError."""
+        key = key_of(obj)
+        self._ask(key.namespace)
+        try:
+            await self._cluster.delete(resource_of(obj), key.name, key.namespace, uid=uid_of(obj), grace=grace)
+        except ConflictError:
+            return  # another object has the name now
+        self._cache.removed(key)
+
+    def _ask(self, namespace: str) -> None:
+        if not self._may_write(namespace):
+            raise StandDownError(namespace)
+
+    @staticmethod
+    def _is_ours(live: Node, owner: Node | None) -> bool:
+        """Whether the object may be written. An unowned object is left alone if the wanted one is unowned too."""
+        if owner is None:
+            return APPLIED_HASH in (live["metadata"].get("annotations") or {}) and controller_reference(live) is None
+        return is_controlled(live, owner)
+
+    async def _take(self, key: Key, live: Node, owner: Node, inherits: Callable[[str], bool]) -> Node:
+        """Change the owner of an own object that lost it, or whose owner hands it over. Raises: TakenError."""
+        found = controller_reference(live)
+        if not (inherits(str(found.get("uid"))) if found else await self._is_orphan(key, live, owner)):
+            whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
+            raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
+        others = [one for one in live["metadata"].get("ownerReferences") or () if not one.get("controller") and one["uid"] != uid_of(owner)]
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, reference(owner)]})
+
+    async def _share(self, key: Key, live: Node, owner: Node) -> Node:
+        """Add an owner reference to an object that another graph controls, so that it isn't collected."""
+        references = live["metadata"]["ownerReferences"]
+        if any(one["uid"] == uid_of(owner) for one in references):
+            return live
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": co_owner(owner)})
+
+    async def _own(self, key: Key, live: Node, step: Node) -> Node:
+        self._ask(key.namespace)
+        steps = [{"op": "test", "path": "/metadata/uid", "value": uid_of(live)}, step]
+        made = await self._cluster.json_patch(resource_of(live), key.name, steps, key.namespace)
+        self._cache.wrote({**made, "apiVersion": live["apiVersion"], "kind": live["kind"]})
+        return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
+
+    async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
+        """Whether an own object lost its owner, as after `kubectl delete --cascade=orphan`."""
+        if any(one["uid"] == uid_of(owner) for one in live["metadata"].get("ownerReferences") or ()):
+            return True
+        if APPLIED_HASH not in (live["metadata"].get("annotations") or {}):
+            return False
+        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)  # the cache has no managedFields
+        if fresh is None or uid_of(fresh) != uid_of(live) or controller_reference(fresh) is not None:
+            return False
+        managers = fresh["metadata"].get("managedFields") or ()
+        return any((one.get("manager"), one.get("operation")) == (MANAGER, "Apply") for one in managers)
+
+    def _is_same(self, live: Node, wanted: Node) -> bool:
+        mark = wanted["metadata"]["annotations"][APPLIED_HASH]
+        if (live["metadata"].get("annotations") or {}).get(APPLIED_HASH) != mark:
+            return False
+        applied = self._applied.get(uid_of(live))
+        return contains(live, wanted) or (applied is not None and applied == (mark, fingerprint(live)))
+
+    async def _created(self, key: Key, wanted: Node) -> Node | None:
+        """The created object; None if the name exists, or the kind isn't watched."""
+        if key.kind in ONCE or not self._cache.knows(key.kind):
+            return None
+        self._ask(key.namespace)
+        fresh = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": ABSENT}}
+        with self._cache.writing(key), contextlib.suppress(ConflictError):
+            return self._took(wanted, await self._cluster.apply(resource_of(wanted), fresh, manager=MANAGER))
+        return None
+
+    async def _apply(self, key: Key, wanted: Node, live: Node | None) -> Node:
+        resource = resource_of(wanted)
+        try:
+            return await self._cluster.apply(resource, wanted, manager=MANAGER)
+        except InvalidError:
+            if key.kind not in REMADE or live is None:
+                raise
+            await self._cluster.delete(resource, key.name, key.namespace, uid=uid_of(live))
+            return await self._cluster.apply(resource, wanted, manager=MANAGER)
+        except ConflictError as error:
+            others = sorted({name for name in _OTHERS.findall(error.message) if name != MANAGER})
+            if live is None or (key.kind == ADAPTER and not await self._is_newest(key, live)):
+                raise
+            if others and key.kind != ADAPTER:
+                self._contest(key, _owner_uid(wanted), others, error.message)
+        self._ask(key.namespace)
+        return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
+
+    async def _is_newest(self, key: Key, live: Node) -> bool:
+        """Whether the decision was based on the current state, so as not to overwrite an autoscaler's newer number."""
+        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)
+        if fresh is not None and fresh["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
+            self._cache.wrote({**fresh, "apiVersion": live["apiVersion"], "kind": live["kind"]})
+            return False
+        return fresh is not None
+
+    def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
+        """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
+        if len(self._repaired) > REMEMBERED:
+            self._repaired = {one: then for one, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
+        times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
+        if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
+            raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
+        times.append(self._clock())
+        if owner:
+            self._repairs.setdefault(owner, []).append((key, ", ".join(others)))
+
+    def _took(self, wanted: Node, made: Node) -> Node:
+        if contains(made, wanted):
+            self._applied.pop(uid_of(made), None)
+        else:
+            self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
+        made = {**made, "apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
+        self._cache.wrote(made)
+        return made
+
+    def _remember(self, uid: str, what: tuple[str, str]) -> None:
+        self._applied[uid] = what
+        self._applied.move_to_end(uid)
+        while len(self._applied) > REMEMBERED:
+            self._applied.popitem(last=False)
+
+
+def _owner_uid(child: Node) -> str:
+    return str((controller_reference(child) or {}).get("uid") or "")
+
+
+def _is_shared(live: Node, wanted: Node) -> bool:
+    """Whether another graph's object satisfies this graph too."""
+    if controller_reference(live) is None or not is_model_service(live["kind"], live["metadata"]["name"]):
+        return False
+    return str((controller_reference(live) or {})["apiVersion"]).startswith(f"{GROUP}/") and contains(live["spec"], wanted["spec"])
+
+
+def mark_applied(child: Node) -> Node:
+    """The child to apply: with its digest, and with our label unless its whole kind is watched."""
+    metadata = child["metadata"]
+    labels = dict(metadata.get("labels") or {})
+    if not str(child["apiVersion"]).startswith(f"{GROUP}/"):
+        labels[RECONCILED] = "true"
+    annotations = {**(metadata.get("annotations") or {}), APPLIED_HASH: digest(child)}
+    return {**child, "metadata": {**metadata, **({"labels": labels} if labels else {}), "annotations": annotations}}

@@ -1,0 +1,1 @@
+"""DynamoGraphDeployments and their scaling adapters."""

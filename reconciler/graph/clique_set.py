@@ -1,0 +1,98 @@
+"""Writes to Grove: a graph's PodCliqueSet, whose replicas count only at creation, and replicas through scale subresources."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from ...kube.errors import ApiError, ForbiddenError, NotFoundError, NotServedError
+from ..common.keys import Key, is_controlled, key_of
+from ..common.problems import ContestedError, Problem, problem_of_error
+from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, OPTIONAL
+from ..render.grove import names
+from ..render.merge import object_items
+from .clique_status import pair_with_runners
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..engine.work import Work
+    from ..render.graph import Graph
+
+_LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
+
+
+async def read_cliques(work: Work, graph: Graph) -> None:
+    """Read a graph's set that another operator made: it lacks our label, by which sets are watched. Raises: ApiError."""
+    key = Key(CLIQUES, graph.namespace, names.set_name(graph))
+    if work.cache.get(key) is not None:
+        return
+    with contextlib.suppress(ForbiddenError, NotServedError):  # the write fails for the same reason, and reports it
+        live = await work.cluster.get(OPTIONAL["grove"], key.name, key.namespace)
+        if live is not None and is_controlled(live, graph.object):
+            work.cache.wrote(live)
+
+
+async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
+    """Apply a graph's set, and scale each component. Raises: StandDownError."""
+    problems += _unreadable(work)
+    made = await work.put(as_grove_has_it(rendered, work.cache.get(key_of(rendered))), graph.object, problems)
+    if made is not None:
+        await _scale(work, graph, made, problems)
+    return made
+
+
+def as_grove_has_it(rendered: Node, live: Node | None) -> Node:
+    """The set with the live one's order and replicas: Grove refuses another order, and ignores changed replicas."""
+    if live is None:
+        return rendered
+    ours, theirs = dict(rendered["spec"]["template"]), (live.get("spec") or {}).get("template") or {}
+    grouped = {name for group in object_items(ours.get("podCliqueScalingGroups")) for name in group["cliqueNames"]}
+    for name in _LISTS:
+        if name in ours:
+            ours[name] = _in_order(object_items(ours[name]), object_items(theirs.get(name)))
+    before = {one.get("name"): one for one in object_items(theirs.get("cliques"))}
+    ours["cliques"] = [
+        one if one["name"] in grouped else {**one, "spec": _with_replicas(one["spec"], (before.get(one["name"]) or {}).get("spec"))}
+        for one in ours["cliques"]
+    ]
+    before = {one.get("name"): one for one in object_items(theirs.get("podCliqueScalingGroups"))}
+    if "podCliqueScalingGroups" in ours:
+        ours["podCliqueScalingGroups"] = [_with_replicas(one, before.get(one["name"])) for one in ours["podCliqueScalingGroups"]]
+    return {**rendered, "spec": {**rendered["spec"], "template": ours}}
+
+
+def _with_replicas(ours: Node, theirs: Node | None) -> Node:
+    return {**ours, "replicas": theirs["replicas"]} if theirs and "replicas" in theirs else ours
+
+
+def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
+    """Existing cliques in their order, then new ones."""
+    places = {one.get("name"): place for place, one in enumerate(theirs)}
+    return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
+
+
+def _unreadable(work: Work) -> list[Problem]:
+    """The problem of kinds without which the state is unknown."""
+    lacking = work.cache.lacking()
+    return [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
+
+
+async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) -> None:
+    """Scale what Grove has made; what it has not made yet is scaled when it appears."""
+    for member, one in pair_with_runners(graph, work.cache.owned(made)):
+        wanted = member.fields.get("replicas")
+        if one is None or wanted in (None, one["spec"].get("replicas")) or one["metadata"].get("deletionTimestamp"):
+            continue
+        what = f"{one['kind']} {one['metadata']['name']}"
+        try:
+            await work.writer.scale(one, wanted, graph.object)
+        except NotServedError as error:
+            problems.append(problem_of_error(error, what))
+        except NotFoundError:
+            continue  # deleted; the next one appears with the template's replicas
+        except ApiError as error:
+            problems.append(problem_of_error(error, what))
+        except ContestedError as error:
+            problems.append(Problem(str(error), "conflict"))
+        else:
+            await work.say(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")

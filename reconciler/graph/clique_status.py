@@ -1,0 +1,186 @@
+"""Reads a graph's state from Grove: readiness and figures of components, restarts, and topology. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...api.line import INSTALLED, Line
+from ..common.conditions import Condition, condition_of
+from ..common.resources import CLIQUE, CLIQUE_GROUP
+from ..common.runtime_figures import runtime_figures
+from ..render.grove import names
+from ..render.grove.override import is_constrained
+from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
+from ..render.observed import Observed
+from ..render.restart import is_parallel, order
+from ..render.template import pod_templates
+from .placement import read_placement
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..engine.cache import Cache
+    from ..render.graph import Graph, Member
+
+PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
+NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
+_NO_TOPOLOGY: Final = "ClusterTopologyNotFound"  # Grove's reason
+_TEMPLATE: Final = "grove.io/pod-template-hash"  # Grove's label of a PodClique: the template that its pods are to have
+_SHORT: Final = {CLIQUE: "podclique", CLIQUE_GROUP: "pcsg"}
+_SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
+
+
+class OnGrove(NamedTuple):
+    """The parts of a graph's status that come from Grove."""
+
+    waits: Mapping[str, str]  # object -> why it is not ready
+    figures: Mapping[str, Node]  # component -> entry of the status
+    place: Condition | None  # None without a constraint
+    placement: Node  # how well pods are placed
+
+
+def kind_of(member: Member) -> str:
+    """The kind of the object that runs a component."""
+    return CLIQUE_GROUP if names.is_grouped(member) else CLIQUE
+
+
+def pair_with_runners(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
+    """Each component with the object that runs it, or None. `owned` are the objects that the set controls."""
+    there = {(one["kind"], one["metadata"]["name"]): one for one in owned}
+    for member in graph.members:
+        yield member, there.get((kind_of(member), names.runner(graph, member)))
+
+
+def list_below(cache: Cache, made: Node) -> list[Node]:
+    """All cliques and groups of a set."""
+    return [one for child in cache.owned(made) for one in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
+
+
+def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line = INSTALLED) -> OnGrove:
+    """The state of a graph's set and the objects below it."""
+    waits, figures = {}, {}
+    if why := _unprocessed(made, [one for one in owned if one["kind"] == CLIQUE]):
+        waits[made["metadata"]["name"]] = why
+    for member, one in pair_with_runners(graph, owned):
+        if why := why_not(member, one):
+            waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
+        if one is not None:
+            figures[member.name] = _figures(one) | runtime_figures(line, _templates(made, member), one.get("status") or {})
+    return OnGrove(waits, figures, _place(graph, made), read_placement(line, owned))
+
+
+def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
+    """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    cliques = [clique for one in sets for clique in one["spec"]["template"]["cliques"]]
+    marks: dict[str, str] = {}
+    for clique in cliques:
+        member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
+        if member and mark:
+            marks[member] = mark
+    ready = {member.name for member, one in pair_with_runners(graph, owned) if not why_not(member, one)}
+    begun = [name for name in order(graph) if asked and marks.get(name) == asked]
+    over = all(_is_updated(one) for one in sets)
+    restarted = {name for name in begun if name in ready and (over or _is_restarted(name, asked, owned))}
+    return Observed(
+        restart_at=marks,
+        restarted=frozenset(restarted if is_parallel(graph) else restarted | {*begun[:-1]}),  # each begins when the one before it is over
+        old_selectors=_selected_as_before(graph, [clique.get("labels") or {} for clique in cliques]),
+    )
+
+
+def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    """Components whose cliques have the selectors of older releases, which must stay to match running pods."""
+    types = {one.name: one.type for one in graph.members if one.type in (PREFILL, DECODE)}
+    old = [one for one in labels if one.get(COMPONENT_TYPE) == WORKER]
+    return frozenset(one[COMPONENT] for one in old if one.get(SUB_TYPE) and types.get(one.get(COMPONENT, "")) == one[SUB_TYPE])
+
+
+def why_not(member: Member, one: Node | None) -> str:
+    """Why a component is not ready, or an empty string. All of its pods count, not only Grove's minimum."""
+    if one is None:
+        return "resource not found"
+    status: Node = one.get("status") or {}
+    asked, live = member.fields.get("replicas"), _number(one["spec"].get("replicas"))
+    if asked is not None and asked != live:
+        return f"not scaled yet: desired={asked}, spec.replicas={live}"
+    if why := _unseen(one):
+        return why
+    if live == 0:
+        return ""
+    for figure in (_SERVING[one["kind"]], "updated"):
+        count = int(status.get(f"{figure}Replicas") or 0)
+        if count < live:
+            return f"desired={live}, {figure}={count}"
+    count = int(status.get("replicas") or 0)
+    return "" if count == live else f"performing rolling update: desired={live}, replicas={count}"
+
+
+def _unseen(one: Node) -> str:
+    """Whether Grove has not yet observed the current generation of an object."""
+    generation, observed = one["metadata"].get("generation", 0), (one.get("status") or {}).get("observedGeneration")
+    if observed is None:
+        return "observedGeneration is nil"
+    return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
+
+
+def _unprocessed(made: Node, cliques: Sequence[Node]) -> str:
+    """Why a set isn't as it should be. Grove says so only at the end of a roll; until then its cliques show the progress."""
+    why, updated = _unseen(made), sum(map(_is_current, cliques))
+    if why and updated < len(cliques) and "observedGeneration" in (made.get("status") or {}):
+        return f"performing rolling update: {updated} of {len(cliques)} podcliques are updated"
+    return why
+
+
+def _is_current(clique: Node) -> bool:
+    """Whether all pods of a clique are of its current template, as far as Grove tells it."""
+    status: Node = clique.get("status") or {}
+    if _unseen(clique) or int(status.get("updatedReplicas") or 0) < _number(clique["spec"].get("replicas")):
+        return False
+    wanted = (clique["metadata"].get("labels") or {}).get(_TEMPLATE)
+    return wanted is None or wanted == status.get("currentPodTemplateHash", wanted)
+
+
+def _is_restarted(name: str, asked: str, owned: Sequence[Node]) -> bool:
+    """Whether all cliques of a component have been replaced since a restart was asked for; only where Grove tells of templates."""
+    mine = [one for one in owned if one["kind"] == CLIQUE and (one["metadata"].get("labels") or {}).get(COMPONENT) == name]
+    marked = all((one["metadata"].get("annotations") or {}).get(RESTART_AT) == asked for one in mine)
+    told = all(_TEMPLATE in (one["metadata"].get("labels") or {}) and "currentPodTemplateHash" in (one.get("status") or {}) for one in mine)
+    return bool(mine) and marked and told and all(map(_is_current, mine))
+
+
+def _is_updated(made: Node) -> bool:
+    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= _number(made["spec"].get("replicas"))
+
+
+def _number(said: object) -> int:
+    return said if isinstance(said, int) else 1
+
+
+def _templates(made: Node, member: Member) -> Iterator[Node]:
+    """The pod templates of a component."""
+    yield from (one for one in pod_templates(made).values() if (one.get("labels") or {}).get(COMPONENT) == member.name)
+
+
+def _figures(one: Node) -> Node:
+    counted = ("replicas", "updatedReplicas", f"{_SERVING[one['kind']]}Replicas")
+    told = {name: int((one.get("status") or {}).get(name) or 0) for name in counted}
+    return {"componentKind": one["kind"], "componentNames": [one["metadata"]["name"]], **told}
+
+
+def _place(graph: Graph, made: Node) -> Condition | None:
+    """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
+    if not is_constrained(graph):
+        return None
+    generation = graph.object["metadata"].get("generation")
+    said = condition_of(made.get("status") or {}, NO_LEVELS)
+    if said.get("reason") == _NO_TOPOLOGY:
+        return Condition(PLACED, "False", "TopologyDefinitionNotFound", str(said.get("message") or ""), generation)
+    if said.get("status") == "True":
+        return Condition(PLACED, "False", NO_LEVELS, str(said.get("message") or ""), generation)
+    if said.get("status") == "False":
+        message = "All required topology levels are available in the cluster topology"
+        return Condition(PLACED, "True", "AllTopologyLevelsAvailable", message, generation)
+    return Condition(
+        PLACED, "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework", generation
+    )

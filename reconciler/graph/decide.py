@@ -1,0 +1,119 @@
+"""Decides the changes of one pass over a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..common.problems import Problem, problem_of_render
+from ..common.resources import CLIQUES, COMPONENT, SECRET
+from ..engine.passes import RETRY_SLOW, Refusal
+from ..render.children import graph_children, worker_hash, worker_hashes
+from ..render.errors import RenderError
+from ..render.names import RESTART_AT
+from ..render.observed import NOTHING, Observed
+from ..render.template import shared_template
+from ..workload.pull_secrets import render_with_secrets
+from ..workload.switch_orchestrator import find_shared_services
+from .generations import Roll, component_of, generation_of, is_ready, plan_roll
+from .report import REFUSED
+from .snapshots import is_claim_template, plan_owners
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..render.graph import Graph
+    from ..render.without_effect import Note
+    from .observe import Seen
+
+
+class Plan(NamedTuple):
+    """The changes of one pass."""
+
+    roll: Roll = Roll("")
+    observed: Observed = NOTHING
+    digest: str = ""  # of a generation that another operator named, to be recorded
+    rendered: Sequence[Any] = ()  # all wanted children
+    applied: Sequence[Any] = ()  # children to apply now, in order
+    owners: Sequence[tuple[Any, list[Any]]] = ()  # checkpoints and their new owner references
+    kept: frozenset[str] = frozenset()  # names of children that components take over
+    problems: Sequence[Problem] = ()
+    notes: Sequence[Note] = ()  # fields without effect
+
+    @property
+    def wanted(self) -> set[tuple[str, str]]:
+        """Kinds and names of the children that are not pruned."""
+        return {(child["kind"], child["metadata"]["name"]) for child in self.rendered}
+
+    @property
+    def expected(self) -> list[str]:
+        """Names of the component objects that must exist and be ready."""
+        return [child["metadata"]["name"] for child in self.applied if child["kind"] == COMPONENT]
+
+
+def decide(seen: Seen) -> Plan | Refusal:
+    """Plan the next step of a graph, or refuse one that can't be rendered."""
+    graph, way, problems = seen.graph, seen.orchestrator, list[Problem]()
+    try:
+        roll, observed = _roll(seen)
+        digest = worker_hash(graph, seen.settings.line, Observed(frameworks=observed.frameworks)) if roll.adopted else ""
+    except RenderError as error:
+        return Refusal(REFUSED, str(error), RETRY_SLOW)
+    rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: graph_children(graph, settings, observed), problems)
+    problems += map(problem_of_render, rendered.problems)
+    applied = [
+        child for child in rendered.children if not (_is_applied_apart(child) or (seen.waits and child["kind"] in (CLIQUES, COMPONENT)))
+    ]
+    plan = Plan(
+        roll,
+        observed,
+        digest,
+        rendered.children,
+        applied,
+        plan_owners(graph, seen.snapshots),
+        frozenset(),
+        problems,
+        [*rendered.notes, *seen.notes],
+    )
+    if way.grove:
+        return plan
+    return plan._replace(kept=find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted))
+
+
+def _is_applied_apart(child: Node) -> bool:
+    return child["kind"] == SECRET or is_claim_template(child)
+
+
+def _roll(seen: Seen) -> tuple[Roll, Observed]:
+    checkpoints = frozenset(seen.snapshots.found)
+    if seen.orchestrator.grove:
+        choices = seen.snapshots.choices.items()
+        waits = frozenset(name for name, one in choices if one.waits)
+        restores = {name: one.restore for name, one in choices if one.restore is not None}
+        return Roll(""), seen.on_grove._replace(grove=True, checkpoints=checkpoints, restores=restores, waits=waits)
+    objects = [child for child in seen.owned if child["kind"] == COMPONENT]
+    frameworks = observe_components(seen.graph, Roll(""), objects).frameworks
+    roll = plan_roll(seen.graph, worker_hashes(seen.graph, seen.settings.line, Observed(frameworks=frameworks)), objects, seen.registered)
+    return roll, observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
+
+
+def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:
+    """The facts for rendering, from the objects of a graph's components."""
+    restart = str((graph.spec.get("restart") or {}).get("id") or "")
+    current = {component_of(obj): obj for obj in objects if generation_of(obj) in ("", roll.name)}
+    # a new generation starts with the previous mark: a later one would restart its pods
+    oldest_first = sorted(objects, key=lambda obj: str(obj["metadata"].get("creationTimestamp") or ""))
+    latest = {component_of(obj): obj for obj in oldest_first} | current
+    marks = {name: mark for name, obj in latest.items() if (mark := _restart_mark(obj))}
+    return Observed(
+        worker_hash=roll.name,
+        restart_at=marks,
+        restarted=frozenset(name for name, obj in current.items() if restart and marks.get(name) == restart and is_ready(obj)),
+        rolling=roll.rolling,
+        replicas=roll.replicas,
+        frameworks={name: str(obj["spec"]["backendFramework"]) for name, obj in current.items() if obj["spec"].get("backendFramework")},
+    )
+
+
+def _restart_mark(obj: Node) -> str:
+    metadata = shared_template(obj.get("spec") or {}).get("metadata") or {}
+    return str((metadata.get("annotations") or {}).get(RESTART_AT) or "")

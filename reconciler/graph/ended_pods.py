@@ -1,0 +1,122 @@
+"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...kube.resources import PODS
+from ..common.keys import key_of
+from ..common.resources import CLIQUE
+from ..render.names import ENGINE_GROUP, GRAPH_NAME
+from ..workload.pod_reasons import explain_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...kube.protocol import Node
+    from ..engine.cache import Cache
+
+GROUP: Final = "grove.io/podcliquescalinggroup"
+REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"
+INDEX: Final = "grove.io/podclique-pod-index"
+_GROUPED: Final = (GROUP, REPLICA, INDEX)
+_MOST_ENGINES: Final = 100  # of a clique, whose reasons are listed: a user who may scale it may write any number
+# engines in any phase, since one that is gone counts too; of other pods those that failed: what ends well was meant to
+SELECTIONS: Final = ((f"{ENGINE_GROUP}=true", ""), (f"{GRAPH_NAME},{ENGINE_GROUP}!=true", "status.phase=Failed"))
+_METADATA: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences", "deletionTimestamp")
+_STATUS: Final = ("phase", "reason", "message", "initContainerStatuses", "containerStatuses")
+
+
+class Ended(NamedTuple):
+    """A pod that has ended, with the pods that are replaced for it; none where Grove's labels don't say which belong together."""
+
+    name: tuple[str, ...]  # of the place that it had, which the next pod has, too
+    why: str
+    pods: Sequence[Any]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether its engine group is replaced."""
+        return len(self.name) == 1 + len(_GROUPED)
+
+    @property
+    def selection(self) -> str:
+        """The words by which kubectl finds the pods."""
+        if not self.is_group:
+            return " ".join(key_of(one).name for one in self.pods)
+        terms = zip(_GROUPED, self.name[1:], strict=True)
+        return "-l " + ",".join([f"{ENGINE_GROUP}=true", *(f"{label}={value}" for label, value in terms)])
+
+
+Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
+
+
+def lighten(pod: Node) -> None:
+    """Drops what isn't read of a pod."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
+    pod["status"] = {name: status[name] for name in _STATUS if name in status}
+    pod.pop("spec", None)
+
+
+def list_cliques(cache: Cache, below: Sequence[Node]) -> Cliques:
+    """The PodCliques of a set with their watched pods."""
+    return [(one, [pod for pod in cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
+
+
+def find_ended(cliques: Cliques) -> list[Ended]:
+    """What is to be replaced: an engine with its group, any other pod alone."""
+    pods = [pod for _, each in cliques for pod in each]
+    engines: dict[tuple[str, ...], list[Node]] = {}
+    for pod in filter(_is_engine, pods):
+        engines.setdefault(_place(pod), []).append(pod)
+    found: dict[tuple[str, ...], Ended] = {}
+    for pod in pods:
+        if not _has_ended(pod):
+            continue
+        place, why = _place(pod), f"pod {pod['metadata']['name']} ended: {explain_end(pod)}"
+        if not _is_engine(pod):
+            found[place] = Ended(place, why, [pod])
+        elif place not in found:
+            # what ended goes last: until then the next pass finds the rest of a group that was not deleted as a whole
+            found[place] = Ended(place, why, sorted(engines[place], key=_has_ended) if all(place) else ())
+    return [*found.values()]
+
+
+def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
+    """Why engine groups are not complete: Grove calls a component available as long as one engine of each rank is.
+
+    `replaced` says why a group was replaced lately; empty for one that wasn't.
+    """
+    waits: dict[str, str] = {}
+    for clique, pods in cliques:
+        labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
+        if labels.get(ENGINE_GROUP) != "true" or not isinstance(wanted, int):
+            continue
+        runs = [one for one in pods if (one.get("status") or {}).get("phase") == "Running" and not one["metadata"].get("deletionTimestamp")]
+        if len(runs) < wanted:
+            there = {_place(one) for one in runs}
+            places = (_place(clique, str(index)) for index in range(min(wanted, _MOST_ENGINES)))
+            why = [f"replaced since {said}" for place in places if place not in there and (said := replaced(place))]
+            waits[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
+    return waits
+
+
+def _has_ended(pod: Node) -> bool:
+    phases = ("Failed", "Succeeded") if _is_engine(pod) else ("Failed",)
+    return not pod["metadata"].get("deletionTimestamp") and (pod.get("status") or {}).get("phase") in phases
+
+
+def _is_engine(pod: Node) -> bool:
+    return bool((pod["metadata"].get("labels") or {}).get(ENGINE_GROUP) == "true")
+
+
+def _place(pod: Node, index: str = "") -> tuple[str, ...]:
+    """The place of a pod, or that of a clique's pod of an index."""
+    labels = pod["metadata"].get("labels") or {}
+    namespace = str(pod["metadata"].get("namespace") or "")
+    if labels.get(ENGINE_GROUP) == "true":
+        return (namespace, *(str(labels.get(name) or "") for name in (GROUP, REPLICA)), index or str(labels.get(INDEX) or ""))
+    owner = next((one["name"] for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), "")
+    return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))

@@ -1,0 +1,180 @@
+"""Generations of workers: the next replicas of each component of each generation. Pure; render computes one step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..common.conditions import is_true
+from ..common.marks import WORKER_DIGEST
+from ..render.generation import Digests, Sizes, next_sizes, replicas_held_back
+from ..render.graph import Graph, Member, replicas_in, template_annotations
+from ..render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+
+Resize = tuple[Any, int]  # a component's object and its wanted replicas
+READY: Final = "Available"
+
+
+class Replicas(NamedTuple):
+    """The replicas of one generation of one component."""
+
+    desired: int = 0  # wanted by its objects
+    available: int = 0
+    ready: int = 0
+
+
+class Roll(NamedTuple):
+    """The changes of generations in this pass."""
+
+    name: str  # the workers' new generation
+    adopted: bool = False  # whether the name is not our digest, with which it must be recorded
+    replicas: Mapping[str, int] = {}  # of the new generation by component, if they differ from the graph's
+    resized: Sequence[Resize] = ()  # older objects
+    retired: Sequence[Any] = ()  # older objects that are no longer needed
+    old: frozenset[str] = frozenset()  # names of all older objects; they are not pruned but rolled
+    rolling: bool = False
+    updated: Sequence[str] = ()  # components whose roll is complete
+
+
+def generation_of(obj: Node) -> str:
+    """The generation of a component's object; empty for one older than generations, and of no worker, whatever its labels say."""
+    worker = (obj.get("spec") or {}).get("type") in WORKERS
+    return str((obj["metadata"].get("labels") or {}).get(WORKER_HASH) or "") if worker else ""
+
+
+def component_of(obj: Node) -> str:
+    """The component of an object."""
+    return str((obj.get("spec") or {}).get("name") or (obj["metadata"].get("labels") or {}).get(COMPONENT) or "")
+
+
+def is_ready(obj: Node) -> bool:
+    """Whether a component's object is observed at its current generation and available."""
+    status = obj.get("status") or {}
+    return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and is_true(status, READY)
+
+
+def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[str, bool]:
+    """The name of the workers' generation, and whether it isn't our digest of today and isn't recorded yet.
+
+    Another operator gave it, or a release that also counted what nothing acts on: then workers keep it, too.
+    """
+    digest = digests.now
+    if digests.before != digest and any(generation_of(one) == digests.before for one in objects):
+        recorded = graph.annotations.get(CURRENT_HASH) == digests.before and graph.annotations.get(WORKER_DIGEST) == digest
+        return digests.before, not recorded
+    named, noted = graph.annotations.get(CURRENT_HASH, ""), graph.annotations.get(WORKER_DIGEST, "")
+    if not named or named == digest or noted not in ("", digest):
+        return digest, False
+    if noted:
+        return named, False
+    there = any(generation_of(one) == named for one in objects)
+    return (named, True) if there else (digest, False)
+
+
+def plan_roll(graph: Graph, digests: Digests, objects: Sequence[Node], registered: Mapping[str, int] = {}) -> Roll:
+    """The next step of a roll, if any. `objects` are all components' objects that the graph controls.
+
+    `registered` counts the workers of each that frontends know.
+    """
+    workers = {one.name: one for one in graph.members if one.is_worker}
+    # a removed worker belongs to the older generation, which serves as a whole until the new one does
+    theirs = [
+        one for one in objects if (generation_of(one) or component_of(one) in workers) and not one["metadata"].get("deletionTimestamp")
+    ]
+    name, adopted = name_of(graph, digests, theirs)
+    old = [one for one in theirs if generation_of(one) != name]
+    new = {component_of(one): one for one in theirs if generation_of(one) == name}
+    if not old:
+        return Roll(name, adopted)
+    # where frontends know older workers, new ones count only as far as they know those, too
+    known = {component_of(one) for one in old if registered.get(one["metadata"]["name"])}
+    new = {of: _as_registered(one, registered.get(one["metadata"]["name"], 0)) if of in known else one for of, one in new.items()}
+    roll = Roll(name, adopted, old=frozenset(one["metadata"]["name"] for one in old), rolling=True)
+    if any(one.nodes > 1 for one in graph.members):
+        return _at_once(roll, workers, new, old)
+    return _in_steps(roll, workers, new, old)
+
+
+def _as_registered(obj: Node, count: int) -> Node:
+    """An object as if none but `count` of its workers were available."""
+    status = obj.get("status") or {}
+    seen = status.get("component") or {}
+    told = seen.get("availableReplicas", seen.get("readyReplicas"))
+    component = {**seen, "availableReplicas": min(int(told or 0), count)}
+    return {**obj, "status": {**status, "component": component, "conditions": status.get("conditions") if count else ()}}
+
+
+def _at_once(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old: list[Node]) -> Roll:
+    """Multinode replicas change at once: the old generation is deleted when the new one is complete."""
+    updated = sorted(name for name in workers if name in new and is_ready(new[name]))
+    return roll._replace(updated=updated, retired=old if len(updated) == len(workers) else ())
+
+
+def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old: list[Node]) -> Roll:
+    replicas: dict[str, int] = {}
+    resized: list[Resize] = []
+    updated = []
+    ranked = _kept_first(old)
+    all_sizes = {name: _sizes(member, new.get(name), [one for one in old if component_of(one) == name]) for name, member in workers.items()}
+    for name, member in workers.items():
+        said = template_annotations(member)
+        surge, unavailable = said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, "")
+        sizes = all_sizes[name]
+        targets = next_sizes(sizes, surge, unavailable)
+        replicas[name] = targets.new
+        before = [one for one in ranked if component_of(one) == name]
+        resized += _shared_out(before, max(targets.old, replicas_held_back(name, all_sizes, surge, unavailable)))
+        ready = _standing([new[name]]).ready if name in new else -1
+        if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
+            updated.append(name)
+    done = len(updated) == len(workers)
+    return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
+
+
+def _sizes(member: Member, new: Node | None, old: list[Node]) -> Sizes:
+    now, then = _standing([new] if new is not None else []), _standing(old)
+    return Sizes(replicas_in(member.fields), then.desired, then.available, now.desired, now.available)
+
+
+def _standing(objects: list[Node]) -> Replicas:
+    """The sums of some objects. Surplus pods don't count: they are terminating."""
+    desired = available = ready = 0
+    for one in objects:
+        asked = replicas_in(one.get("spec") or {})
+        seen = (one.get("status") or {}).get("component") or {}
+        ready_now = int(seen.get("readyReplicas") or 0)
+        desired += asked
+        told = seen.get("availableReplicas")
+        available += min(asked, ready_now if told is None else int(told))
+        ready += ready_now
+    return Replicas(desired, available, ready)
+
+
+def _kept_first(old: list[Node]) -> list[Node]:
+    """Older objects, those that keep replicas longest first: of the generation that serves most, then of newer ones.
+
+    A change during a roll leaves two older generations, of which the newer one may be broken.
+    """
+    least: dict[str, int] = {}  # generation -> fewest available replicas of a component
+    for one in old:
+        name = generation_of(one)
+        least[name] = min(least.get(name, sys.maxsize), _standing([one]).available)
+    by_name = sorted(old, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]), reverse=True)
+    return sorted(by_name, key=lambda one: -least[generation_of(one)])
+
+
+def _shared_out(objects: list[Node], target: int) -> list[Resize]:
+    """The replicas that each older object keeps, in order."""
+    out: list[Resize] = []
+    left = target
+    for one in objects:
+        has = replicas_in(one.get("spec") or {})
+        keeps = min(left, has)
+        left -= keeps
+        if keeps != has:
+            out.append((one, keeps))
+    return out

@@ -1,0 +1,112 @@
+"""Reads the state of a graph that a pass depends on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..checkpoint.restoring import is_unlisted
+from ..common.nesting import explain_cut
+from ..common.registered import count_registered
+from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
+from ..engine.cluster_settings import read_facts, render_settings
+from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
+from ..render.errors import RenderError
+from ..render.graph import Graph, read_graph
+from ..render.observed import NOTHING, Observed
+from ..render.settings import Settings
+from ..workload.device_claims import read_claims
+from ..workload.orchestrator import Orchestrator, on_leader_worker_sets, orchestrator_condition
+from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
+from ..workload.switch_orchestrator import find_blocking_pods, find_orchestrator
+from .clique_set import read_cliques
+from .clique_status import list_below, observe_on_grove
+from .generations import component_of
+from .report import REFUSED
+from .restoring_on_grove import choose_restore_on_grove
+from .snapshots import Snapshots, observe_snapshots
+from .topology import note_unlabelled, resolve_topology
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..common.conditions import Condition
+    from ..engine.work import Work
+    from ..render.without_effect import Note
+
+
+class Seen(NamedTuple):
+    """The state at the start of a pass."""
+
+    graph: Graph
+    orchestrator: Orchestrator = Orchestrator(grove=False)
+    settings: Settings = Settings()
+    owned: Sequence[Any] = ()  # children of the graph
+    snapshots: Snapshots = Snapshots({})
+    on_grove: Observed = NOTHING  # for a graph on Grove
+    pull_secrets: PullSecrets | None = None
+    waits: str = ""  # what must end before the graph may run on its orchestrator
+    where: Condition | None = None  # the condition about its orchestrator
+    registered: Mapping[str, int] = {}  # component's object -> its workers that frontends know; while generations change
+    notes: Sequence[Note] = ()  # fields without effect beside those that rendering finds
+
+
+async def observe(work: Work, obj: Node) -> Seen | Refusal:
+    """Read a graph's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
+    if cut := explain_cut(obj):
+        return Refusal(REFUSED, cut)
+    way = find_orchestrator(work, obj)
+    lws = any(on_leader_worker_sets(component) for component in components_of(work, obj))
+    facts = way.facts(read_facts(work.settings, work.known()))
+    if message := work.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
+        return Refusal(REFUSED, message)
+    if way.lost and not way.moving:
+        condition = orchestrator_condition(way, obj)
+        return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
+    if way.grove:
+        obj, lacking = await resolve_topology(work, obj)
+        if lacking:
+            return Refusal(REFUSED, lacking, RETRY_SLOW)
+    try:
+        return await _observe_graph(work, obj, way, lws=lws)
+    except RenderError as error:
+        return Refusal(REFUSED, str(error), RETRY_SLOW)  # a missing claim may be created
+
+
+async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
+    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    graph = read_graph(obj, settings.line)
+    if way.grove:
+        claims = await read_claims(work, (one.fields for one in graph.members if one.nodes > 1), graph.namespace)
+        settings = settings._replace(service_account="", claims=claims)
+        await read_cliques(work, graph)
+    snapshots = observe_snapshots(work, graph, settings)
+    if snapshots.wanted and is_unlisted(work, settings):
+        return Refusal("", "", RETRY_UNLISTED)
+    settings = settings._replace(lws=settings.lws or lws, checkpoints=settings.checkpoints._replace(made=snapshots.off is None))
+    on_grove = NOTHING
+    if way.grove:
+        sets = [child for child in work.cache.owned(obj) if child["kind"] == CLIQUES]
+        on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(work.cache, one)])
+        if snapshots.wanted:
+            on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
+            snapshots = await choose_restore_on_grove(work, graph, snapshots, settings, on_grove)
+    waits = await find_blocking_pods(work, obj, way)
+    where, owned = orchestrator_condition(way, obj, waits), work.cache.owned(obj)
+    seen = Seen(graph, way, settings, owned, snapshots, on_grove, observe_pull_secrets(work, obj), waits, where)
+    return seen._replace(registered=_registered(work, obj), notes=note_unlabelled(work, graph))
+
+
+def _registered(work: Work, graph: Node) -> Mapping[str, int]:
+    """Costs a look at each registered worker of the namespace, and nothing while each component has one object."""
+    objects = components_of(work, graph)
+    if max(Counter(map(component_of, objects)).values(), default=0) < 2:
+        return {}
+    return count_registered(
+        work.cache.all(WORKER_METADATA.kind, graph["metadata"]["namespace"]), [one["metadata"]["name"] for one in objects]
+    )
+
+
+def components_of(work: Work, graph: Node) -> list[Node]:
+    """The objects of a graph's components that it controls, of all generations."""
+    return [child for child in work.cache.owned(graph) if child["kind"] == COMPONENT]

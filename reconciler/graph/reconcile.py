@@ -1,0 +1,202 @@
+"""One pass over a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...kube.errors import ApiError
+from ..checkpoint.offers import publish_offers
+from ..checkpoint.restoring import say_standing, write_choices
+from ..common.keys import key_of, uid_of
+from ..common.marks import MANAGER, WORKER_DIGEST
+from ..common.problems import Problem, problem_of_error
+from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, SECRET
+from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult, Refusal, first_of
+from ..render.graph import Graph, start_waiting
+from ..render.names import CURRENT_HASH, component_name
+from ..render.planner import ACCOUNT
+from ..workload.ignored_fields import report_ignored
+from ..workload.orchestrator import is_switching
+from ..workload.pod_reasons import add_pod_reasons
+from ..workload.pods import find_used_permissions
+from ..workload.prerequisites import check_claims, check_scheduler
+from ..workload.switch_orchestrator import finish_switch
+from .clique_set import put_cliques
+from .clique_status import OnGrove, list_below, read_grove_status
+from .decide import Plan, decide
+from .generations import Roll
+from .observe import Seen, components_of, observe
+from .replace_pods import replace_ended_pods
+from .report import FAILED, REFUSED, list_events, make_refused_status, report, unreachable_status
+from .scaling_adapter import prepare_adapter
+from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
+from .ssh_keys import ensure_ssh_keys
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..engine.work import Work
+
+PODS_SECONDS: Final = 5.0  # until the next look whether pods that use a permission have ended
+
+
+class Result(NamedTuple):
+    """The state after the writes of one pass."""
+
+    problems: Sequence[Problem] = ()
+    without: Sequence[Problem] = ()  # missing permissions for checkpoints, without which the graph runs
+    grove: OnGrove | None = None  # the state on Grove
+    components: Sequence[Any] = ()  # objects of components, of all generations
+    checkpoints: Mapping[str, Any] = {}  # by component
+    after: float = 0.0  # seconds until the next pass
+
+
+async def reconcile_graph(work: Work, obj: Node) -> PassResult:
+    """Bring a graph one step nearer to its spec. Raises: ApiError, StandDownError."""
+    if await work.let_go_deleted(obj):
+        return PassResult()
+    seen = await observe(work, obj)
+    if isinstance(seen, Refusal):
+        return await _refuse(work, obj, seen)
+    plan = decide(seen)
+    if isinstance(plan, Refusal):
+        return await _refuse(work, obj, plan)
+    return await _act(work, seen, plan)
+
+
+async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
+    """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
+    obj = seen.graph.object
+    result = await _write_children(work, seen, plan)
+    await work.report_repairs(obj)
+    problems = tuple(result.problems)
+    if any(problem.passing for problem in problems) and not work.lasts(key_of(obj)):
+        return PassResult(problems)  # retried at once, and not reported yet
+    status, look = report(seen, plan, result, work.now()), 0.0
+    if status["state"] == "pending":
+        status, look = await add_pod_reasons(work, obj, status)
+    await _write_status(work, obj, status, plan.roll)
+    if problems:
+        return PassResult(problems, RETRY_SOON if _lost_grove(work, seen, result) else RETRY_SLOW)
+    if not seen.waits:
+        return PassResult((), first_of(result.after, look))
+    if is_switching(work.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
+        await finish_switch(work, seen.orchestrator)
+    return PassResult((), RETRY_SOON)
+
+
+def _lost_grove(work: Work, seen: Seen, result: Result) -> bool:
+    """Whether Grove, which was served, no longer is: the watch of its sets is about to tell."""
+    unserved = seen.orchestrator.grove and result.grove is None and work.cache.knows(CLIQUES)
+    return unserved and any(problem.category == "not_found" for problem in result.problems)
+
+
+async def _write_children(work: Work, seen: Seen, plan: Plan) -> Result:
+    graph, problems, optional = seen.graph, [*plan.problems], list[Problem]()
+    grove, after, again = None, 0.0, 0.0
+    if plan.digest:
+        await _note_digest(work, graph, plan)
+    snapshots = seen.snapshots
+    await write_choices(work, graph.object, snapshots.choices.values())
+    offers = {component_name(graph.name, name): (one.checkpoint, one.offer) for name, one in snapshots.choices.items()}
+    await publish_offers(work, graph.namespace, offers)
+    await sync_owners(work, graph, plan.owners, optional)
+    await check_claims(work, graph, problems)
+    await check_scheduler(work, plan.rendered, problems)
+    await ensure_ssh_keys(work, graph, [child for child in plan.rendered if child["kind"] == SECRET], problems)
+    for child in plan.applied:
+        live = await _put(work, start_waiting(graph, plan.observed.waits), child, optional if child["kind"] == CHECKPOINT else problems)
+        if child["kind"] == CLIQUES and live is not None:
+            below = list_below(work.cache, live)
+            grove = read_grove_status(start_waiting(graph), live, below, seen.settings.line)
+            ended, again = await replace_ended_pods(work, graph.object, below, problems)
+            grove = grove._replace(waits={**grove.waits, **ended})
+    for child in filter(is_claim_template, plan.rendered):
+        await put_claim_template(work, child, optional)
+    problems += [problem for problem in optional if not is_optional(problem)]
+    if not problems and not seen.waits:
+        after = await _remove_old(work, graph.object, plan, problems)
+    without = [problem for problem in optional if is_optional(problem)]
+    checkpoints = list_checkpoints(work, graph, snapshots.wanted, seen.settings)
+    looks = (one.after for one in snapshots.choices.values())
+    return Result(problems, without, grove, components_of(work, graph.object), checkpoints, first_of(after, again, *looks))
+
+
+async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
+    """Apply one child. Missing permissions of a planner's account don't stop the graph."""
+    owner = graph.object if child["metadata"].get("ownerReferences") else None
+    if child["kind"] == CLIQUES:
+        return await put_cliques(work, graph, child, problems)
+    if child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (ACCOUNT, f"{ACCOUNT}-binding"):
+        warnings: list[Problem] = []
+        live = await work.put(child, owner, warnings)
+        for problem in warnings:
+            await work.say(graph.object, "Warning", "PlannerRights", problem.text)
+        return live
+    if child["kind"] == ADAPTER:
+        child = prepare_adapter(child, work.cache)
+    return await work.put(child, owner, problems, lambda uid: uid in map(uid_of, components_of(work, graph.object)))
+
+
+async def _remove_old(work: Work, obj: Node, plan: Plan, problems: list[Problem]) -> float:
+    """Shrink and delete older generations, and prune unwanted children, once all wanted ones exist.
+
+    During a roll the older generation still needs its children. Returns the seconds until the next pass.
+    """
+    roll = plan.roll
+    try:
+        for component, replicas in roll.resized:
+            await work.writer.resize(component, replicas)
+        for component in roll.retired:
+            await work.writer.drop(component)
+        if roll.rolling and not roll.retired:
+            return 0.0
+        used = await find_used_permissions(work, obj, plan.wanted)
+        await work.prune(obj, plan.wanted, roll.old | used | plan.kept)
+    except ApiError as error:
+        problems.append(problem_of_error(error, "what is not asked for any more"))
+        return 0.0
+    return PODS_SECONDS if used else 0.0
+
+
+async def _note_digest(work: Work, graph: Graph, plan: Plan) -> None:
+    """Record our digest of a generation that is named otherwise, by which later changes of the workers are found."""
+    work.ask(graph.object)
+    patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}
+    patch["metadata"] = {
+        "name": graph.name,
+        "namespace": graph.namespace,
+        "annotations": {CURRENT_HASH: plan.roll.name, WORKER_DIGEST: plan.digest},
+    }
+    work.cache.wrote(await work.cluster.apply(GRAPHS, patch, manager=MANAGER, force=True))
+    await work.say(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {plan.observed.worker_hash}")
+
+
+async def _refuse(work: Work, obj: Node, refusal: Refusal) -> PassResult:
+    """Report in the status why a graph is left unchanged. Raises: ApiError, StandDownError."""
+    before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
+    if refusal.reason == REFUSED:
+        if await work.patch_status(obj, make_refused_status(before, generation, refusal.message, work.now())):
+            await work.say(obj, "Warning", "ValidationFailed", refusal.message)
+        return PassResult((Problem(refusal.message, "validation"),), refusal.after)
+    if refusal.reason:
+        await _write_status(work, obj, unreachable_status(before, generation, refusal, work.now()), Roll(""))
+    return PassResult((), refusal.after)
+
+
+async def report_failed_pass(work: Work, obj: Node, problem: Problem) -> PassResult:
+    """Report the failed call that ended a pass. Raises: ApiError, StandDownError."""
+    status = make_refused_status(obj.get("status") or {}, obj["metadata"].get("generation"), problem.text, work.now(), FAILED)
+    await _write_status(work, obj, status, Roll(""))
+    return PassResult((problem,), RETRY_SLOW)
+
+
+async def _write_status(work: Work, obj: Node, status: Node, roll: Roll) -> None:
+    """Write a graph's status, and Events about its changes. Raises: ApiError, StandDownError."""
+    before = obj.get("status") or {}
+    if not await work.patch_status(obj, status):
+        return
+    for event in list_events(before, status, roll):
+        await work.say(obj, *event)
+    await say_standing(work, obj, before, status)
+    await report_ignored(work, obj, before, status)

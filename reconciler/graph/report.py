@@ -1,0 +1,198 @@
+"""Reports the result of a pass over a graph: its status, and Events about changes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...kube.times import format_time
+from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, set_condition
+from ..common.problems import LONGEST, join_messages
+from ..render.restart import is_parallel, order
+from ..workload.ignored_fields import note_ignored
+from ..workload.orchestrator import ORCHESTRATOR
+from .clique_status import PLACED
+from .generations import Roll, component_of, generation_of, is_ready
+from .placement import read_placement
+from .snapshots import add_checkpoint_status, note_forbidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from ...kube.protocol import Node
+    from ..engine.passes import Refusal
+    from ..render.graph import Graph
+    from .decide import Plan
+    from .observe import Seen
+    from .reconcile import Result
+
+REFUSED: Final = "refused_by_validation"
+FAILED: Final = "failed_to_reconcile_the_resources"
+ROLLING: Final = "rolling_update_in_progress"
+UNREACHABLE: Final = "orchestrator_not_served"
+NOT_READY: Final = "some_resources_are_not_ready"
+ALL_READY: Final = "all_resources_are_ready"
+_SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
+
+
+def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
+    """The whole status after a pass."""
+    obj = seen.graph.object
+    before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
+    state, reason, message = _summarize(seen, plan, result)
+    now = dict(before)
+    ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
+    place = result.grove.place if result.grove is not None else None
+    kept = [one for one in before.get("conditions") or () if place is not None or one.get("type") != PLACED]
+    more = [condition for condition in (place, seen.where) if condition is not None]
+    now |= {"state": state, "conditions": merge_conditions(kept, [ready, *more], moment)}
+    if not result.problems:
+        now["observedGeneration"] = generation
+    if result.grove is not None:
+        _put(now, "components", {**result.grove.figures})
+        _put(now, "placement", result.grove.placement)
+    elif result.components:
+        now["components"] = _sum_components(plan, result)
+    if not seen.orchestrator.grove:
+        _put(now, "placement", read_placement(seen.settings.line, None))
+    workers = sorted(member.name for member in seen.graph.members if member.is_worker)
+    _put(now, "rollingUpdate", _report_roll(before.get("rollingUpdate") or {}, plan.roll, workers, moment))
+    _put(now, "restart", _report_restart(before.get("restart") or {}, seen.graph, plan))
+    now = note_ignored(now, plan.notes, generation, moment)
+    snapshots = note_forbidden(seen.snapshots._replace(found=result.checkpoints), result.without)
+    return add_checkpoint_status(now, snapshots, result.components, plan.roll.name, generation, moment)
+
+
+def make_refused_status(before: Node, generation: int | None, message: str, moment: datetime, reason: str = REFUSED) -> Node:
+    """The status of an object that is left unchanged, with the figures of the pass before."""
+    ready = Condition(READY, "False", reason, message[:LONGEST], generation)
+    return {**set_condition(before, READY, ready, moment), "state": "failed"}
+
+
+def unreachable_status(before: Node, generation: int | None, refusal: Refusal, moment: datetime) -> Node:
+    """The status of a graph whose orchestrator can't be reached, with the figures of the pass before."""
+    ready = Condition(READY, "Unknown", UNREACHABLE, refusal.message, generation)
+    where = Condition(ORCHESTRATOR, "False", refusal.reason, refusal.message, generation)
+    return {**before, "state": "pending", "conditions": merge_conditions(before.get("conditions") or (), [ready, where], moment)}
+
+
+def list_events(before: Node, now: Node, roll: Roll) -> Iterator[Say]:
+    """The Events about the changes from one status to the next."""
+    was, ready = condition_of(before, READY), condition_of(now, READY)
+    if any(was.get(name) != ready[name] for name in ("status", "reason", "message")):
+        failed = now["state"] == "failed"
+        starts = not was and now["state"] == "pending"  # a new graph is never ready at once
+        if failed or (was.get("reason") != ready["reason"] and not starts):
+            reason = "".join(part.capitalize() for part in ready["reason"].split("_"))
+            yield Say("Warning" if failed else "Normal", reason, ready["message"])
+    lost = condition_of(now, PLACED)
+    if lost.get("status") == "False" and lost["reason"] != condition_of(before, PLACED).get("reason"):
+        yield Say("Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")
+    was_phase, phase = ((status.get("rollingUpdate") or {}).get("phase") for status in (before, now))
+    if was_phase != phase:
+        reason = {"InProgress": "RollingUpdateStarted", "Completed": "RollingUpdateCompleted"}[str(phase)]
+        yield Say("Normal", reason, f"workers of generation {roll.name}")
+    restart = now.get("restart") or {}
+    if restart.get("phase") == "Superseded" and restart != before.get("restart"):
+        yield Say("Warning", "RestartSuperseded", f"restart {restart['observedID']}: a rolling update restarts the workers")
+
+
+def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
+    """The state, and reason and message of the condition Ready."""
+    if result.problems:
+        return "failed", FAILED, join_messages([*result.problems])
+    if plan.roll.rolling:
+        text = "; ".join(["Rolling update in progress", *_list_failures(plan, result)])
+        return "pending", ROLLING, text[:LONGEST]
+    reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
+    if reasons:
+        text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
+        return "pending", NOT_READY, f"Resources not ready: {text}"[:LONGEST]
+    return "successful", ALL_READY, "All resources are ready"
+
+
+def _not_ready(plan: Plan, result: Result) -> dict[str, str]:
+    objects = {obj["metadata"]["name"]: obj for obj in result.components}
+    reasons = dict(result.grove.waits) if result.grove is not None else {}
+    for name in plan.expected:
+        obj = objects.get(name)
+        if obj is None:
+            reasons[name] = "not created yet"
+        elif not is_ready(obj):
+            reasons[name] = _why_not(obj)
+    return reasons
+
+
+def _list_failures(plan: Plan, result: Result) -> list[str]:
+    """Failures of component objects that stop a roll."""
+    reasons = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
+    return [f"{name}: {why}" for name, why in reasons if why and name in plan.expected]
+
+
+def _failure(obj: Node) -> str:
+    available = condition_of(obj.get("status") or {}, "Available")
+    return str(available.get("message") or "") if available.get("reason") == RECONCILING else ""
+
+
+def _why_not(obj: Node) -> str:
+    generation, status = obj["metadata"].get("generation", 0), obj.get("status") or {}
+    observed = status.get("observedGeneration") or 0
+    if why := _failure(obj):
+        return why
+    if observed < generation:
+        return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
+    figures = status.get("component") or {}
+    wanted = (obj.get("spec") or {}).get("replicas", figures.get("replicas"))
+    count = f": {figures.get('readyReplicas') or 0} of {1 if wanted is None else wanted} replicas are ready" if figures else ""
+    return f"{figures.get('componentKind') or 'component'} is not ready{count}"
+
+
+def _sum_components(plan: Plan, result: Result) -> Node:
+    """The figures of each component; during a roll those of both generations, but only the new one counts as updated."""
+    out: dict[str, Any] = {}
+    for obj in sorted(result.components, key=lambda obj: generation_of(obj) != plan.roll.name):
+        figures = (obj.get("status") or {}).get("component")
+        if not figures:
+            continue
+        name = component_of(obj)
+        if name not in out:
+            out[name] = dict(figures)
+            if obj["metadata"]["name"] in plan.roll.old:
+                out[name]["updatedReplicas"] = 0
+            continue
+        total = out[name]
+        for key in _SUMMED:
+            if key in figures or key in total:
+                total[key] = int(total.get(key) or 0) + int(figures.get(key) or 0)
+        total["componentNames"] = sorted({*(total.get("componentNames") or ()), *(figures.get("componentNames") or ())})
+    return out
+
+
+def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime) -> Node:
+    """At its end all workers are updated, whichever process updated them."""
+    if roll.rolling and not roll.retired:
+        begun = before.get("startTime") if before.get("phase") in ("Pending", "InProgress") else None
+        now: Node = {"phase": "InProgress", "startTime": begun or format_time(moment)}
+        return {**now, "updatedComponents": [*roll.updated]} if roll.updated else now
+    if roll.retired or before.get("phase") in ("Pending", "InProgress"):
+        ended: Node = {"phase": "Completed", "startTime": before.get("startTime") or format_time(moment), "endTime": format_time(moment)}
+        return {**ended, "updatedComponents": workers}
+    return before
+
+
+def _report_restart(before: Node, graph: Graph, plan: Plan) -> Node:
+    restart = graph.spec.get("restart") or {}
+    wanted = str(restart.get("id") or "")
+    if not wanted or (before.get("observedID") == wanted and before.get("phase") in ("Completed", "Superseded")):
+        return before
+    if plan.roll.rolling:
+        return {"observedID": wanted, "phase": "Superseded"}
+    waiting = [name for name in order(graph) if name not in plan.observed.restarted]
+    if not waiting:
+        return {"observedID": wanted, "phase": "Completed"}
+    return {"observedID": wanted, "phase": "Restarting", "inProgress": waiting if is_parallel(graph) else waiting[:1]}
+
+
+def _put(into: Node, name: str, value: Node) -> None:
+    if value:
+        into[name] = value

@@ -1,0 +1,106 @@
+"""One pass over a scaling adapter: a graph and all adapters of a component follow the last change of any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kube.errors import ApiError, InvalidError
+from ...kube.times import format_time
+from ..common.keys import Key, is_controlled, key_of
+from ..common.problems import Problem, problem_of_error
+from ..common.resources import ADAPTERS, GRAPH, GRAPHS
+from ..engine.passes import RETRY_SLOW, PassResult
+from ..render.graph import nodes, replicas_in
+from ..render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
+from ..workload.switch_orchestrator import find_orchestrator
+
+if TYPE_CHECKING:
+    from ...kube.protocol import Node
+    from ..engine.cache import Cache
+    from ..engine.work import Work
+
+
+async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
+    """Write an adapter's number into its graph. Raises: ApiError, StandDownError."""
+    if await work.let_go_deleted(obj):
+        return PassResult()
+    spec = obj.get("spec") or {}
+    if not spec.get("dgdRef"):
+        return await _unusable(work, obj, Problem("spec: must name a component and its replicas, got none", "validation"))
+    name, component, wanted = str(spec["dgdRef"]["name"]), str(spec["dgdRef"]["componentName"]), int(spec["replicas"])
+    graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, name))
+    if graph is None:
+        return await _unusable(work, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
+    members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
+    status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(work, graph, component, members)}
+    if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
+        problem_found = await _scale(work, obj, graph, component, wanted)
+        if problem_found is not None:
+            return PassResult((problem_found,), RETRY_SLOW)
+        status["lastScaleTime"] = format_time(work.now())
+    elif members and replicas_in(members[0]) != wanted:
+        if is_controlled(obj, graph):
+            return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
+        status["replicas"] = replicas_in(members[0])
+        obj = await _follow(work, obj, status["replicas"])
+    work.recorder.over(obj)
+    await work.patch_status(obj, status)
+    return PassResult()
+
+
+async def _unusable(work: Work, adapter: Node, problem: Problem) -> PassResult:
+    """Says why an adapter has no effect; a change of it or its graph wakes it."""
+    await work.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
+    return PassResult((problem,))
+
+
+def prepare_adapter(rendered: Node, cache: Cache) -> Node:
+    """The adapter as a graph's pass applies it: with the autoscaler's number, unless the graph's changed since both agreed."""
+    live = cache.get(key_of(rendered))
+    if live is None:
+        return rendered
+    agreed = (live.get("status") or {}).get("replicas")
+    theirs, ours = (live.get("spec") or {}).get("replicas"), rendered["spec"]["replicas"]
+    if theirs is None:
+        return rendered
+    if agreed is not None and theirs == agreed and ours != agreed:
+        return rendered
+    return {**rendered, "spec": {**rendered["spec"], "replicas": theirs}}
+
+
+def _selector(work: Work, graph: Node, component: str, members: list[Node]) -> str:
+    """Select one pod a replica, as autoscalers count: the leader of a LeaderWorkerSet's group. Pods on Grove don't say which leads."""
+    selector = f"{COMPONENT}={component},{GRAPH_NAME}={graph['metadata']['name']}"
+    return (
+        f"{selector},{ROLE}={LEADER}" if any(nodes(one) > 1 for one in members) and not find_orchestrator(work, graph).grove else selector
+    )
+
+
+def _graph_leads(adapter: Node) -> bool:
+    """Whether the adapter has the last agreed number, so that the graph changed."""
+    return bool((adapter.get("status") or {}).get("replicas") == adapter["spec"]["replicas"])
+
+
+async def _follow(work: Work, adapter: Node, replicas: int) -> Node:
+    """Write the graph's number into an adapter that the graph doesn't make, unless that has changed. Raises: ApiError, StandDownError."""
+    change = {"metadata": {"resourceVersion": adapter["metadata"]["resourceVersion"]}, "spec": {"replicas": replicas}}
+    return await work.merge(adapter, ADAPTERS, key_of(adapter).name, change)
+
+
+async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:
+    work.ask(adapter)
+    names = [one.get("name") for one in graph["spec"]["components"]]
+    at = f"/spec/components/{names.index(component)}"
+    steps: list[Node] = [{"op": "test", "path": f"{at}/name", "value": component}, {"op": "add", "path": f"{at}/replicas", "value": wanted}]
+    key = key_of(graph)
+    try:
+        work.cache.wrote(await work.cluster.json_patch(GRAPHS, key.name, steps, key.namespace))
+    except InvalidError as error:
+        problem = Problem(f"DynamoGraphDeployment {key.name}: {error.message}", "conflict", passing=True)
+    except ApiError as error:
+        problem = problem_of_error(error, f"DynamoGraphDeployment {key.name}")
+    else:
+        await work.say(adapter, "Normal", "Scaled", f"component {component} of graph {key.name} has {wanted} replicas")
+        return None
+    await work.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
+    return problem

@@ -1,0 +1,149 @@
+"""The checkpoints of a graph's components: existing ones, why none is made, and their part of the graph's status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...kube.errors import ForbiddenError
+from ..checkpoint.phases import READY
+from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
+from ..common.keys import Key, key_of, uid_of
+from ..common.problems import Problem, problem_of_error
+from ..common.resources import CHECKPOINT, CHECKPOINTS, GRAPH
+from ..engine.switches import SWITCHES
+from ..render.checkpoint.checkpoint import DELETE, RETAIN
+from ..render.checkpoint.identity import read_identity_hash
+from ..render.checkpoint.shared_gpus import shares_gpus
+from ..render.graph import Graph, experimental
+from ..render.merge import object_items
+from ..render.objects import co_owner, reference
+from .generations import component_of, generation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from ...kube.protocol import Node
+    from ..checkpoint.restoring import Choice
+    from ..engine.work import Work
+    from ..render.settings import Settings
+
+
+class Snapshots(NamedTuple):
+    """The checkpoints of one graph in one pass."""
+
+    wanted: Mapping[str, Node]  # component -> its field `checkpoint`
+    found: Mapping[str, Node] = {}  # component -> its existing checkpoint
+    off: RestoreState | None = None  # why no checkpoint is made
+    choices: Mapping[str, Choice] = {}  # component on Grove -> what its pods are restored from
+
+
+def observe_snapshots(work: Work, graph: Graph, settings: Settings) -> Snapshots:
+    """The checkpoints that a graph wants and has, and why missing ones can't be made."""
+    wanted = {member.name: block for member in graph.members if (block := experimental(member.fields, "checkpoint")) is not None}
+    if not wanted or settings.pod_snapshots:
+        return Snapshots(wanted)
+    return Snapshots(wanted, list_checkpoints(work, graph, wanted, settings), _why_off(work))
+
+
+def list_checkpoints(work: Work, graph: Graph, wanted: Mapping[str, Node], settings: Settings) -> dict[str, Node]:
+    """The existing checkpoints, by component."""
+    if settings.pod_snapshots:
+        return {}
+    checkpoints = ((name, work.checkpoints.found(work.cache, graph.namespace, block)) for name, block in wanted.items())
+    return {name: checkpoint for name, checkpoint in checkpoints if checkpoint is not None}
+
+
+def plan_owners(graph: Graph, snapshots: Snapshots) -> list[tuple[Node, list[Node]]]:
+    """Checkpoints with changed owner references: those deleted with their graphs get this one too, those that stay lose theirs.
+
+    Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other.
+    """
+    changes = []
+    for name, checkpoint in snapshots.found.items():
+        wanted, owners = snapshots.wanted[name], object_items(checkpoint["metadata"].get("ownerReferences"))
+        graphs = [owner for owner in owners if owner.get("kind") == GRAPH]
+        if not graphs or wanted.get("checkpointRef"):
+            continue
+        if wanted.get("deletionPolicy") == RETAIN:
+            changes.append((checkpoint, [owner for owner in owners if owner not in graphs]))
+        elif wanted.get("deletionPolicy") == DELETE and not any(owner.get("uid") == uid_of(graph.object) for owner in graphs):
+            changes.append((checkpoint, [*owners, co_owner(graph.object)]))
+    return changes
+
+
+async def sync_owners(work: Work, graph: Graph, changes: Sequence[tuple[Node, list[Node]]], problems: list[Problem]) -> None:
+    """Write the planned owner references. Raises: ApiError, StandDownError."""
+    for checkpoint, owners in changes:
+        metadata = {name: checkpoint["metadata"][name] for name in ("uid", "resourceVersion")}
+        try:
+            await work.merge(graph.object, CHECKPOINTS, key_of(checkpoint).name, {"metadata": {**metadata, "ownerReferences": owners}})
+        except ForbiddenError as error:
+            problems.append(problem_of_error(error, f"{CHECKPOINT} {key_of(checkpoint).name}"))
+
+
+def is_claim_template(child: Node) -> bool:
+    """Whether a child is the claim template of a checkpoint's pod."""
+    return any(one.get("kind") == CHECKPOINT for one in child["metadata"].get("ownerReferences") or ())
+
+
+async def put_claim_template(work: Work, child: Node, problems: list[Problem]) -> None:
+    """Create the claim template of a checkpoint once: later changes of the graph don't concern its pod."""
+    metadata = child["metadata"]
+    owner = work.cache.get(Key(CHECKPOINT, metadata["namespace"], metadata["ownerReferences"][0]["name"]))
+    if owner is None or not shares_gpus(owner) or work.cache.get(key_of(child)) is not None:
+        return
+    await work.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, problems)
+
+
+def note_forbidden(snapshots: Snapshots, problems: Sequence[Problem]) -> Snapshots:
+    """The same, with the missing permissions for checkpoints, without which the graph runs."""
+    return snapshots._replace(off=RestoreState("Forbidden", f"{problems[0].text}; pods start cold")) if problems else snapshots
+
+
+def add_checkpoint_status(
+    status: Node, snapshots: Snapshots, objects: Sequence[Node], roll: str, generation: int | None, moment: datetime
+) -> Node:
+    """The graph's status with its checkpoints and their condition; `objects` are those of its components."""
+    now = {name: value for name, value in status.items() if name != "checkpoints"}
+    if snapshots.found:
+        now["checkpoints"] = {name: _entry(checkpoint) for name, checkpoint in sorted(snapshots.found.items())}
+    reported = {component_of(obj): read_restore_condition(obj.get("status") or {}) for obj in objects if generation_of(obj) in ("", roll)}
+    states = {}
+    for name, wanted in snapshots.wanted.items():
+        state = snapshots.choices[name].standing if name in snapshots.choices else None
+        state = state or reported.get(name)
+        if snapshots.off is not None and _is_blocked(snapshots.found.get(name), wanted, snapshots.off):
+            state = snapshots.off
+        states[name] = state or RestoreState("CheckpointNotReady", "its pods have not been looked at yet")
+    return set_restore_condition(now, sum_up(states), generation, moment)
+
+
+def _why_off(work: Work) -> RestoreState | None:
+    switch = SWITCHES[CHECKPOINT]
+    if switch.is_on(work.settings.controllers, work.known()):
+        return None
+    if switch.is_off(work.settings.controllers):
+        return RestoreState(
+            "ControllerOff", f"controllers.{switch.name} is off in the configuration: no snapshot is taken, pods start cold"
+        )
+    lacking = work.lacking(switch.name)
+    named = f" ({lacking})" if lacking else ""
+    return RestoreState("Forbidden", f"the reconciler lacks a permission for {CHECKPOINT}s{named}, pods start cold; {switch.grant}")
+
+
+def _is_blocked(checkpoint: Node | None, wanted: Node, off: RestoreState) -> bool:
+    """Whether a component waits in vain; where the switch is off, another controller may take snapshots."""
+    if checkpoint is not None:
+        return off.reason == "Forbidden" and not _entry(checkpoint)["ready"]
+    return not wanted.get("checkpointRef")
+
+
+def is_optional(problem: Problem) -> bool:
+    """Whether a graph can run despite this problem of a checkpoint."""
+    return problem.category == "forbidden" or (problem.category == "not_found" and not problem.passing)
+
+
+def _entry(checkpoint: Node) -> Node:
+    ready = (checkpoint.get("status") or {}).get("phase") == READY
+    return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": read_identity_hash(checkpoint), "ready": ready}

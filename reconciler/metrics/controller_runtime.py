@@ -1,0 +1,80 @@
+"""The metrics of the Go operator's framework, with its labels: passes by controller, and the queue.
+
+A controller and its queue have the kind's name in lower case. There is one queue for all kinds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, add_series, count_of
+from .queue import BUCKETS, QueueStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ...kube.metrics import Values
+
+_RUNTIME: Final = "controller_runtime_"
+_CONTROLLER: Final = ("controller",)
+_QUEUE: Final = ("name", "controller")
+PASSES: Final = Declared(f"{_RUNTIME}reconcile", COUNTER, "Passes; `requeue_after` without a change", (*_CONTROLLER, "result"))
+FAILURES: Final = Declared(f"{_RUNTIME}reconcile_errors", COUNTER, "Failed passes", _CONTROLLER)
+TERMINAL: Final = Declared(f"{_RUNTIME}terminal_reconcile_errors", COUNTER, "Permanently failed passes", _CONTROLLER)
+PANICS: Final = Declared(f"{_RUNTIME}reconcile_panics", COUNTER, "Passes that ended in an internal error", _CONTROLLER)
+TIMES: Final = Declared(f"{_RUNTIME}reconcile_time_seconds", HISTOGRAM, "Time of a pass", _CONTROLLER, BUCKETS)
+ACTIVE: Final = Declared(f"{_RUNTIME}active_workers", GAUGE, "Running passes", _CONTROLLER)
+MOST: Final = Declared(f"{_RUNTIME}max_concurrent_reconciles", GAUGE, "Maximum of running passes, in total", _CONTROLLER)
+DEPTH: Final = Declared("workqueue_depth", GAUGE, "Waiting objects", _QUEUE)
+ADDED: Final = Declared("workqueue_adds", COUNTER, "Additions to the queue; waiting objects aren't added again", _QUEUE)
+REPEATED: Final = Declared("workqueue_retries", COUNTER, "Delayed objects, after an error or for another look", _QUEUE)
+WAITED: Final = Declared("workqueue_queue_duration_seconds", HISTOGRAM, "Time that objects waited", _QUEUE, BUCKETS)
+WORKED: Final = Declared("workqueue_work_duration_seconds", HISTOGRAM, "Time of passes", _QUEUE, BUCKETS)
+UNFINISHED: Final = Declared("workqueue_unfinished_work_seconds", GAUGE, "Seconds of all running passes", _QUEUE)
+LONGEST: Final = Declared("workqueue_longest_running_processor_seconds", GAUGE, "Seconds of the longest running pass", _QUEUE)
+DECLARED: Final = (
+    *(PASSES, FAILURES, TERMINAL, PANICS, ADDED, REPEATED),
+    *(ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST),
+    *(TIMES, WAITED, WORKED),
+)
+RESULTS: Final = {"requeue": "requeue_after"}  # our result -> the framework's, if they differ
+
+
+def passes(
+    made: Mapping[tuple[str, ...], list[float]], terminal: Counter[str], panics: Counter[str], queued: Mapping[str, int]
+) -> Iterator[tuple[Declared, Values]]:
+    """The `controller_runtime_` metrics of passes, without namespaces; `queued` has every kind."""
+    results: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str]] = Counter()
+    times: dict[tuple[str], list[float]] = {}
+    for (kind, result, *_), series in made.items():
+        controller, total = kind.lower(), count_of(series)
+        results[controller, RESULTS.get(result, result)] += total
+        if result == "error":
+            failed[controller,] += total
+        add_series(times, (controller,), series)
+    yield PASSES, results
+    yield FAILURES, failed
+    for declared, counts in ((TERMINAL, terminal), (PANICS, panics)):  # start at zero, so that the first one is an increase
+        yield declared, {(kind.lower(),): counts[kind] for kind in queued}
+    yield TIMES, times
+
+
+def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[tuple[Declared, Values]]:
+    """The metrics of the queue; `queued` has every kind."""
+    running = turns.running()
+    seconds = {kind: running.get(kind, []) for kind in queued}
+    by_kind: tuple[tuple[Declared, Mapping[str, float | list[float]]], ...] = (
+        (ACTIVE, {kind: len(each) for kind, each in seconds.items()}),
+        (MOST, dict.fromkeys(queued, workers)),
+        (DEPTH, queued),
+        (UNFINISHED, {kind: sum(each) for kind, each in seconds.items()}),
+        (LONGEST, {kind: max(each, default=0.0) for kind, each in seconds.items()}),
+        (ADDED, {kind: turns.added[kind] for kind in queued}),
+        (REPEATED, {kind: turns.repeated[kind] for kind in queued}),
+        (WAITED, turns.waited),
+        (WORKED, turns.worked),
+    )
+    for declared, values in by_kind:
+        yield declared, {(kind.lower(),) * len(declared.labels): value for kind, value in values.items()}

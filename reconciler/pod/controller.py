@@ -1,0 +1,124 @@
+"""Follows pods of graphs that need something after they are made: labels of their place, or another pod."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Presence
+from ...kube.errors import ApiError, ConflictError, NotFoundError
+from ...kube.reflector import Reflector
+from ...kube.resources import NODES, PODS
+from ...kube.several import Several
+from ..common.keys import Key, key_of, uid_of
+from ..common.resources import GRAPH
+from ..engine.fair_order import Cause
+from ..engine.passes import RETRY_SLOW
+from ..engine.queue import Queue
+from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
+from .decide import decide, find_missing_label, lighten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...kube.capability import Capability
+    from ...kube.clocks import Clocks
+    from ...kube.protocol import Cluster, Node
+    from ..engine.work import Work
+
+LOG: Final = logging.getLogger("reconciler.pods")
+WORKERS: Final = 4  # pods at a time
+# pods that are followed where a permission is granted
+_SELECTIONS: Final = ((TOPOLOGY_LABELS, f"{GRAPH_NAME},{COMPONENT}"), (POD_REPLACEMENT, f"{RESTORE_TARGET}=true"))
+
+
+class PodController:
+    """Labels pods, and replaces broken ones, each where the reconciler may. It listens from the start, and acts while it leads."""
+
+    def __init__(self, cluster: Cluster, namespaces: Sequence[str], clocks: Clocks) -> None:
+        """An empty namespace is all of them."""
+        self._cluster, self._namespaces, self._clocks = cluster, namespaces, clocks
+        self._queue = Queue(clocks)
+        self._followed: dict[str, Several] = {}  # by the name of the capability
+        self._tasks: list[asyncio.Task[None]] = []
+        self._leads = False
+
+    def listen(self, known: Mapping[str, Presence]) -> None:
+        """Listens to the pods for which the permissions are there."""
+        for capability, labels in _SELECTIONS:
+            if known.get(capability.name) is Presence.USABLE and capability.name not in self._followed:
+                pods = self._followed[capability.name] = Several(self._namespaces, partial(self._selected, labels))
+                pods.subscribe(self._hear)
+                self._tasks.append(asyncio.ensure_future(pods.run()))
+
+    async def close(self) -> None:
+        """Listens no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def run(self, work: Work) -> None:
+        """Acts until it is cancelled."""
+        self._leads = True
+        for pod in [one for pods in self._followed.values() for one in pods.all()]:
+            self._hear(None, pod)
+        try:
+            await asyncio.gather(*(self._passes(work) for _ in range(WORKERS)))
+        finally:
+            self._leads = False
+            await self._queue.close()
+            self._queue.clear()
+
+    def _selected(self, labels: str, namespace: str) -> Reflector:
+        return Reflector(self._cluster, PODS, namespace, labels=labels, trim=lighten, clocks=self._clocks)
+
+    def _hear(self, _old: Node | None, new: Node | None) -> None:
+        if self._leads and new is not None and (find_missing_label(new) or decide(new, None).broken):
+            self._queue.add(key_of(new), cause=Cause.BEGUN)
+
+    async def _passes(self, work: Work) -> None:
+        while True:
+            key = await self._queue.get()
+            pod = next((one for pods in self._followed.values() if (one := pods.get(key.name, key.namespace)) is not None), None)
+            try:
+                after = await change_pod(work, pod) if pod is not None else 0.0
+            except (ConflictError, NotFoundError):  # another pod by now, of which the watch tells
+                self._queue.done(key)
+            except ApiError as error:
+                LOG.warning("%s: %s; again in %.1f s", key, error.message, self._queue.failed(key))
+            except Exception:
+                LOG.exception("a pass over %s failed with an unexpected error", key)
+                self._queue.failed(key)
+            else:
+                self._queue.done(key, after)
+
+
+async def change_pod(work: Work, pod: Node) -> float:
+    """One pass over a pod; returns the seconds until the next look. Raises: ApiError."""
+    key, lacks = key_of(pod), bool(find_missing_label(pod))
+    if not work.may_write(key.namespace):
+        return RETRY_SLOW
+    node = await work.cluster.get(NODES, pod["spec"]["nodeName"]) if lacks and _may(work, TOPOLOGY_LABELS) else None
+    plan = decide(pod, node)
+    if plan.broken and _may(work, POD_REPLACEMENT):
+        await work.cluster.delete(PODS, key.name, key.namespace, uid=uid_of(pod))
+        await _say(work, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
+    elif plan.labels:
+        change = {"metadata": {"uid": uid_of(pod), "labels": dict(plan.labels)}}
+        await work.cluster.merge_patch(PODS, key.name, change, key.namespace)
+    elif plan.lacking:
+        await _say(work, pod, "TopologyLabelMissing", plan.lacking)
+    return RETRY_SLOW if lacks and not plan.labels else 0.0
+
+
+def _may(work: Work, capability: Capability) -> bool:
+    return work.known().get(capability.name) is Presence.USABLE
+
+
+async def _say(work: Work, pod: Node, reason: str, message: str) -> None:
+    """An Event about the pod, and about its graph, where users look."""
+    graph = work.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
+    for one in (pod, *([graph] if graph is not None else ())):
+        await work.say(one, "Warning", reason, message)

@@ -1,0 +1,43 @@
+"""Calls of pods over the network, whose addresses and answers nobody vouches for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yarl import URL
+
+FAILURES: Final = (aiohttp.ClientError, OSError, ValueError)  # what a call raises; a TimeoutError is an OSError
+
+
+class PodClient:
+    """Makes calls: no proxy, no cookies, no redirects, no credentials, and no more of an answer than is asked for."""
+
+    def __init__(self, connector: Callable[[], aiohttp.BaseConnector | None] = lambda: None) -> None:
+        """Opens nothing yet; `connector` is another way to addresses."""
+        self._connector = connector
+        self._session: aiohttp.ClientSession | None = None
+
+    async def call(self, method: str, url: URL, seconds: float, connect: float, most: int, body: bytes | None = None) -> tuple[int, bytes]:
+        """The status and the first `most` bytes of an answer, within so many seconds. Raises: FAILURES."""
+        if self._session is None:
+            jar = aiohttp.DummyCookieJar()
+            self._session = aiohttp.ClientSession(connector=self._connector(), cookie_jar=jar, trust_env=False, auto_decompress=False)
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=connect)
+        # 64 KiB of a compressed answer could become 64 MiB
+        headers = {"Accept-Encoding": "identity", **({"Content-Type": "application/json"} if body is not None else {})}
+        request = self._session.request(method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False)
+        async with request as response:
+            read = bytearray()
+            while len(read) < most and (piece := await response.content.read(most - len(read))):
+                read += piece
+            return response.status, bytes(read)
+
+    async def close(self) -> None:
+        """Closes what is open."""
+        if self._session is not None:
+            await self._session.close()

@@ -1,0 +1,136 @@
+"""The checkpoint that a component of a graph asks for. Its Job is made by the checkpoint's own pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ....api.line import Line
+from ....policies.domain import list_containers
+from ..errors import RenderError
+from ..framework import framework_of
+from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
+from ..graph import Graph, Member, experimental, spans_pods
+from ..merge import fill_missing, object_items, string_map
+from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
+from ..objects import co_owner, make_child
+from ..pod.assemble import plain_pod_spec
+from ..pod.plan import PodPlan
+from ..split import component_object
+from . import storage
+from .identity import FIRST_VERSION, identity_hash
+from .overlay import overlay_of, overlay_pod
+
+if TYPE_CHECKING:
+    from ....conversion.lens.protocol import Fields
+    from ..observed import Observed
+    from ..settings import Settings
+
+DELETE: Final = "Delete"  # deletionPolicy: the checkpoint goes with the last graph that it was made for
+RETAIN: Final = "Retain"
+
+
+def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
+    """The checkpoint of a component, if it is to be created. Other graphs may use it: it has no owner, or each of them is one.
+
+    Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
+    """
+    wanted = experimental(member.fields, "checkpoint")
+    if wanted is None or not settings.checkpoints.made or settings.pod_snapshots:
+        return []
+    claims = storage.claims(settings.checkpoints, graph.namespace)
+    if wanted.get("checkpointRef"):
+        return claims
+    path = (*member.path, "experimental", "checkpoint")
+    identity = wanted.get("identity")
+    if not identity:
+        if settings.line >= Line.V1_4:
+            return claims  # that line admits it; without_effect says so
+        raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
+    if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
+        return claims
+    identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
+    out = make_child(
+        "nvidia.com/v1alpha1",
+        "DynamoCheckpoint",
+        f"checkpoint-{identity_hash(identity)}",
+        graph.namespace,
+        labels={CHECKPOINT_ID: identity_hash(identity)},
+        annotations={ARTIFACT_VERSION: FIRST_VERSION},
+    )
+    shared = [_claim_template(member, wanted, out)] if _shares_gpus(member, settings) else []
+    if member.name in observed.checkpoints:
+        return [*claims, *shared]
+    if wanted.get("deletionPolicy") == DELETE:
+        out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
+    target = str(wanted.get("targetContainerName") or MAIN)
+    out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
+    out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
+    if shared:
+        _share_gpus(out, member, wanted)
+    return [*claims, *shared, out]
+
+
+def _shares_gpus(member: Member, settings: Settings) -> bool:
+    return settings.checkpoints.gate and experimental(member.fields, "gpuMemoryService") is not None
+
+
+def _share_gpus(checkpoint: Fields, member: Member, wanted: Fields) -> None:
+    """Wire the pod of a checkpoint, in place, for the GPU memory service of the component."""
+    spec, gms = checkpoint["spec"], experimental(member.fields, "gpuMemoryService") or {}
+    target, clients = spec["job"]["targetContainerName"], [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()]
+    wire(spec["job"]["podTemplateSpec"]["spec"], {target, *clients}, target, _claim_name(checkpoint))
+    device = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS}
+    extra = {"extraClientContainers": clients} if clients else {}
+    spec["gpuMemoryService"] = {"enabled": True, "mode": "intraPod", **device, **extra}
+
+
+def _claim_template(member: Member, wanted: Fields, checkpoint: Fields) -> Fields:
+    """The claim of the GPUs that the containers of a checkpoint's pod share; it goes with the checkpoint.
+
+    Raises: RenderError if the target container asks for none.
+    """
+    target, gms = str(wanted.get("targetContainerName") or MAIN), experimental(member.fields, "gpuMemoryService") or {}
+    containers = list_containers(member.fields)
+    where = (*member.path, "podTemplate", "spec", "containers")
+    count = sum(gpus_of(one, (*where, index)) for index, one in enumerate(containers) if one.get("name") == target)
+    if not count:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
+    namespace = checkpoint["metadata"]["namespace"]
+    name, spec = _claim_name(checkpoint), claim_spec("gpus", gms, count)
+    return make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, owner=checkpoint, spec=spec)
+
+
+def _claim_name(checkpoint: Fields) -> str:
+    return f"{checkpoint['metadata']['name']}-worker-gpu"
+
+
+def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:
+    """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
+    made = component_object(graph, member, "", "")["spec"]
+    alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
+    plan = PodPlan(
+        component=alone,
+        name=member.name,
+        type=member.type,
+        parent=graph.name,
+        namespace=graph.namespace,
+        dynamo_namespace=member.dynamo_namespace,
+        framework=framework_of(made, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
+        worker_hash="",
+        annotations=string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
+        hints={},  # it runs on one node
+        path=member.path,
+    )
+    spec = plain_pod_spec(plan, settings)
+    spec["containers"] = [one for one in object_items(spec.get("containers")) if one.get("name") == target]
+    if not spec["containers"]:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
+    spec["restartPolicy"] = "Never"
+    overlay = overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
+    head = overlay.get("metadata") or {}
+    metadata: Fields = {"labels": fill_missing(string_map(head.get("labels")), {COMPONENT: member.name})}
+    if head.get("annotations"):
+        metadata["annotations"] = string_map(head["annotations"])
+    return {"metadata": metadata, "spec": overlay_pod(spec, overlay.get("spec") or {})}

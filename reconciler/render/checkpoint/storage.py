@@ -1,0 +1,104 @@
+"""Where snapshots are kept: the claim of the configuration, or the one that a namespace's agents mount."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ....api.operator.features import Pvc
+from ....api.quantity import is_quantity, is_zero
+from ..errors import RenderError
+from ..merge import object_items
+from ..names import APP, MANAGED_BY, OPERATOR, PART
+from ..objects import make_child
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....conversion.lens.protocol import Fields
+    from ..settings import Checkpoints
+
+VOLUME: Final = "checkpoint-storage"
+AGENT: Final = "snapshot-agent"  # value of the agents' component label
+_AGENT_CONTAINER: Final = "agent"
+_AGENT_VOLUME: Final = "checkpoints"
+_MODES: Final = ("ReadWriteMany", "ReadWriteOnce")
+_PVC: Final = "checkpoint.storage.pvc"
+
+
+class Storage(NamedTuple):
+    """A claim and the path at which it is mounted."""
+
+    claim: str
+    path: str
+    configured: bool = True  # otherwise found at an agent
+
+
+def find_configured_storage(asked: Checkpoints) -> Storage | None:
+    """The storage of the configuration, None where it names none.
+
+    Raises: RenderError naming a key of the configuration that can't be used.
+    """
+    named = asked.pvc != Pvc()
+    if asked.storage not in ("", "pvc") and (named or asked.storage not in ("s3", "oci")):
+        raise RenderError((), f'checkpoint.storage.type "{asked.storage}" is not supported; only pvc is implemented today')
+    if not named:
+        return None
+    claim, path = asked.pvc.pvc_name.strip(), asked.pvc.base_path.strip()
+    if not claim or not path:
+        raise RenderError((), f"{_PVC}.pvcName and {_PVC}.basePath are required when checkpoint storage is configured")
+    if not path.startswith("/"):
+        raise RenderError((), f'{_PVC}.basePath "{path}" must be absolute')
+    return Storage(claim, "/" + posixpath.normpath(path).lstrip("/"))
+
+
+def claims(asked: Checkpoints, namespace: str) -> list[Fields]:
+    """The claim for a namespace's checkpoints, if the operator is to create it; it outlives graphs.
+
+    Raises: RenderError naming a key of the configuration that can't be used.
+    """
+    storage = find_configured_storage(asked)
+    if storage is None or not asked.pvc.create:
+        return []
+    size, mode = asked.pvc.size.strip(), asked.pvc.access_mode or _MODES[0]
+    if not size:
+        raise RenderError((), f"{_PVC}.size is required when {_PVC}.create is true")
+    if not is_quantity(size):
+        raise RenderError((), f'{_PVC}.size "{size}" must be a quantity such as 100Gi')
+    if is_zero(size) or size.startswith("-"):
+        raise RenderError((), f'{_PVC}.size "{size}" must be greater than zero')
+    if mode not in _MODES:
+        raise RenderError((), f'{_PVC}.accessMode "{mode}" is not supported; expected "ReadWriteOnce" or "ReadWriteMany"')
+    labels = {APP: "dynamo", PART: VOLUME, MANAGED_BY: OPERATOR}
+    spec = {
+        "accessModes": [mode],
+        "volumeMode": "Filesystem",
+        "resources": {"requests": {"storage": size}},
+        **({"storageClassName": asked.pvc.storage_class_name} if asked.pvc.storage_class_name else {}),
+    }
+    return [make_child("v1", "PersistentVolumeClaim", storage.claim, namespace, labels=labels, spec=spec)]
+
+
+def explain_missing(storage: Storage, namespace: str) -> str:
+    """What is said where the claim of the configuration isn't there and isn't to be created."""
+    return f"checkpoint storage PVC {namespace}/{storage.claim} does not exist and checkpoint.storage.pvc.create is false"
+
+
+def find_agent_storage(agents: Sequence[Fields], namespace: str) -> Storage:
+    """The storage of the first agent that mounts a claim.
+
+    `agents` are the DaemonSets of a namespace with the agents' label. Raises: RenderError if none does.
+    """
+    for agent in agents:
+        pod = ((agent.get("spec") or {}).get("template") or {}).get("spec") or {}
+        volumes = [one for one in object_items(pod.get("volumes")) if one.get("name") == _AGENT_VOLUME]
+        claim = str(((volumes[0].get("persistentVolumeClaim") or {}) if volumes else {}).get("claimName") or "")
+        containers = [one for one in object_items(pod.get("containers")) if one.get("name") == _AGENT_CONTAINER]
+        mounts = [one for each in containers for one in object_items(each.get("volumeMounts")) if one.get("name") == _AGENT_VOLUME]
+        path = str(mounts[0].get("mountPath") or "").rstrip("/") if mounts else ""
+        if claim and path:
+            return Storage(claim, path, configured=False)
+    if not agents:
+        raise RenderError((), f"no snapshot-agent daemonset found in namespace {namespace}")
+    names = ", ".join(str(one["metadata"]["name"]) for one in agents)[:200]
+    raise RenderError((), f"snapshot-agent daemonset in {namespace} does not mount a PVC-backed checkpoint volume ({names})")

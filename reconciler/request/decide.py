@@ -1,0 +1,264 @@
+"""Chooses what a pass over a DynamoGraphDeploymentRequest does, by its phase."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from ...kube.times import parse_time
+from ..common.conditions import Say, condition_of
+from ..common.keys import key_of, uid_of
+from ..common.marks import REQUEST_NAME
+from ..common.problems import Problem
+from ..engine.passes import RETRY_SLOW, RETRY_SOON
+from ..render.yaml_text import yaml_text
+from . import phases
+from .hardware import Cluster, fill_hardware
+from .job import JobSettings
+from .legacy import graph_name, read_requested_hardware
+from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
+from .phases import Step
+from .progress import digest_of, read_progress, retry_of
+from .result import Result, bare, failure_of, is_there
+from .validation import explain_invalid, hindrance
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ...kube.protocol import Node
+
+POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
+PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
+GPU_POLL: Final = 15.0  # seconds until the next look at GPUs that are being discovered
+LATE: Final = 60.0  # seconds after the end of a Job within which its result may still be written
+MAX_JOBS: Final = 2  # of one spec: one, and another if a user deletes it
+MAX_ANNOTATION: Final = 100 * 1024  # bytes of a graph that are also kept in an annotation
+Action = Literal["", "begin", "drop job", "make config maps", "drop config maps", "adopt graph", "make graph"]
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Seen(NamedTuple):
+    """What a pass reads; each phase reads its part."""
+
+    request: Node
+    moment: datetime
+    refusal: str = ""  # why admission refuses the request
+    gpus: Cluster | None = Cluster()  # None while they are being discovered
+    claim: bool = True  # whether the claim of the model cache exists
+    settings: JobSettings = JobSettings()
+    writes_hardware: bool = False
+    job: Node | None = None
+    ending: str = ""  # how the Job failed
+    data: Node | None = None  # of the profiler's ConfigMap
+    waits: str = ""  # why the Job's pod doesn't run
+    pulls: tuple[str, ...] = ()  # images that pods can't pull
+    graph: Node | None = None
+    result: Result | None = None
+    results: Node | None = None  # the summary of the result
+    unusable: str = ""  # why the result can't be read
+    result_refusal: str = ""  # why admission refuses the graph of the result
+
+    @property
+    def config_maps(self) -> Sequence[Node]:
+        """What is made beside the graph."""
+        return self.result.config_maps if self.result is not None else ()
+
+
+class Plan(NamedTuple):
+    """What a pass does: the notes are written first, then the action is carried out, then the status is written."""
+
+    step: Step | None = None  # None: the status stays
+    after: float = 0.0
+    problems: tuple[Problem, ...] = ()
+    notes: Mapping[str, Any] = _NONE
+    annotations: Mapping[str, str | None] = _NONE
+    hardware: Node | None = None  # written into the spec
+    action: Action = ""
+
+
+def phase_of(request: Node) -> str:
+    """The phase of a request; a new one is pending."""
+    return str((request.get("status") or {}).get("phase") or phases.PENDING)
+
+
+def applies(request: Node) -> bool:
+    """Whether the graph is created without an approval."""
+    return (request.get("spec") or {}).get("autoApply") is not False
+
+
+def is_mine(request: Node, graph: Node) -> bool:
+    """Whether a graph was made for this request: by its labels, and by uids as far as they were noted."""
+    metadata, key = graph["metadata"], key_of(request)
+    labels, noted = metadata.get("labels") or {}, (metadata.get("annotations") or {}).get(REQUEST_UID)
+    named = labels.get(REQUEST_NAME) == key.name and labels.get(NAMESPACE) == key.namespace
+    return named and noted in (None, uid_of(request)) and read_progress(request).graph in ("", uid_of(graph))
+
+
+def decide(seen: Seen) -> Plan:
+    """The plan of a pass."""
+    if seen.refusal:
+        return Plan(_refuse_spec(seen.refusal))
+    phase = phase_of(seen.request)
+    plan = _BY_PHASE.get(phase, _failed)(seen)
+    return _report_change(seen.request, plan) if phase in phases.FROZEN else plan
+
+
+def _pending(seen: Seen) -> Plan:
+    request, status = seen.request, seen.request.get("status") or {}
+    if seen.gpus is None:
+        return Plan(None, GPU_POLL)
+    if wrong := explain_invalid(request, seen.gpus, claim=seen.claim):
+        return Plan(_refuse_spec(wrong), notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
+    if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
+        return Plan(phases.begin(), RETRY_SOON)
+    hardware = fill_hardware(read_requested_hardware(request), seen.gpus)
+    wrong = hindrance(request, hardware)
+    writes = seen.writes_hardware and not wrong
+    if writes:
+        request = {**request, "spec": {**request["spec"], "hardware": hardware}}
+    asked = read_requested_hardware(request)
+    discovered = {name: value for name, value in hardware.items() if asked.get(name) != value}
+    text = json.dumps(discovered, separators=(",", ":"), sort_keys=True) if discovered else None
+    notes = {"spec": digest_of(request.get("spec")), "retry": retry_of(request), "graph": "", "jobs": 1}
+    plan = Plan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
+    if wrong:
+        return plan._replace(step=phases.refuse_job(wrong))
+    if not seen.settings.copier_image:
+        text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
+        return plan._replace(step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), after=RETRY_SLOW)
+    return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")
+
+
+def _refuse_spec(text: str) -> Step:
+    return phases.fail(phases.VALIDATION, "ValidationFailed", text)
+
+
+def _profiling(seen: Seen) -> Plan:
+    status, data = seen.request["status"], seen.data
+    if seen.job is None:
+        return _finish(seen) if is_there(data) else _begin_again(seen)
+    job = seen.job.get("status") or {}
+    if condition_of(job, "Failed").get("status") == "True":
+        return Plan(phases.fail_profiling(status, data, seen.ending))
+    if condition_of(job, "Complete").get("status") != "True":
+        step = phases.follow(status, data or {}, seen.waits)
+        return Plan(phases.add_pulls(step, status, seen.pulls), POLL)
+    ended = parse_time(job.get("completionTime"))
+    if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < LATE:
+        return Plan(None, RETRY_SOON)
+    return _finish(seen)
+
+
+def _begin_again(seen: Seen) -> Plan:
+    """Makes a deleted Job once more."""
+    jobs = read_progress(seen.request).jobs or 1
+    if jobs >= MAX_JOBS:
+        text = f'jobs.batch "{job_of(seen.request)}" not found, and it has been made {jobs} times'
+        return Plan(phases.fail_profiling(seen.request["status"], seen.data, text))
+    return Plan(None, RETRY_SOON, notes={"jobs": jobs + 1}, action="begin")
+
+
+def _finish(seen: Seen) -> Plan:
+    """Takes the result of a profiler that has ended."""
+    if failure := failure_of(seen.data or {}):
+        return Plan(phases.fail_profiling(seen.request["status"], seen.data, failure))
+    result = seen.result
+    if result is None or seen.result_refusal:
+        return Plan(phases.refuse_result(seen.unusable or seen.result_refusal))
+    apply = applies(seen.request)
+    step = phases.take_result(str(result.graph["metadata"]["name"]), seen.results or {}, apply=apply)
+    ignored = [Say("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is no ConfigMap") for name in result.ignored]
+    ignored += [Say("Warning", "OverrideIgnored", one) for one in result.notes]
+    step = step._replace(events=(*step.events, *ignored))
+    return Plan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")
+
+
+def _annotations(result: Result) -> dict[str, str | None]:
+    """A small result as the Go operator keeps it, for its readers."""
+    extra = "---\n".join(yaml_text(obj) for obj in result.beside)
+    texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
+    return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION}
+
+
+def _ready(seen: Seen) -> Plan:
+    return Plan(Step(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else Plan()
+
+
+def _deploying(seen: Seen) -> Plan:
+    request, status, progress, graph = seen.request, seen.request["status"], read_progress(seen.request), seen.graph
+    name = str(status.get("dgdName") or graph_name(request))
+    if graph is not None and is_mine(request, graph):
+        step = phases.report_graph(request, graph)
+        action: Action = "" if progress.graph else "adopt graph"
+        if step.phase != phases.DEPLOYED:
+            return Plan(phases.add_pulls(step, status, seen.pulls), PATIENCE, action=action)
+        return Plan(step, action=action)
+    if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
+        return Plan(phases.fail_deleted(name))
+    if graph is not None:
+        text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
+        return Plan(phases.refuse_deployment("NameTaken", text), action="drop config maps")
+    if not applies(request):
+        return Plan(Step(phases.READY))
+    if seen.unusable:
+        return Plan(phases.refuse_result(seen.unusable))
+    if seen.result is None:
+        if status.get("dgdName"):
+            return Plan(phases.fail_deleted(name))
+        text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
+        return Plan(None, RETRY_SLOW, (Problem(text, "not_found"),))
+    if seen.result_refusal:
+        return Plan(phases.refuse_result(seen.result_refusal), action="drop config maps")
+    return Plan(phases.deploy(str(seen.result.graph["metadata"]["name"])), action="make graph")
+
+
+def may_begin_again(request: Node) -> tuple[bool, bool]:
+    """Whether a failed request begins again, and whether its spec was edited."""
+    status, progress, retry = request.get("status") or {}, read_progress(request), retry_of(request)
+    # a default that a newer definition adds changes a digest, but no generation
+    edited = progress.spec != digest_of(request.get("spec")) and status.get("observedGeneration") != request["metadata"].get("generation")
+    return status.get("phase") == phases.FAILED and (edited or bool(retry and retry != progress.retry)), edited
+
+
+def _failed(seen: Seen) -> Plan:
+    """Begins again if the spec has changed or a user requests it; a usable result is kept."""
+    again, edited = may_begin_again(seen.request)
+    if not again:
+        return Plan(Step(phases.FAILED))
+    notes = {"retry": retry_of(seen.request), "graph": "", "jobs": 0}
+    generated = condition_of(seen.request["status"], phases.SPEC).get("status") == "True"
+    if not edited and generated and seen.data is not None:
+        return Plan(Step(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
+    return Plan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
+
+
+_BY_PHASE: Final[dict[str, Callable[[Seen], Plan]]] = {
+    phases.PENDING: _pending,
+    phases.PROFILING: _profiling,
+    phases.READY: _ready,
+    phases.DEPLOYING: _deploying,
+    phases.DEPLOYED: _deploying,
+    phases.FAILED: _failed,
+}
+
+
+def _report_change(request: Node, plan: Plan) -> Plan:
+    """Reports a spec that was changed after profiling began, once for each change, until the change is reverted."""
+    status, progress, digest = request["status"], read_progress(request), digest_of(request.get("spec"))
+    spec, generation = progress.spec, request["metadata"].get("generation")
+    if not spec:  # begun by the Go operator, which notes only a generation
+        spec = digest if status.get("observedGeneration") in (None, generation) else "unknown"
+        plan = plan._replace(notes={**plan.notes, "spec": spec})
+    reported = bool(condition_of(status, phases.CHANGED))
+    # a default that a newer definition adds is no change
+    differs = spec != digest and (reported or status.get("observedGeneration") != generation)
+    if not differs and not reported:
+        return plan
+    unheard = differs and progress.warned != digest
+    if unheard:
+        plan = plan._replace(notes={**plan.notes, "warned": digest})
+    more = phases.report_change(str(status.get("phase")), differs=differs, unheard=unheard)
+    step = plan.step or Step(more.phase)
+    return plan._replace(step=step._replace(told=step.told + more.told, events=step.events + more.events, gone=step.gone + more.gone))

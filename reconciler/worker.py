@@ -1,0 +1,105 @@
+"""Takes one object after the other from the queue, has it passed over, and counts what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from ..kube.errors import ApiError
+from .common.problems import StandDownError, join_messages, problem_of_error
+from .common.resources import ADAPTER, COMPONENT, GRAPH, OPTED, SECRET
+from .component.reconcile import reconcile_component
+from .component.reconcile import report_failed_pass as report_failed_component
+from .controllers import reconcile_switched
+from .engine.passes import PassResult
+from .graph.reconcile import reconcile_graph
+from .graph.reconcile import report_failed_pass as report_failed_graph
+from .graph.scaling_adapter import reconcile_adapter
+from .workload import pull_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .common.keys import Key
+    from .engine.queue import Queue
+    from .engine.work import Work
+    from .metrics.meters import Meters
+
+LOG: Final = logging.getLogger("reconciler")
+PASSES: Final = {
+    GRAPH: reconcile_graph,
+    COMPONENT: reconcile_component,
+    ADAPTER: reconcile_adapter,
+    **dict.fromkeys((each.kind for each in OPTED), reconcile_switched),
+    SECRET: pull_secrets.tell_unreadable,
+}
+_TOLD: Final = {GRAPH: report_failed_graph, COMPONENT: report_failed_component}  # what ended a pass is told of where it lasts
+
+
+class Worker:
+    """What several tasks run at once, each with an object of its own."""
+
+    def __init__(self, queue: Queue, meters: Meters, may_write: Callable[[str], bool], clock: Callable[[], float]) -> None:
+        """`may_write` says whether a namespace is ours to write to now."""
+        self._queue, self._meters, self._may_write, self._clock = queue, meters, may_write, clock
+
+    async def run(self, work: Work) -> None:
+        """Runs until it is cancelled."""
+        while True:
+            await asyncio.sleep(0)  # a pass that has nothing to write waits for nobody: watches, Leases and probes must have their turn
+            key = await self._queue.get()
+            began = self._clock()
+            result = "success"
+            try:
+                outcome = await self._pass(work, key)
+                result = self._settle(key, outcome)
+            except asyncio.CancelledError:
+                raise
+            except StandDownError:
+                self._meters.stood_down += 1
+                self._queue.done(key)
+            except ApiError as error:
+                result = self._again(key, PassResult((problem_of_error(error, str(key)),)))
+            except Exception:
+                LOG.exception("a pass over %s failed with an unexpected error", key)
+                self._meters.errors[self._meters.label(key.kind, "internal", key.namespace)] += 1
+                self._meters.panics[key.kind] += 1
+                self._queue.failed(key)
+                result = "error"
+            self._meters.passed(self._meters.label(key.kind, result, key.namespace), self._clock() - began)
+
+    async def _pass(self, work: Work, key: Key) -> PassResult:
+        obj = work.cache.get(key)
+        if obj is None:
+            return PassResult()
+        if not self._may_write(key.namespace):
+            raise StandDownError(key.namespace)
+        try:
+            return await PASSES[key.kind](work, obj)
+        except ApiError as error:
+            problem, goes = problem_of_error(error, str(key)), obj["metadata"].get("deletionTimestamp")
+            if key.kind not in _TOLD or goes or (problem.passing and not self._queue.lasts(key)):
+                raise
+            return await _TOLD[key.kind](work, work.cache.get(key) or obj, problem)
+
+    def _settle(self, key: Key, outcome: PassResult) -> str:
+        if not outcome.problems:
+            self._queue.done(key, outcome.after)
+            return "requeue" if outcome.after else "success"
+        if outcome.passing:
+            return self._again(key, outcome)
+        self._count(key, outcome)
+        self._meters.terminal[key.kind] += 1
+        self._queue.done(key, outcome.after)
+        return "error"
+
+    def _again(self, key: Key, outcome: PassResult) -> str:
+        self._count(key, outcome)
+        pause = self._queue.failed(key)
+        LOG.warning("%s: %s; again in %.1f s", key, join_messages([*outcome.problems]), pause)
+        return "error"
+
+    def _count(self, key: Key, outcome: PassResult) -> None:
+        for category in {problem.category for problem in outcome.problems}:
+            self._meters.errors[self._meters.label(key.kind, category, key.namespace)] += 1

@@ -1,0 +1,1 @@
+"""What passes over graphs, components and checkpoints share: orchestrator, pods, pull secrets, prerequisites."""

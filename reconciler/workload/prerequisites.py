@@ -1,0 +1,70 @@
+"""What graphs and checkpoints need and nobody makes for them: claims, and the queue of pods. One call each in a pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kube.capability import VOLCANO as SERVED
+from ...kube.capability import Presence
+from ...kube.errors import ApiError, ForbiddenError, NotServedError
+from ...kube.resources import CLAIMS, QUEUES
+from ...policies.no_effect import KAI_QUEUE
+from ..common.problems import Problem, problem_of_error
+from ..common.resources import CLIQUES
+from ..render.checkpoint import storage
+from ..render.grove.schedulers import QUEUE, VOLCANO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...kube.protocol import Node
+    from ..engine.work import Work
+    from ..render.graph import Graph
+    from ..render.settings import Checkpoints
+
+
+async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
+    """Claims that a graph names without asking for them must be there."""
+    for entry in graph.claims:
+        name = str(entry.get("name") or "")
+        if not name or entry.get("create") is True:
+            continue
+        try:
+            there = await work.cluster.get(CLAIMS, name, graph.namespace)
+        except ApiError as error:
+            problems.append(problem_of_error(error, f"PersistentVolumeClaim {name}"))
+            continue
+        if there is None:
+            problems.append(
+                Problem(f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create", "not_found")
+            )
+
+
+async def check_storage(work: Work, asked: Checkpoints, namespace: str) -> str:
+    """What is said where the claim that the configuration names for snapshots isn't there, and isn't to be made.
+
+    Raises: ApiError, RenderError.
+    """
+    kept = storage.find_configured_storage(asked)
+    if kept is None or asked.pvc.create or await work.cluster.get(CLAIMS, kept.claim, namespace) is not None:
+        return ""
+    return storage.explain_missing(kept, namespace)
+
+
+async def check_scheduler(work: Work, children: Sequence[Node], problems: list[Problem]) -> None:
+    """The scheduler of pods on Grove must be there, and the queue from which KAI takes them, where it may be read."""
+    cliques = [one for child in children if child["kind"] == CLIQUES for one in child["spec"]["template"]["cliques"]]
+    if work.known().get(SERVED.name) is Presence.ABSENT and any(one["spec"]["podSpec"].get("schedulerName") == VOLCANO for one in cliques):
+        text = "Volcano must be installed to place pods: scheduling.volcano.sh is not served; install it, or choose another scheduler"
+        problems.append(Problem(text, "not_found"))
+    for name in sorted({one["labels"][QUEUE] for one in cliques if QUEUE in one["labels"]}):
+        try:
+            there = await work.cluster.get(QUEUES, name)
+        except (ForbiddenError, NotServedError):
+            continue
+        except ApiError as error:
+            problems.append(problem_of_error(error, f"Queue {name}"))
+            continue
+        if there is None:
+            text = f"Queue {name} must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
+            problems.append(Problem(text, "not_found"))

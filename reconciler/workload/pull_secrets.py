@@ -1,0 +1,133 @@
+"""Pull secrets of opted-in namespaces: which are read, what is kept of them, and when pods get another set. Values are dropped at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...api.operator.controllers import LABELLED, NONE
+from ...kube.resources import SECRETS
+from ..common.applied_diff import contains, digest
+from ..common.keys import key_of
+from ..common.marks import APPLIED_HASH, PODS_HASH, PULL_SECRET
+from ..common.problems import Problem
+from ..common.resources import SECRET
+from ..engine.passes import PassResult
+from ..render.objects import annotate
+from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses, index
+from ..render.template import pod_templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ...kube.protocol import Node
+    from ..engine.cache import Cache
+    from ..engine.work import Work
+    from ..render.children import Rendered
+    from ..render.settings import Settings
+
+GRANT: Final = "add the component overlays/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
+UNREADABLE: Final = "PullSecretUnreadable"
+_ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
+
+
+def listen(cache: Cache, pull: str, namespaces: tuple[str, ...]) -> None:
+    """Has the Secrets read that the configuration opts into. With `none` no request for a Secret is made."""
+    if pull == LABELLED:
+        cache.also(SECRETS, (f"{PULL_SECRET}=true", ""), namespaces=namespaces)
+    elif pull != NONE:
+        cache.also(SECRETS, ("", f"type={DOCKER_CONFIG}"), ("", f"type={DOCKER_FILE}"), namespaces=namespaces)
+
+
+def lighten(secret: Node) -> None:
+    """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
+    found = addresses(secret)
+    kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
+    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, _ADDRESSES: found}
+    secret.clear()
+    secret.update(said)
+
+
+def concerns(old: Node | None, new: Node | None) -> bool:
+    """Whether a change of a Secret may change pods."""
+    return old is None or new is None or old[_ADDRESSES] != new[_ADDRESSES]
+
+
+async def tell_unreadable(work: Work, secret: Node) -> PassResult:
+    """Says on a pull secret that it has no effect; others have theirs."""
+    if secret.get(_ADDRESSES) is None:
+        text = f"data: must hold at most {MOST} registries, as in a Secret of type {DOCKER_CONFIG}; only pods that name this Secret get it"
+        await work.say(secret, "Warning", UNREADABLE, text)
+    return PassResult()
+
+
+class PullSecrets(NamedTuple):
+    """The pull secrets for the pods of an object."""
+
+    names: Mapping[str, tuple[str, ...]]  # by address of the registry
+    live: Mapping[tuple[str, str], Any]  # children with pods, by kind and name
+    unreadable: str = ""  # why the Secrets can't be read
+
+
+def observe_pull_secrets(work: Work, obj: Node) -> PullSecrets | None:
+    """The pull secrets of the object's namespace, from the cache; None where it is not opted in."""
+    namespace = key_of(obj).namespace
+    if work.settings.secrets.pull == NONE or namespace not in work.settings.pull_secret_namespaces:
+        return None
+    lacks = work.cache.reflectors[SECRET].lacks(namespace)
+    if lacks is not None:
+        return PullSecrets({}, {}, f"the Secrets of the namespace {namespace} can't be read: {lacks or 'not listed yet'}; {GRANT}")
+    names = index((secret["metadata"]["name"], secret[_ADDRESSES] or ()) for secret in work.cache.all(SECRET, namespace))
+    return PullSecrets(names, {_key(child): child for child in work.cache.owned(obj) if pod_templates(child)})
+
+
+def render_with_secrets(
+    secrets: PullSecrets | None, settings: Settings, make: Callable[[Settings], Rendered], problems: list[Problem]
+) -> Rendered:
+    """The children of an object, with pull secrets where its namespace is opted in. Pure.
+
+    Additions alone change no running pods: they come with the next other change. While the Secrets can't be read, children with pods are
+    neither made nor changed. Costs a second rendering where there are secrets that the pods lack.
+    """
+    if secrets is None:
+        return make(settings)
+    if secrets.unreadable:
+        rendered = make(settings)
+        left = [child for child in rendered.children if not pod_templates(child)]
+        if len(left) < len(rendered.children):
+            problems.append(Problem(secrets.unreadable, "forbidden"))
+        return rendered._replace(children=left)
+    full, live = make(settings._replace(pull_secrets=secrets.names)), secrets.live
+    held = {name for child in live.values() for name in _names(child)}
+    kept = {address: chosen for address, names in secrets.names.items() if (chosen := tuple(name for name in names if name in held))}
+    if kept != secrets.names and live:
+        before = _controllers(make(settings._replace(pull_secrets=kept)))
+        unchanged = {key: child for key, child in before.items() if key in live and _is_as_before(child, live[key])}
+        full = full._replace(children=[unchanged.get(_key(child), child) for child in full.children])
+    return full._replace(children=[_noted(child) for child in full.children])
+
+
+def _controllers(rendered: Rendered) -> Mapping[tuple[str, str], Node]:
+    return {_key(child): child for child in rendered.children if pod_templates(child)}
+
+
+def _key(child: Node) -> tuple[str, str]:
+    return child["kind"], child["metadata"]["name"]
+
+
+def _is_as_before(child: Node, live: Node) -> bool:
+    """Whether pods would stay as they are: by the digest of their templates, or by these themselves where none was noted yet."""
+    marks, found = live["metadata"].get("annotations") or {}, pod_templates(child)
+    noted = marks.get(PODS_HASH)
+    return bool(noted == digest(found) if noted else marks.get(APPLIED_HASH) == digest(child) or contains(pod_templates(live), found))
+
+
+def _noted(child: Node) -> Node:
+    """What controls pods, with the digest of their templates."""
+    found = pod_templates(child)
+    return annotate(child, {PODS_HASH: digest(found)}) if found else child
+
+
+def _names(live: Node) -> set[str]:
+    """The pull secrets of the pods of a live object."""
+    specs = (one.get("spec") or {} for one in pod_templates(live).values())
+    return {str(one.get("name")) for spec in specs for one in spec.get("imagePullSecrets") or ()}

@@ -1,0 +1,30 @@
+"""Compiles conversion and decoding with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1; everything else is in pyproject.toml.
+
+It needs a C compiler and Python's headers, and takes one to two minutes. Without it the same sources are interpreted.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from setuptools import setup
+
+CORE = ("conversion/**/*.py", "api/decode.py", "api/scalars.py", "api/bounds.py")  # what is compiled, below dynamo_webhooks
+WANTED = os.environ.get("DYNAMO_WEBHOOKS_COMPILE") == "1"
+
+
+def _extensions() -> list[Any]:
+    """None where an editable install, an archive or metadata are asked for."""
+    if not WANTED or not {"bdist_wheel", "build_ext"}.intersection(sys.argv):
+        return []
+    from mypyc.build import mypycify
+
+    root = Path("dynamo_webhooks")
+    files = sorted(str(file) for pattern in CORE for file in root.glob(pattern) if file.name != "__init__.py")
+    options = ["--config-file=", "--strict", "--ignore-missing-imports", "--explicit-package-bases"]
+    found: list[Any] = mypycify([*options, *files], opt_level="1", debug_level="0")
+    return found
+
+
+setup(ext_modules=_extensions(), setup_requires=["mypy>=1.18"] if WANTED else [])

@@ -1,0 +1,347 @@
+"""The worked examples of lines 1.2, 1.5 and 1.6 as data: what is written, over what, and what each line answers.
+
+An answer is empty where the write is admitted, else the reasons and fields of its refusal; of line 1.2, whose operator answers in flat
+words, only whether it refuses counts. `GUESSED` lists rows of which the specification says that they were inferred.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+Node = dict[str, Any]
+Answers = dict[str, set[str]]
+
+
+class Example(NamedTuple):
+    """One row: the write, the stored object if it is an update, the refusals by line, and facts that it needs."""
+
+    number: str
+    obj: Node
+    answers: Answers
+    old: Node | None = None
+    facts: Node | None = None
+
+
+IMAGE: Final = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:"
+
+
+def pod(tag: str = "1.5.0", **more: Any) -> Node:
+    """A pod template whose main container has an image of that tag."""
+    return {"spec": {"containers": [{"name": "main", "image": IMAGE + tag}], **more}}
+
+
+def graph(*components: Node, version: str = "v1beta1", annotations: Node | None = None, **spec: Any) -> Node:
+    """A graph of components, or in v1alpha1 of services by their names."""
+    parts: Node = {"components": list(components)}
+    if version == "v1alpha1":
+        parts = {"services": {part["name"]: {key: value for key, value in part.items() if key != "name"} for part in components}}
+    metadata: Node = {"name": "g", "namespace": "ns"} | ({"annotations": annotations} if annotations else {})
+    return {"apiVersion": f"nvidia.com/{version}", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": {**spec, **parts}}
+
+
+def alone(part: Node, **metadata: Any) -> Node:
+    """A component on its own."""
+    spec = {"backendFramework": "vllm", **part}
+    about = {"name": part["name"], "namespace": "ns", **metadata}
+    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": about, "spec": spec}
+
+
+def request(**spec: Any) -> Node:
+    """A request of a graph."""
+    about = {"name": "r", "namespace": "ns"}
+    full = {"model": "m", "backend": "vllm", "image": IMAGE + "1.5.0", **spec}
+    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": about, "spec": full}
+
+
+def worker(**more: Any) -> Node:
+    """A worker."""
+    return {"name": "w", "type": "worker", "podTemplate": pod(), **more}
+
+
+def spread(*roles: Node, nodes: int = 4, **more: Any) -> Node:
+    """A worker on several nodes, with roles."""
+    return worker(multinode={"nodeCount": nodes}, **({"roles": list(roles)} if roles else {}), **more)
+
+
+def same(*answers: str, older: tuple[str, ...] = ()) -> Answers:
+    """The same answers on 1.5 and 1.6, and others on 1.2."""
+    return {"1.2": {*older}, "1.5": {*answers}, "1.6": {*answers}}
+
+
+def later(*answers: str, before: tuple[str, ...] = (), older: tuple[str, ...] = ()) -> Answers:
+    """Answers that 1.6 alone gives, and those of 1.5 and 1.2."""
+    return {"1.2": {*older}, "1.5": {*before}, "1.6": {*answers}}
+
+
+LEADER, WORKER, HELPER = ({"name": name} for name in ("leader", "worker", "helper"))
+ADOPTED: Final = {"nvidia.com/workload-provider": "grove"}
+OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}
+TARGET: Final = {**OVERRIDE, "target": "PodCliqueTemplateSpec"}
+PICKER: Final = {"config": {"plugins": [{"type": "t"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "t"}]}]}}
+
+
+def picker(tag: str, **more: Any) -> Node:
+    """An endpoint picker."""
+    return {"name": "p", "type": "epp", "podTemplate": pod(tag), **more}
+
+
+def frontend(**more: Any) -> Node:
+    """A frontend."""
+    return {"name": "w", "type": "frontend", "podTemplate": pod(), **more}
+
+
+def service(kind: str) -> Node:
+    """A service of v1alpha1."""
+    return graph({"name": "w", "componentType": kind, "extraPodSpec": {"mainContainer": {"image": IMAGE + "1.5.0"}}}, version="v1alpha1")
+
+
+def snapshot(**more: Any) -> Node:
+    """A component with a checkpoint."""
+    return {"experimental": {"checkpoint": {"enabled": True, "checkpointRef": "snap", **more}}}
+
+
+def planner(tag: str) -> Node:
+    """A planner."""
+    return {"name": "p", "type": "planner", "podTemplate": pod(tag)}
+
+
+def pair(*more: str) -> Node:
+    """A worker with standby engines in its pod, and with more features."""
+    features = {"gpuMemoryService": {"mode": "IntraPod"}, "failover": {"mode": "IntraPod"}}
+    part = worker(experimental={**features, **{name: {"enabled": True} for name in more}})
+    part["podTemplate"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+    return part
+
+
+RUNTIME: Final = {"name": "runtime", "image": IMAGE + "1.6.0", "restartPolicy": "Always"}
+BARE: Final = {key: value for key, value in RUNTIME.items() if key != "restartPolicy"}
+BOTH: Final = tuple({"name": name, "podTemplate": pod()} for name in ("leader", "worker"))
+CEL: Final = "Invalid spec.components[0]"
+
+
+def bare(part: Node) -> Node:
+    """The part without a pod template of its own."""
+    return {key: value for key, value in part.items() if key != "podTemplate"}
+
+
+def lpx(*roles: str, name: str = "x", **more: Any) -> Node:
+    """A component of type lpx with templates in its roles."""
+    found = [{"name": role, "podTemplate": pod()} for role in (roles or ("agent", "conductor"))]
+    return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": found, **more}
+
+
+ENUM: Final = "NotSupported spec.components[0].type"
+LPX_OFF: Final = "Forbidden spec.components[0].type"
+E1: Final = graph(spread(LEADER, WORKER))
+E8: Final = graph(spread({"name": "leader", "providerOverride": OVERRIDE}, WORKER), annotations=ADOPTED)
+E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, WORKER), annotations=ADOPTED)
+E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
+E17: Final = graph(frontend(multinode={"nodeCount": 2}))
+LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+ROLES: Final = "spec.components[0].roles"
+
+EXAMPLES: Final[tuple[Example, ...]] = (
+    Example("E1", E1, same()),
+    Example("E2", graph(spread(WORKER, LEADER)), same()),
+    Example("E3", graph(spread(LEADER)), same(f"Required {ROLES}")),
+    Example("E4", graph(spread(LEADER, HELPER)), same(f"NotSupported {ROLES}[1].name", f"Required {ROLES}")),
+    Example("E5", graph(spread(LEADER, LEADER)), same(f"Duplicate {ROLES}[1]")),
+    Example("E6", graph(worker(roles=[LEADER, WORKER])), same(f"Forbidden {ROLES}")),
+    Example("E7", graph(worker(multinode={"nodeCount": 2, "leader": {"providerOverride": OVERRIDE}}), annotations=ADOPTED), same()),
+    Example("E8", E8, same()),
+    Example("E9", alone(spread({"name": "leader", "providerOverride": OVERRIDE}, WORKER)), same()),
+    Example("E10", E10, same(f"Invalid {ROLES}[0].providerOverride.target"), E8_STORED),
+    Example("E11", E1, same(), graph(spread())),
+    Example("E12", graph(spread(nodes=4)), later("Invalid spec.components[0].multinode.nodeCount"), graph(spread(nodes=2))),
+    Example("E13", graph(worker(type="prefill")), same(CEL), graph(worker(type="decode"))),
+    Example("E14", graph(worker()), same(), graph(worker(type=None))),
+    Example("E15", graph(worker(type=None)), same(CEL), graph(worker())),
+    Example("E16", service("frontend"), same("Invalid spec.services[w]"), service("worker")),
+    Example("E17", E17, later("Forbidden spec.components[0].multinode")),
+    Example("E18", LABELLED, same(), E17),
+    Example(
+        "E19",
+        graph(frontend()),
+        later(before=("Invalid spec.components[0].multinode",), older=("Invalid spec.components[0].multinode",)),
+        E17,
+    ),
+    Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Invalid spec.components[0].multinode.nodeCount"), E17),
+    Example("E21", graph(picker("1.4.0")), same("Required spec.components[0].eppConfig", older=("Required spec.components[0].eppConfig",))),
+    Example("E22", graph(picker("1.5.0", eppConfig=PICKER)), same("Forbidden spec.components[0].eppConfig")),
+    Example("E23", graph(picker("1.5.0", replicas=1)), same(older=("Required spec.components[0].eppConfig",))),
+    Example(
+        "E24",
+        graph(picker("1.5.0", replicas=2)),
+        later(
+            before=("Invalid spec.components[0].replicas",),
+            older=("Invalid spec.components[0].replicas", "Required spec.components[0].eppConfig"),
+        ),
+    ),
+    Example(
+        "E25",
+        graph(picker("1.4.0", replicas=2, eppConfig=PICKER)),
+        same("Invalid spec.components[0].replicas", older=("Invalid spec.components[0].replicas",)),
+    ),
+    Example("E26", alone(picker("latest")), same("Required spec.runtimeVersionOverride", older=("Required spec.eppConfig",))),
+    Example(
+        "E27",
+        graph(picker("1.5.0")),
+        same(older=("Required spec.components[0].eppConfig",)),
+        graph(picker("1.4.0", eppConfig=PICKER)),
+    ),
+    Example("E28", graph(picker("latest", eppConfig=PICKER), labels={"a": "b"}), same(), graph(picker("latest", eppConfig=PICKER))),
+    Example("E30", graph(frontend(**snapshot())), same("Forbidden spec.components[0].experimental.checkpoint")),
+    Example("E31", alone(worker(**snapshot())), same("Forbidden spec.experimental.checkpoint.checkpointRef")),
+    Example(
+        "E32",
+        alone(
+            worker(**snapshot()),
+            ownerReferences=[
+                {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u", "controller": True}
+            ],
+        ),
+        same(),
+    ),
+    Example(
+        "E33",
+        graph(worker(**snapshot())),
+        same("Forbidden spec.components[0].experimental.checkpoint"),
+        facts={"checkpoint": False},
+    ),
+    Example(
+        "E34",
+        graph(pair("checkpoint"), annotations={"nvidia.com/dynamo-kube-discovery-mode": "container"}, backendFramework="vllm"),
+        same("Forbidden spec.components[0].experimental.checkpoint", older=("Forbidden spec.components[0].experimental.checkpoint",)),
+        facts={"allowGmsSnapshot": False},
+    ),
+    Example(
+        "E35",
+        graph(spread({**LEADER, "replicas": 2}, {**WORKER, "replicas": 2}, nodes=3)),
+        later(f"Invalid {ROLES}[0].replicas"),
+    ),
+    Example("E36", graph(bare(spread(*BOTH))), later(before=("Required spec.components[0].podTemplate.spec.containers",))),
+    Example(
+        "E37",
+        graph(bare(spread(BOTH[0], WORKER))),
+        later(CEL, before=("Required spec.components[0].podTemplate.spec.containers",)),
+    ),
+    Example("E38", graph(spread(*BOTH)), later(CEL)),
+    Example(
+        "E39",
+        graph(bare(spread(*BOTH, experimental={"gpuMemoryService": {}}))),
+        {"1.6": {"Forbidden spec.components[0].experimental.gpuMemoryService"}},
+    ),
+    Example(
+        "E40",
+        graph(bare(spread(*BOTH)), planner("1.5.0")),
+        later(f"Forbidden {ROLES}", before=("Required spec.components[0].podTemplate.spec.containers",)),
+    ),
+    Example("E41", graph(bare(spread(*BOTH)), planner("1.6.0")), {"1.6": set()}, graph(spread(LEADER, WORKER), planner("1.5.0"))),
+    Example("E42", graph(worker(podTemplate=pod("1.6.0", initContainers=[RUNTIME]))), same()),
+    Example(
+        "E43",
+        graph(worker(podTemplate=pod("1.6.0", initContainers=[BARE]))),
+        later("Invalid spec.components[0].podTemplate.spec.initContainers[0].restartPolicy"),
+    ),
+    Example(
+        "E44",
+        graph(frontend(podTemplate=pod("1.6.0", initContainers=[RUNTIME]))),
+        later("Forbidden spec.components[0].podTemplate.spec.initContainers[0].name"),
+    ),
+    Example(
+        "E45",
+        graph(worker(podTemplate=pod("1.6.0", initContainers=[RUNTIME]), multinode={"nodeCount": 2})),
+        later("Forbidden spec.components[0].multinode"),
+    ),
+    Example(
+        "E46",
+        graph(worker(podTemplate=pod("latest", initContainers=[RUNTIME]))),
+        later(before=("Required spec.components[0].runtimeVersionOverride",)),
+    ),
+    Example("E47", graph(lpx()), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E48", graph(lpx()), later(LPX_OFF, before=(ENUM,), older=(ENUM,)), facts={"lpx": False}),
+    Example("E49 label", graph(lpx(), labels={"a": "b"}), {"1.6": set()}, graph(lpx()), facts={"lpx": False}),
+    Example("E49 other", graph(lpx(), worker(replicas=2)), {"1.6": set()}, graph(lpx(), worker()), facts={"lpx": False}),
+    Example("E49 itself", graph(lpx(replicas=2)), {"1.6": {LPX_OFF}}, graph(lpx()), facts={"lpx": False}),
+    Example("E50 without lpx", graph(bare({**lpx(), "lpx": None})), later(CEL, before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E50 on a worker", graph(worker(lpx={"buildId": "b"})), later(CEL), facts={"lpx": True}),
+    Example("E51", graph(lpx(scalingAdapter={})), later(CEL, before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example(
+        "E52",
+        graph(lpx("agent", replicas=9), lpx(name="y")),
+        later("Invalid spec.components[0].replicas", before=(ENUM, ENUM.replace("0", "1")), older=(ENUM, ENUM.replace("0", "1"))),
+        facts={"lpx": True},
+    ),
+    Example("E52a", graph(lpx(replicas=10)), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E52a minAvailable", graph(lpx(minAvailable=2)), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E52b", graph(lpx("agent")), later("Forbidden spec.components", before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example(
+        "E52c",
+        graph(lpx()),
+        {"1.6": {"Invalid spec.components[0].type"}},
+        graph({"name": "x", "podTemplate": pod()}),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E53",
+        graph(lpx(), restart={"id": "1"}),
+        {"1.6": {"Invalid spec"}},
+        graph(lpx()),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E53 parallel",
+        graph(lpx(), restart={"id": "1", "strategy": {"type": "Parallel"}}),
+        {"1.6": set()},
+        graph(lpx()),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E54",
+        graph(worker(podTemplate=pod(schedulerName="lpx-scheduler"))),
+        later("Forbidden spec.components[0].podTemplate.spec.schedulerName"),
+    ),
+    Example(
+        "E55",
+        alone({"name": "x", "type": "lpx"}),
+        later("Invalid spec", before=("NotSupported spec.type",), older=("NotSupported spec.type",)),
+    ),
+    Example(
+        "E56",
+        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "All", "ids": [1]}}})),
+        later("Invalid spec.components[0].lpx.experimental.localPartitions", before=(ENUM,), older=(ENUM,)),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E56 ids",
+        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "IDs", "ids": [1]}}})),
+        later(before=(ENUM,), older=(ENUM,)),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E56 no ids",
+        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "IDs", "ids": []}}})),
+        later("Invalid spec.components[0].lpx.experimental.localPartitions.ids", before=(ENUM,), older=(ENUM,)),
+        facts={"lpx": True},
+    ),
+    Example(
+        "E57",
+        request(hardware={"gpuSku": "gb200"}),
+        later(before=("NotSupported spec.hardware.gpuSku",), older=("NotSupported spec.hardware.gpuSku",)),
+    ),
+    Example("E58", request(hardware={"gpuSku": "gb200_sxm"}), same()),
+    Example("E59", request(features={"kvRouter": {"enabled": True}}), same()),
+    Example("E60", graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "0.9.0"}), same()),
+    Example(
+        "E61",
+        graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "1.0.0"}),
+        later("Invalid metadata.annotations[nvidia.com/dynamo-operator-origin-version]"),
+        graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "1.5.0"}),
+    ),
+    Example(
+        "E62",
+        graph(worker(), annotations={"nvidia.com/grove-update-strategy": "Coherent"}),
+        same("NotSupported metadata.annotations[nvidia.com/grove-update-strategy]"),
+    ),
+)
+GUESSED: Final = {"E34", "E17", "E18", "E19", "E20", "E30", "E31", "E57"}

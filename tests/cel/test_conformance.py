@@ -1,0 +1,143 @@
+"""The engine answers the conformance cases of cel-spec, without those about protocol buffers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from dynamo_webhooks.cel import CelError, ParseError, compile_text
+from dynamo_webhooks.cel.values import Type, Uint, equal, make_map, type_of
+from tests.cel.textproto import Message, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER: Final = Path(__file__).parent / "conformance"
+# What only a message of protocol buffers has, or a container of names: Kubernetes has neither.
+_OUTSIDE: Final = re.compile(
+    rb"TestAllTypes|google\.protobuf\.(?!Timestamp|Duration)|cel\.expr\.conformance|GlobalEnum|proto[23]\.|\bValue\{"
+)
+# what no check of names lets pass
+_UNDECLARED: Final = ("basic/variables/unbound", "basic/functions/unbound", "parse/receiver_function_names/")
+_VALUES_OUTSIDE: Final = ("type.googleapis", "object_value", "enum_value")
+
+
+class Case(NamedTuple):
+    name: str
+    message: Message
+
+
+def _cases() -> Iterator[Case]:
+    for file in sorted(FOLDER.glob("*.textproto")):
+        for section in read(file.read_text())["section"]:
+            for test in section.get("test", ()):
+                yield Case(f"{file.stem}/{section['name'][0].decode()}/{test['name'][0].decode()}", test)
+
+
+def _is_within(case: Case) -> bool:
+    """Whether a case is of the language without protocol buffers and containers, and more than a question to a checker of types."""
+    test = case.message
+    contained = case.name.startswith("namespace/") and "container" in test
+    values = repr(test.get("bindings")) + repr(test.get("value"))
+    return (
+        not contained
+        and "check_only" not in test
+        and not _OUTSIDE.search(test["expr"][0])
+        and not any(word in values for word in _VALUES_OUTSIDE)
+    )
+
+
+def is_unchecked(case: Case) -> bool:
+    """Whether a case uses a name that nobody declares: an API server always checks names, so the expression has no program."""
+    return "disable_check" in case.message and case.name.startswith(_UNDECLARED)
+
+
+CASES: Final = list(_cases())
+WITHIN: Final = [case for case in CASES if _is_within(case)]
+
+
+def _converted(value: Message) -> Any:
+    """The value that a message of the cases says."""
+    (kind, (content, *_)), *_ = value.items()
+    match kind:
+        case "int64_value":
+            return int(content)
+        case "uint64_value":
+            return Uint(content)
+        case "double_value":
+            return float(content)
+        case "bool_value":
+            return content == "true"
+        case "string_value":
+            return content.decode()
+        case "bytes_value":
+            return content
+        case "null_value":
+            return None
+        case "list_value":
+            return [_converted(item) for item in content.get("values", ())]
+        case "map_value":
+            return make_map((_converted(entry["key"][0]), _converted(entry["value"][0])) for entry in content.get("entries", ()))
+        case "type_value":
+            return Type(content.decode())
+    raise AssertionError(kind)
+
+
+def bound(test: Message) -> dict[str, Any]:
+    """What the names of a case stand for."""
+    return {entry["key"][0].decode(): _converted(entry["value"][0]["value"][0]) for entry in test.get("bindings", ())}
+
+
+def declared(test: Message) -> set[str]:
+    """The names that a case may use."""
+    return {*bound(test), *(one["name"][0].decode() for one in test.get("type_env", ()) if "ident" in one)}
+
+
+def _answer(test: Message) -> Any:
+    """The engine's value for a case."""
+    return compile_text(test["expr"][0].decode(), declared(test)).evaluate(bound(test))
+
+
+def is_same(found: Any, wanted: Any) -> bool:
+    """Whether two values and their types are the same; what is no number is the same as itself."""
+    return type_of(found) == type_of(wanted) and (equal(found, wanted) or (wanted != wanted and found != found))  # noqa: PLR0124
+
+
+@pytest.mark.parametrize("file", sorted({case.name.split("/")[0] for case in WITHIN}))
+def test_the_cases_of_a_file_are_answered(file: str) -> None:
+    cases = [case for case in WITHIN if case.name.startswith(f"{file}/") and not is_unchecked(case)]
+    assert cases
+    assert {case.name: wrong for case in cases if (wrong := _wrong(case.message))} == {}
+
+
+def _wrong(test: Message) -> str:
+    """What is wrong with the answer."""
+    try:
+        found = _answer(test)
+    except CelError as error:
+        return "" if "eval_error" in test or "any_eval_errors" in test else f"failed: {error}"
+    if "eval_error" in test or "any_eval_errors" in test:
+        return f"no error, but {found!r}"
+    wanted = _wanted(test)
+    return "" if is_same(found, wanted) else f"{found!r}, not {wanted!r}"
+
+
+def _wanted(test: Message) -> Any:
+    if "typed_result" in test:
+        return _converted(test["typed_result"][0]["result"][0])
+    return _converted(test["value"][0]) if "value" in test else True
+
+
+def test_a_name_that_nobody_declares_is_refused() -> None:
+    cases = [case for case in WITHIN if is_unchecked(case)]
+    assert len(cases) == 20
+    for case in cases:
+        with pytest.raises(ParseError, match="undeclared reference"):
+            _answer(case.message)
+
+
+def test_most_cases_are_within() -> None:
+    assert (len(CASES), len(WITHIN)) == (2077, 1692)

@@ -1,0 +1,131 @@
+"""The engine answers as another one does, cel-expr-python (cel-cpp): the cases of cel-spec and expressions by dice.
+
+That engine has none of Kubernetes' own functions; what names them is left to the API server (tests/cluster/test_cel_engine.py).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings
+
+from dynamo_webhooks.cel import CelError, compile_text
+from dynamo_webhooks.cel.values import Type, Uint
+from tests.cel.expressions import Writer, make_object
+from tests.cel.test_conformance import WITHIN, bound, declared, is_same, is_unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXPRESSIONS: Final = 3000
+OBJECTS: Final = 2
+ERROR: Final = "an error"
+_KUBERNETES: Final = re.compile(r"\bis(Quantity|IP|CIDR|URL|Semver|Sorted)\(|\b(quantity|ip|cidr)\(|\bip\.|\.(find|findAll|sum|min|max)\(")
+_FOR_TWO: Final = re.compile(r"exists_one(?=\(\w+, \w+, )")  # the older spelling, which cel-go alone takes for two variables
+_NAMES: Final = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
+_MADE: Final = (ext_bindings.ExtBindings, ext_encoders.ExtEncoders, ext_math.ExtMath, ext_optional.ExtOptional, ext_strings.ExtStrings)
+_CONFIG: Final = "name: all\nextensions: [{name: two-var-comprehensions}, {name: sets}, {name: lists}]"
+# Where the two differ, and an API server (tests/cluster) or cel-spec (its case) says what ours says.
+_DIFFERENT: Final = {
+    "whole numbers of booleans: neither cel-spec nor cel-go has int(bool)": (r"int\(", r"no such overload: int\(bool\)"),
+    "%d is for whole numbers only in cel-go": (r"%d.*format\(", r"decimal clause can only be used on integers"),
+    "lists have indexOf and lastIndexOf in Kubernetes": (r"ndexOf\(", r"\(list\)\.(indexOf|lastIndexOf)\("),
+    "an empty text has no characters in Go's strings.Split": (r"split\(''\)", r"^$"),
+    "transformMap: that package lacks the function behind it": (r"\.transformMap\(", r"cel\.@mapInsert"),
+    "names with points, where nothing is checked": (r"^a\.b\.c$", r'No value with name "a"'),
+    "numbers of two types that are the same key": (r"0: 1, 0u: 2", r"repeated key"),
+}
+
+
+@cache
+def _environment(names: frozenset[str]) -> cel.Env:
+    return cel.NewEnv(
+        config=cel.NewEnvConfigFromYaml(_CONFIG),
+        variables=dict.fromkeys(names, cel.Type.DYN),
+        extensions=[make() for make in _MADE],
+    )
+
+
+def _object(dice: Random) -> dict[str, Any]:
+    """An object whose map has one entry at most: the language doesn't say in which order a map is read."""
+    made = make_object(dice)
+    return {"spec": made | ({"m": dict([*made["m"].items()][:1])} if "m" in made else {})}
+
+
+def _second(environment: cel.Env, text: str, bindings: Mapping[str, Any], *, checked: bool = False) -> tuple[Any, str]:
+    """The value of an expression for the other engine; or an error and its words."""
+    try:
+        found = environment.compile(text, disable_check=not checked).eval(data=bindings)
+    except RuntimeError as error:
+        return ERROR, str(error)
+    kind = found.type().name()
+    return (ERROR, found.plain_value()) if kind == "ERROR" else (_converted(kind, found.plain_value()), "")
+
+
+def _converted(kind: str, value: Any) -> Any:
+    """A value of the other engine as one of ours."""
+    if isinstance(value, cel.Type):
+        name = value.name().partition("<")[0].lower()
+        return Type(_NAMES.get(name, name))
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return Uint(value) if kind == "UINT" else value
+
+
+def _ours(text: str, names: frozenset[str], bindings: Mapping[str, Any]) -> tuple[Any, str]:
+    try:
+        return compile_text(text, names).evaluate(bindings), ""
+    except CelError as error:
+        return ERROR, str(error)
+
+
+def _reason(text: str, words: str) -> str | None:
+    """Why the engines differ about an expression, of which one had an error."""
+    return next((why for why, (named, said) in _DIFFERENT.items() if re.search(named, text) and re.search(said, words)), None)
+
+
+def test_the_cases_of_cel_spec_are_answered_as_by_another_engine() -> None:
+    asked, reasons, different = 0, [], []
+    for case in WITHIN:
+        text = case.message["expr"][0].decode()
+        if is_unchecked(case) or _KUBERNETES.search(text):
+            continue
+        asked += 1
+        names, bindings = frozenset(declared(case.message)), bound(case.message)
+        ours, said = _ours(text, names, bindings)
+        theirs, told = _second(_environment(names), text, bindings, checked="disable_check" not in case.message)
+        if not is_same(ours, theirs):
+            reasons.append(_reason(text, said + told))
+            different += [] if reasons[-1] else [(case.name, text, ours, said, theirs, told)]
+    assert different == []
+    assert asked > 1600
+    assert len(reasons) < asked / 100
+
+
+def test_expressions_by_dice_are_answered_as_by_another_engine() -> None:
+    dice = Random(20262)  # noqa: S311 - no secret
+    texts: dict[str, None] = {}
+    while len(texts) < EXPRESSIONS:
+        writer = Writer(dice, "object.spec")
+        write = dice.choice((writer.truth, writer.truth, writer._number, writer._text, writer._words))
+        text = _FOR_TWO.sub("existsOne", write(dice.choice((1, 2, 2))))
+        if len(text) < 160 and not _KUBERNETES.search(text):
+            texts[text] = None
+    names = frozenset({"object"})
+    values, reasons, different = [], [], []
+    for text in texts:
+        for _ in range(OBJECTS):
+            bindings = {"object": _object(dice)}
+            ours, said = _ours(text, names, bindings)
+            theirs, told = _second(_environment(names), text, bindings)
+            values.append(ours)
+            if not is_same(ours, theirs):
+                reasons.append(_reason(text, said + told))
+                different += [] if reasons[-1] else [(text, ours, said, theirs, told, bindings)]
+    assert different == []
+    assert all(values.count(each) > len(values) / 10 for each in (True, False, ERROR))
+    assert len(reasons) < len(values) / 100

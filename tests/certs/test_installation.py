@@ -1,0 +1,50 @@
+"""An installation as a configuration describes it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dynamo_webhooks.api.operator.certificates import Certificates
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
+from dynamo_webhooks.api.operator.scope import Namespace, Operator
+from dynamo_webhooks.api.operator.server import Server, Webhook
+from dynamo_webhooks.certs.installation import Installation, installation
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.certs.timings import Timings
+
+
+def _installed(webhook: Webhook, certificates: Certificates | None = None, restricted: str = "") -> Installation:
+    found = OperatorConfiguration(server=Server(webhook=webhook), operator=Operator("ns"), namespace=Namespace(restricted))
+    return installation(found if certificates is None else OperatorConfiguration(server=found.server, certificates=certificates))
+
+
+@pytest.mark.parametrize(
+    ("written", "mode"),
+    [
+        ("auto", "managed"),
+        ("manual", "provided"),
+        ("managed", "managed"),
+        ("provided", "provided"),
+        ("external-injection", "external-injection"),
+    ],
+)
+def test_old_words_for_certificate_modes_are_mapped(written: str, mode: str) -> None:
+    assert _installed(Webhook(cert_provision_mode=written)).mode == mode
+
+
+def test_names_follow_the_serving_secret_unless_given() -> None:
+    found = _installed(Webhook(secret_name="s"), Certificates(lease_name="mine")).called  # noqa: S106 - the name of an object
+    assert (found.serving, found.authority, found.trust, found.lease) == ("s", "s-ca", "s-trust", "mine")
+
+
+def test_timings_are_those_of_the_configuration_and_have_its_defaults() -> None:
+    assert _installed(Webhook()).timings == Timings()
+    found = _installed(Webhook(), Certificates(ca_validity=3e7, leaf_validity=2e7, settle=20.0)).timings
+    assert found == Timings(authority_life=timedelta(seconds=3e7), leaf_life=timedelta(seconds=2e7), settle=timedelta(seconds=20))
+
+
+def test_an_installation_for_one_namespace_has_no_definitions() -> None:
+    assert {kind for kind, _ in _installed(Webhook(), restricted="a").targets} == {TargetKind.MUTATING, TargetKind.VALIDATING}
+    assert {kind for kind, _ in _installed(Webhook()).targets} == set(TargetKind)

@@ -1,0 +1,1 @@
+"""Tests: the report formats of `check`."""

@@ -1,0 +1,101 @@
+"""GitLab's Code Quality report: the fields that its page requires, fingerprints that outlive moved lines, paths from the checkout."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from dynamo_webhooks.cli.commands.check.reports import gitlab
+from dynamo_webhooks.cli.validation.levels import FAULT
+from tests.cli.check.reports.results import everything, many
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, WARNED
+
+# "Implement a custom tool" of GitLab's page on Code Quality lists these fields
+FORMAT = jsonschema_rs.Draft202012Validator(
+    {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["description", "check_name", "fingerprint", "severity", "location"],
+            "properties": {
+                "description": {"type": "string", "minLength": 1},
+                "check_name": {"type": "string", "minLength": 1},
+                "fingerprint": {"type": "string", "minLength": 1},
+                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+                "location": {
+                    "type": "object",
+                    "required": ["path", "lines"],
+                    "properties": {
+                        "path": {"type": "string", "pattern": "^[^/.]"},
+                        "lines": {
+                            "type": "object",
+                            "required": ["begin"],
+                            "properties": {"begin": {"type": "integer", "minimum": 1}},
+                        },
+                    },
+                },
+            },
+        },
+    }
+)
+
+
+def issues(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(text)
+    FORMAT.validate(found)
+    return found
+
+
+@pytest.mark.parametrize("count", [0, 1, 30_000])
+def test_each_finding_that_counts_is_an_issue_with_a_fingerprint_of_its_own(count: int) -> None:
+    found = issues(gitlab.document(many(count)))
+    assert len(found) == len({one["fingerprint"] for one in found}) == count
+
+
+def test_inputs_that_cannot_be_read_and_internal_errors_block() -> None:
+    result = everything()
+    found = issues(gitlab.document(result))
+    assert len(found) == len(result.findings) + sum(1 for error in result.unreadable if error.name)
+    blocking = [
+        (one["check_name"], one["location"]["path"], one["location"]["lines"]["begin"]) for one in found if one["severity"] == "blocker"
+    ]
+    (fault,) = (one for one in result.findings if one.level == FAULT)
+    assert blocking == [("unreadable", "b.yaml", 2), ("unreadable", "c", 1), (fault.rule, "a.yaml", 1)]
+
+
+def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, files: Files) -> None:
+    folder = files(deploy__a=BAD, deploy__b=WARNED)
+    before = issues(command("check", "./deploy", "-o", "gitlab").out)
+    assert [(one["severity"], one["location"]) for one in before] == [
+        ("critical", {"path": "deploy/a.yaml", "lines": {"begin": 10}}),
+        ("minor", {"path": "deploy/b.yaml", "lines": {"begin": 8}}),
+    ]
+    assert before[0]["description"].startswith("DynamoGraphDeployment llm/bad: spec.services[worker].ingress.host: must ")
+    (folder / "deploy" / "a.yaml").write_text("# one line more\n" + BAD)
+    after = issues(command("check", "deploy", "-o", "gitlab").out)
+    assert [one["location"]["lines"]["begin"] for one in after] == [11, 8]
+    assert [one["fingerprint"] for one in after] == [one["fingerprint"] for one in before]
+
+
+def test_paths_are_those_of_the_checkout(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = files(deploy__a=BAD)
+    monkeypatch.setenv("CI_PROJECT_DIR", str(folder))
+    monkeypatch.chdir(folder / "deploy")
+    assert issues(command("check", "a.yaml", "-o", "gitlab").out)[0]["location"]["path"] == "deploy/a.yaml"
+
+
+def test_an_earlier_report_is_replaced_also_an_empty_one(command: Command, files: Files) -> None:
+    folder = files(deploy__a=BAD, other='[{"name": 1}]\n')
+    (folder / ".git").mkdir()
+    (folder / ".dynamo-webhooks.yaml").write_text("outputs: {gitlab: quality.json}\n")
+    for code in (1, 1):
+        assert command("check", "deploy").code == code
+    assert command("check", "--select", "unknown-kind", "deploy").code == 0
+    assert (folder / "quality.json").read_text() == "[]\n"
+    assert command("check", "deploy").code == 1
+    (folder / "quality.json").write_text('[{"name": 1}]\n')
+    assert command("check", "deploy").code == 2

@@ -1,0 +1,120 @@
+"""The report for people: answers in a server's words, what could not be judged in few lines, and the one that sums up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dynamo_webhooks.cli.commands.check.reports.text import format_summary, text
+from dynamo_webhooks.cli.commands.check.result import BASELINE, COMMENT, Suppressed
+from dynamo_webhooks.cli.objects.manifest import Identity
+from dynamo_webhooks.cli.validation.finding import NotEvaluated
+from dynamo_webhooks.cli.validation.levels import WARNING
+from dynamo_webhooks.cli.validation.server_response import Answer
+from dynamo_webhooks.cli.yaml.load import Source
+from tests.cli.check.reports.results import assemble_result, everything, reported
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
+
+
+def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, files: Files) -> None:
+    files(a=f"{GOOD}---\n{BAD}", b=WARNED)
+    out = command("check", "a.yaml", "b.yaml", "--answer").out
+    lines = out[out.index("an API server would answer:") :].splitlines()
+    old = "    Warning: nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
+    assert lines[1:3] == ["  a.yaml:1 create DynamoGraphDeployment llm/good: accepted", old]
+    assert lines[3:5] == ["  a.yaml:13 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies", old]
+    assert lines[5].startswith("    ")
+    assert "spec.services[worker].ingress.host: must name a host" in lines[5]
+    assert lines[6:8] == ["  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted", old]
+    assert lines[8].startswith("    Warning: spec.services[worker].dynamoNamespace: ")
+    assert lines[9:] == [""]
+
+
+def test_quiet_answers_are_one_line_an_object(command: Command, files: Files) -> None:
+    files(a=GOOD)
+    assert command("check", "a.yaml", "--answer", "-q") == (0, "a.yaml:1 create DynamoGraphDeployment llm/good: accepted\n", "")
+
+
+def test_the_answer_is_in_the_reports_for_programs(command: Command, files: Files) -> None:
+    files(a=BAD)
+    (answer,) = command("check", "a.yaml", "--answer", "-o", "json").json["answers"]
+    assert (answer["accepted"], answer["status"], answer["reason"], answer["stage"]) == (False, 422, "Invalid", "policies")
+    rows = [json.loads(line) for line in command("check", "a.yaml", "--answer", "-o", "jsonl").out.splitlines()]
+    assert [row for row in rows if row["type"] == "answer"] == [{"type": "answer", **answer}]
+    assert command("check", "a.yaml", "-o", "json").json["answers"] == []
+
+
+def test_rules_without_their_fact_are_one_entry_whatever_the_number_of_objects(command: Command, files: Files) -> None:
+    files(a="---\n".join(NEEDS_GROVE.replace("name: graph", f"name: graph-{number}") for number in range(4)))
+    assert command("check", "a.yaml").out == (
+        "not evaluated:\n"
+        "  priority-class-requires-grove (DYN106): the fact grove is not known; supply it with --set-fact grove=true\n"
+        "    DynamoGraphDeployment llm/graph-0 (a.yaml:1) and 3 more objects\n\n"
+    )
+
+
+def test_the_summary_tells_what_took_findings_out() -> None:
+    hidden = [Suppressed(reported(path=str(number)), by, "x") for number, by in enumerate([COMMENT, BASELINE, BASELINE])]
+    assert format_summary(assemble_result(suppressed=hidden)) == "0 objects checked: 1 ignored by comment, 2 known from the baseline"
+
+
+def test_the_summary_counts_everything() -> None:
+    assert format_summary(everything()) == (
+        "2 objects checked: 1 error, 1 warning, 1 internal error, 2 not evaluated, "
+        "1 ignored by comment, 1 known from the baseline, 3 unreadable, 1 cluster not reached"
+    )
+
+
+def test_a_finding_without_an_object_or_fix_leaves_no_holes() -> None:
+    finding = reported(identity=None, path="", fix="", level=WARNING)
+    assert text(assemble_result(findings=[finding]), colour=False, quiet=False) == (
+        "a.yaml:1:4 warning ingress-host-required (DYN202) [policies]\n"
+        "  must be something else\n"
+        "      1 | a: b\n"
+        "        |    ^\n"
+        "  more: dynamo-webhooks explain ingress-host-required\n\n"
+    )
+
+
+def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
+    odd = "a\n\x1b[31m\x9b\r\u2028b"
+    source, identity = Source(odd, f"{odd}\n"), Identity("DynamoModel", odd, odd)
+    found = assemble_result(
+        findings=[reported(source=source, identity=identity, path=odd, message=odd, fix=odd)],
+        not_evaluated=[NotEvaluated("policies", "", source, 1, identity, odd, odd)],
+        answers=[Answer(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
+    )
+    for quiet in (False, True):
+        shown = text(found, colour=False, quiet=quiet)
+        assert all(character.isprintable() for character in shown.replace("\n", ""))
+        assert "a\\n\\x1b[31m" in shown
+    assert text(found, colour=False, quiet=True).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [("spec.services.*.replicas", "'spec.services.*.replicas'"), ("spec.backend", "spec.backend"), ("", "ingress-host-required")],
+)
+def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> None:
+    lines = text(assemble_result(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
+    assert f"  more: dynamo-webhooks explain {asked}" in lines
+
+
+def test_statistics_are_counts_by_rule_instead_of_findings(command: Command, files: Files) -> None:
+    misspelt = GOOD.replace("replicas: 2", "replicaz: 2")
+    folder = files(a=BAD, b=BAD.replace("name: bad", "name: other"), c=misspelt)
+    ran = command("check", ".", "--statistics", "-o", "text", "-o", "json=all.json", "-o", "text=all.txt")
+    first, second = (" ".join(line.split()) for line in ran.out.splitlines())
+    assert (ran.code, first) == (1, f"2 {BAD_RULE} ({BAD_CODE}) error 2 files")
+    assert second.startswith("1 unknown-field (DYN003) ")
+    assert second.endswith(" 1 file 1 by --fix")
+    assert ran.err.startswith("3 objects checked by line 1.6 (the default; --line names another): ")
+    assert len(json.loads((folder / "all.json").read_text())["findings"]) == 3
+    assert (folder / "all.txt").read_text().startswith("a.yaml:10:")
+    assert command("check", ".", "--statistics", "-q").out == ran.out
+    clean = command("check", "a.yaml", "--statistics", "--ignore", BAD_RULE)
+    assert clean == (0, "", "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
+    refused = command("check", "a.yaml", "--statistics", "-o", "json")
+    assert (refused.code, "leave out -o json" in refused.err) == (2, True)

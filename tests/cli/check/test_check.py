@@ -1,0 +1,429 @@
+"""`check` on good and bad objects: findings with places, operations, facts, choices, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.admission.pipeline import Admission
+from dynamo_webhooks.policies.finding import Finding
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED
+
+
+def test_a_good_object_is_silent(command: Command, files: Files) -> None:
+    files(good=GOOD)
+    assert command("check", "good.yaml") == (0, "", "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
+
+
+def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> None:
+    files(bad=BAD)
+    ran = command("check", "bad.yaml")
+    assert ran.code == 1
+    assert ran.out == (
+        f"bad.yaml:10:7 error {BAD_RULE} ({BAD_CODE}) [policies]\n"
+        "  DynamoGraphDeployment llm/bad  spec.services[worker].ingress.host\n"
+        f"{next(line for line in ran.out.splitlines() if line.startswith('  must'))}\n"
+        "      9 |       componentType: worker\n"
+        "     10 |       ingress: {enabled: true}\n"
+        "        |       ^^^^^^^\n"
+        f"{next(line for line in ran.out.splitlines() if line.startswith('  fix: '))}\n\n"
+    )
+    assert f"more: dynamo-webhooks explain {BAD_RULE}" in ran.out
+    assert ran.err == "1 object checked by line 1.6 (the default; --line names another): 1 error\n"
+
+
+def test_json_says_everything_in_stable_bytes(command: Command, files: Files) -> None:
+    files(bad=BAD, good=GOOD, grove=NEEDS_GROVE, broken="a: [")
+    ran = command("check", ".", "-o", "json")
+    (finding,) = ran.json["findings"]
+    assert {key: finding[key] for key in ("file", "line", "column", "endColumn", "path", "rule", "code", "level", "stage", "object")} == {
+        "file": "bad.yaml",
+        "line": 10,
+        "column": 7,
+        "endColumn": 14,
+        "path": "spec.services[worker].ingress.host",
+        "rule": BAD_RULE,
+        "code": BAD_CODE,
+        "level": "error",
+        "stage": "policies",
+        "object": {"kind": "DynamoGraphDeployment", "namespace": "llm", "name": "bad"},
+    }
+    assert finding["message"]
+    assert finding["fix"]
+    (note,) = ran.json["notEvaluated"]
+    assert (note["rule"], note["flag"]) == ("priority-class-requires-grove", "--set-fact grove=true")
+    (unreadable,) = ran.json["unreadable"]
+    assert (unreadable["file"], unreadable["line"]) == ("broken.yaml", 2)
+    assert ran.json["summary"] == {
+        "objects": 3,
+        "others": 0,
+        "errors": 1,
+        "warnings": 0,
+        "faults": 0,
+        "notEvaluated": 1,
+        "suppressed": 0,
+        "unreadable": 1,
+        "exit": 4,
+        "operatorLine": "1.6",
+        "operatorLineFrom": "the default",
+    }
+    assert command("check", "grove.yaml", "good.yaml", "broken.yaml", "bad.yaml", "-o", "json").out == ran.out
+
+
+def test_jsonl_has_one_object_a_line_and_the_summary_last(command: Command, files: Files) -> None:
+    files(bad=BAD, grove=NEEDS_GROVE)
+    rows = [json.loads(line) for line in command("check", ".", "-o", "jsonl").out.splitlines()]
+    assert [row["type"] for row in rows] == ["finding", "notEvaluated", "summary"]
+    assert rows[-1]["exit"] == 1
+
+
+def test_quiet_is_one_line_a_finding(command: Command, files: Files) -> None:
+    files(bad=BAD, grove=NEEDS_GROVE)
+    ran = command("check", "-q", ".")
+    assert ran.out.startswith(f"bad.yaml:10:7 error {BAD_RULE} ({BAD_CODE}): spec.services[worker].ingress.host: ")
+    assert (ran.out.count("\n"), ran.err) == (1, "")
+
+
+def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Command, files: Files) -> None:
+    items = "".join("- " + text.replace("\n", "\n  ").rstrip() + "\n" for text in (GOOD, OTHER_KIND, BAD))
+    files(list=f"{OTHER_KIND}---\napiVersion: v1\nkind: List\nitems:\n{items}", typed=f"kind: DynamoGraphDeploymentList\nitems:\n{items}")
+    ran = command("check", "list.yaml", "typed.yaml", "-o", "json", "--ignore", "duplicate-object")
+    assert ran.json["summary"]["objects"] == 4
+    assert [finding["line"] for finding in ran.json["findings"]] == [31, 26]
+    assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
+
+
+def test_other_products_of_the_group_are_not_ours(command: Command, files: Files) -> None:
+    files(a="apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: x}\n")
+    assert command("check", "a.yaml").code == 3
+
+
+def test_a_wrong_type_is_reported_once_and_the_policies_wait(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", 'replicas: "2"'))
+    report = command("check", "a.yaml", "-o", "json").json
+    (finding,) = report["findings"]
+    assert (finding["line"], finding["column"], finding["level"], finding["stage"]) == (10, 17, "error", "decode")
+    (finding,) = command("check", "--no-defaults", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["stage"], finding["column"]) == ("schema-mismatch", "schema", 17)
+    assert [note["rule"] for note in report["notEvaluated"]] == ["policies", "schema-rule"]
+    (finding,) = command("check", "--no-schema", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["stage"], finding["column"]) == ("wrong-type", "decode", 17)
+
+
+_REFUSED: Final = (
+    'Error from server (BadRequest): DynamoGraphDeployment in version "v1alpha1" cannot be handled as a DynamoGraphDeployment: '
+    'strict decoding error: unknown field "spec.services.worker.replcas"'
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 1, [("error", "is no field of this kind; did you mean replicas?")]),
+        (("--validate=strict",), 1, [("error", "is no field of this kind; did you mean replicas?")]),
+        (("--validate=true",), 1, [("error", "is no field of this kind; did you mean replicas?")]),
+        (("--validate", "warn"), 0, [("warning", "is no field of this kind, and is dropped; did you mean replicas?")]),
+        (("--validate=ignore",), 0, []),
+        (("--validate=false",), 0, []),
+    ],
+)
+def test_unknown_fields_are_what_kubectl_makes_of_them(
+    command: Command, files: Files, words: Sequence[str], code: int, said: list[tuple[str, str]]
+) -> None:
+    files(a=GOOD.replace("replicas: 2", "replcas: 2"))
+    ran = command("check", "a.yaml", "--answer", "-o", "json", *words)
+    [answer] = ran.json["answers"]
+    warns = bool(said) and not code
+    assert (ran.code, [(one["level"], one["message"]) for one in ran.json["findings"]]) == (code, said)
+    assert {(one["rule"], one["line"]) for one in ran.json["findings"]} <= {("unknown-field", 10)}
+    assert (answer["accepted"], answer["printed"]) == ((False, _REFUSED) if code else (True, ""))
+    warned = [one for one in answer["warnings"] if "unknown field" in one]
+    assert warned == (['unknown field "spec.services.worker.replcas"'] if warns else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "fixed"),
+    [
+        ("nvidia.co/v1alpha1", "; did you mean nvidia.com?", True),
+        ("nvdia.com/v1alpha1", "; did you mean nvidia.com?", True),
+        ("nvidia.co/v1", "; did you mean nvidia.com?", False),
+        ("nvidia/v1alpha1", "; did you mean nvidia.com?", False),
+        ("example.org/v1alpha1", "", False),
+        ("v1alpha1", "", False),
+    ],
+)
+def test_our_kind_in_another_group_is_not_passed_over(command: Command, files: Files, version: str, more: str, fixed: bool) -> None:
+    folder = files(a=GOOD, b=GOOD.replace("nvidia.com/v1alpha1", version).replace("name: good", "name: b"))
+    ran = command("check", ".", "--answer", "-o", "json")
+    [finding] = ran.json["findings"]
+    assert (ran.code, finding["file"], finding["line"], finding["rule"]) == (1, "b.yaml", 1, "unknown-kind")
+    wanted = "must be nvidia.com/v1alpha1 or nvidia.com/v1beta1 for DynamoGraphDeployment"
+    assert finding["message"] == f'{wanted}, got "{version}"{more}'
+    [answer] = [one for one in ran.json["answers"] if one["object"]["name"] == "b"]
+    assert answer["printed"].endswith(f'no matches for kind "DynamoGraphDeployment" in version "{version}"')
+    assert command("check", ".", "--fix", "-q").code == (0 if fixed else 1)
+    assert ("apiVersion: nvidia.com/v1alpha1\n" in (folder / "b.yaml").read_text()) is fixed
+
+
+def test_an_update_is_what_has_an_old_object(command: Command, files: Files) -> None:
+    files(old=MODEL, new=MODEL.replace("baseModelName: b", "baseModelName: c") + "---\n" + MODEL.replace("name: m,", "name: other,"))
+    found = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
+    assert [finding["rule"] for finding in found] == ["model-base-name-immutable", "warn-base-model-change"]
+    assert command("check", "new.yaml", "--old", "old.yaml", "--op", "create").code == 0
+    assert command("check", "new.yaml").code == 0
+    ran = command("check", "new.yaml", "--old", "old.yaml", "--op", "update")
+    assert ran.code == 4
+    assert "new.yaml:6:1: DynamoModel llm/other has no old object in --old" in ran.err
+
+
+def test_an_update_is_not_blamed_for_what_it_did_not_touch(command: Command, files: Files) -> None:
+    files(old=BAD, new=BAD.replace("namespace: llm", "namespace: llm\n  labels: {a: b}"))
+    assert command("check", "new.yaml").code == 1
+    assert command("check", "new.yaml", "--old", "old.yaml").code == 0
+
+
+def test_a_delete_is_not_judged(command: Command, files: Files) -> None:
+    files(bad=BAD)
+    assert command("check", "--op", "delete", "bad.yaml").code == 0
+
+
+BETA_GRAPH = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: good, namespace: llm}
+spec:
+  components:
+    - name: worker
+      type: worker
+      replicas: 1
+      experimental:
+        failover: {mode: InterPod, numShadows: 2}
+"""
+
+
+def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files) -> None:
+    same = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: good, namespace: llm}\nspec:\n  components:\n"
+    files(
+        old=GOOD,
+        same=same
+        + "    - {name: worker, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}\n",
+        new=same
+        + "    - {name: other, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}\n",
+    )
+    assert command("check", "same.yaml", "--old", "old.yaml").code == 0
+    [finding] = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["path"], finding["line"]) == ("dgd-service-set-immutable", "spec.components", 5)
+    assert "components that the graph was created with" in finding["message"]
+
+
+def test_the_other_version_is_judged_in_its_own_fields_words_and_lines(command: Command, files: Files) -> None:
+    files(a=BETA_GRAPH)
+    findings = {one["rule"]: one for one in command("check", "a.yaml", "-o", "json").json["findings"]}
+    found = findings["failover-interpod-requires-gms"]
+    assert (found["path"], found["line"]) == ("spec.components[0].experimental.failover", 10)
+    assert found["message"] == "must not be enabled in mode InterPod without experimental.gpuMemoryService"
+    assert "mode InterPod" in found["fix"]
+    assert findings["failover-interpod-requires-gpu"]["path"] == "spec.components[0]"
+
+
+def test_defaults_reach_the_other_version_before_its_schema(command: Command, files: Files) -> None:
+    """The default replicas; and one that is not v1beta1's own is judged all the same."""
+    files(a=BETA_GRAPH.replace("      replicas: 1\n", "").replace("type: worker", "type: epp"))
+    rules = {one["rule"] for one in command("check", "a.yaml", "-o", "json", "--line", "1.2").json["findings"]}
+    assert "epp-config-required" in rules
+    assert "epp-single-replica" not in rules
+
+
+def test_two_components_of_one_name_are_one_finding_at_the_name(command: Command, files: Files) -> None:
+    files(a=BETA_GRAPH + "    - name: worker\n")
+    rows = command("check", "a.yaml", "-o", "json").json["findings"]
+    [finding] = [one for one in rows if "unique" in str(one) or "no other component" in str(one)]
+    assert (finding["rule"], finding["path"], finding["line"], finding["column"]) == ("schema-mismatch", "spec.components[1]", 11, 13)
+    assert finding["message"] == 'must be unique in its list, got "worker"'
+    assert finding["fix"] == "Remove it, or give it another name"
+    assert [one["rule"] for one in finding["also"]] == ["schema-rule", "unconvertible"]
+    files(a=BETA_GRAPH + "    - name: WORKER\n")
+    rules = {one["rule"]: one for one in command("check", "a.yaml", "-o", "json").json["findings"]}
+    assert "schema-rule" not in rules
+    assert [one["rule"] for one in rules["service-name-collision"]["also"]] == ["schema-rule"]
+
+
+def test_facts_come_from_a_file_and_from_flags(command: Command, files: Files) -> None:
+    files(a=NEEDS_GROVE, facts="grove: true\n")
+    assert "supply it with --set-fact grove=true" in command("check", "a.yaml").out
+    assert command("check", "a.yaml", "--require-facts").code == 5
+    assert command("check", "a.yaml", "--require-facts", "--facts", "facts.yaml").code == 0
+    ran = command("check", "a.yaml", "--facts", "facts.yaml", "--set-fact", "grove=false", "-q")
+    assert (ran.code, "priority-class-requires-grove" in ran.out) == (1, True)
+
+
+def test_a_leased_namespace_is_left_to_its_own_operator(command: Command, files: Files) -> None:
+    files(bad=BAD, facts="operatorScope: cluster\nexcludedNamespaces: [llm]\n")
+    ran = command("check", "bad.yaml", "--facts", "facts.yaml")
+    assert ran.code == 0
+    assert "the namespace is excluded" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--set-fact", "grve=true"], "--set-fact grve=true: must be NAME=VALUE with a known fact; did you mean grove?"),
+        (["--set-fact", "grove"], "--set-fact grove: must be NAME=VALUE with a known fact; did you mean grove?"),
+        (["--set-fact", "grove=1"], "--set-fact grove=1: grove: must be true, false or null, got 1"),
+        (["--set-fact", "grove=["], "--set-fact grove=[: a value is required here"),
+        (["--facts", ""], '--facts "": does not exist'),
+        (["--facts", "none.yaml"], "--facts none.yaml: does not exist"),
+        (["--facts", "wrong.yaml"], "--facts wrong.yaml: grove: must be true, false or null, got 'perhaps'"),
+        (["--facts", "list.yaml"], "--facts list.yaml: must hold one mapping of facts"),
+        (["--op", "update"], "--op update needs --old with the stored objects"),
+        (["--old", "none.yaml"], "--old none.yaml: does not exist"),
+        (["--old", "twice.yaml"], f"--old holds DynamoModel llm/m twice, at twice.yaml:1 and twice.yaml:{MODEL.count(chr(10)) + 2}"),
+        (["--select", "ingres-host"], "--select ingres-host: no rule has this name, code or beginning; did you mean ingress-host-format?"),
+        (["--files-from", "none.txt"], "--files-from none.txt: does not exist"),
+        (["--op", "patch"], "--op must be one of auto, create, update, delete, got patch"),
+        (["--validate", "lax"], "--validate must be one of strict, warn, ignore, got lax"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(command: Command, files: Files, words: list[str], sentence: str) -> None:
+    files(good=GOOD, wrong="grove: perhaps\n", list="[1]\n", twice=f"{MODEL}---\n{MODEL}")
+    assert command("check", "good.yaml", *words) == (2, "", f"dynamo-webhooks check: {sentence}\n")
+
+
+def test_rules_are_chosen_by_name_code_or_beginning(command: Command, files: Files) -> None:
+    files(bad=BAD, warned=WARNED)
+    for words, rules in (
+        ([], [BAD_RULE, "warn-dynamo-namespace"]),
+        (["--select", BAD_RULE], [BAD_RULE]),
+        (["--select", "DYN9"], ["warn-dynamo-namespace"]),
+        (["--select", "ingress-,warn-"], [BAD_RULE, "warn-dynamo-namespace"]),
+        (["--ignore", "ingress-", "--ignore", "dyn901"], []),
+        (["--select", "DYN", "--ignore", "warn-"], [BAD_RULE]),
+    ):
+        assert [finding["rule"] for finding in command("check", ".", "-o", "json", *words).json["findings"]] == rules, words
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ((), True),
+        (("--ignore", "ingress-"), True),
+        (("--select", "schema-mismatch,unknown-field"), False),
+        (("--select", "DYN004", "--select", "wrong-type"), False),
+        (("--select", "schema-mismatch,ingress-"), True),
+        (("--select", "unknown-field,unused-ignore"), True),  # needless is what silences no rule that was asked
+        (("--select", "dyn00"), True),
+    ],
+)
+def test_rules_are_asked_where_something_is_selected_that_only_they_tell(
+    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], asked: bool
+) -> None:
+    calls: list[str] = []
+
+    def judge(write: Admission) -> list[Finding]:
+        calls.append(write.kind)
+        return []
+
+    monkeypatch.setattr(Admission, "judge", judge)
+    files(a=GOOD.replace("replicas: 2", "replicas: -2"))
+    ran = command("check", "a.yaml", "-o", "json", *words)
+    assert bool(calls) is asked
+    assert ("schema-mismatch" in [finding["rule"] for finding in ran.json["findings"]]) is (
+        words != ("--select", "unknown-field,unused-ignore")
+    )
+
+
+@pytest.mark.parametrize("kind", ["Kind: DynamoGraphDeployment", "kind: null", "kind: 5", "kind: ''", "metadata: {}"])
+def test_an_object_that_says_no_kind_is_refused(command: Command, files: Files, kind: str) -> None:
+    files(a=f"apiVersion: nvidia.com/v1alpha1\n{kind}\n")
+    ran = command("check", "a.yaml", "-o", "json", "--answer")
+    (finding,) = ran.json["findings"]
+    assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "kind")
+    assert finding["message"] == "must be given: a kind of nvidia.com, such as DynamoGraphDeployment"
+    assert ran.json["answers"][0]["status"] == 400
+
+
+@pytest.mark.parametrize(
+    "version", ["apiversion: nvidia.com/v1alpha1", "apiVersion: null", "apiVersion: 5", "apiVersion: ''", "metadata: {}"]
+)
+def test_an_object_of_ours_that_says_no_version_is_refused(command: Command, files: Files, version: str) -> None:
+    files(a=f"{version}\nkind: DynamoModel\n", other="kind: Kustomization\n")
+    ran = command("check", "a.yaml", "other.yaml", "-o", "json", "--answer")
+    (finding,) = ran.json["findings"]
+    assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "apiVersion")
+    assert finding["message"] == "must be nvidia.com/v1alpha1 for DynamoModel, got nothing"
+    assert ran.json["answers"][0]["status"] == 400
+
+
+@pytest.mark.parametrize(
+    ("metadata", "used"),
+    [
+        ("{name: g}", "<namespace>-g"),
+        ("{name: g, namespace: llm}", "llm-g"),
+        ("{generateName: g-, namespace: llm}", "llm-<name>"),
+    ],
+)
+def test_the_namespace_of_components_is_named_as_far_as_the_file_tells_it(command: Command, files: Files, metadata: str, used: str) -> None:
+    head = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
+    files(a=f"{head}metadata: {metadata}\nspec: {{services: {{w: {{dynamoNamespace: mine}}}}}}\n")
+    [warning] = command("check", "a.yaml", "--line", "1.2", "-o", "json").json["findings"]
+    assert f'"{used}" is used, not "mine"' in warning["message"]
+
+
+_GRAPH = "kind: DynamoGraphDeployment\nmetadata: {name: g}\n"
+UNJUDGED = {
+    "wrong-type": f"apiVersion: nvidia.com/v1alpha1\n{_GRAPH}spec: {{services: {{w: {{replicas: x}}}}}}\n",
+    "unknown-kind": f"apiVersion: nvidia.com/v9\n{_GRAPH}spec: {{services: {{}}}}\n",
+}
+
+
+@pytest.mark.parametrize("words", [("--ignore", "DYN0"), ("--ignore", "dyn00"), ("--select", "DYN9")])
+@pytest.mark.parametrize("rule", UNJUDGED)
+def test_an_object_that_was_not_judged_is_not_hidden_by_the_beginning_of_a_code(
+    command: Command, files: Files, rule: str, words: tuple[str, str]
+) -> None:
+    files(a=UNJUDGED[rule])
+    ran = command("check", "a.yaml", "--line", "1.2", "-o", "json", *words)
+    assert (ran.code, [finding["rule"] for finding in ran.json["findings"]]) == (1, [rule])
+
+
+@pytest.mark.parametrize("rule", UNJUDGED)
+def test_a_rule_that_is_named_whole_is_ignored_whatever_it_is(command: Command, files: Files, rule: str) -> None:
+    files(a=UNJUDGED[rule])
+    assert command("check", "a.yaml", "--line", "1.2", "--ignore", rule).code == 0
+
+
+def test_a_field_is_spelled_one_way_whoever_finds_something_there(command: Command, files: Files) -> None:
+    files(
+        a="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\n"
+        "spec: {services: {w: {componentType: worker, replicas: -1, foo: 1, dynamoNamespace: x}}}\n",
+        b="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: g, namespace: llm}\n"
+        "spec: {replicas: -1, dgdRef: {name: x, serviceName: w}}\n",
+    )
+    paths = {finding["path"] for finding in command("check", "a.yaml", "b.yaml", "--line", "1.2", "-o", "json").json["findings"]}
+    assert paths == {"spec.services[w].replicas", "spec.services[w].foo", "spec.services[w].dynamoNamespace", "spec.replicas"}
+
+
+def test_an_entry_that_the_api_server_would_drop_silently_is_a_warning(command: Command, files: Files) -> None:
+    """Null fields are absent ones, which is no loss."""
+    files(
+        a="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\nspec:\n  services:\n"
+        "    w: {componentType: worker, replicas: null, labels: {a: null}}\n    frontend:\n"
+    )
+    ran = command("check", "a.yaml", "--line", "1.2", "-o", "json")
+    assert ran.code == 0
+    assert [(one["line"], one["rule"], one["level"], one["path"]) for one in ran.json["findings"]] == [
+        (6, "null-entry", "warning", "spec.services[w].labels[a]"),
+        (7, "service-null", "warning", "spec.services[frontend]"),
+    ]
+    assert command("check", "a.yaml", "--line", "1.2", "--fail-on", "warning").code == 1
+    assert command("check", "a.yaml", "--line", "1.2", "--fail-on", "warning", "--ignore", "service-null,null-entry").code == 0
+
+
+def test_flags_of_earlier_versions_still_work(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replcas: 2"))
+    assert command("check", "a.yaml", "--strict").code == 1
+    assert command("check", "a.yaml", "--exit-zero").code == 0

@@ -1,0 +1,244 @@
+"""`check --cluster` on an API server in memory: what is listed, what it is called, and what happens when somebody says no."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.objects.cluster_snapshot import Sight, see
+from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
+from tests.cli.clusters import cluster
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_RULE, GOOD, MODEL, NEEDS_GROVE
+from tests.kube.memory import MemoryCluster
+
+
+def _see(made: MemoryCluster, namespace: str = "") -> Sight:
+    made.writes.clear()
+    sight = asyncio.run(see(made, namespace))
+    assert made.writes == []
+    return sight
+
+
+def _named(sight: Sight) -> list[str]:
+    return [one.name for one in sight.files]
+
+
+def test_every_object_is_a_text_with_its_own_name() -> None:
+    made = cluster(MODEL, BAD, GOOD, BAD.replace("llm", "a"))
+    sight = _see(made)
+    assert _named(sight) == [
+        "cluster:dynamographdeployments/a/bad",
+        "cluster:dynamographdeployments/llm/bad",
+        "cluster:dynamographdeployments/llm/good",
+        "cluster:dynamomodels/llm/m",
+    ]
+    first = sight.files[1]
+    assert isinstance(first, Source)
+    [document] = load_documents(first.text)
+    assert document.data["spec"] == yaml.safe_load(BAD)["spec"]
+    assert list(document.data)[:3] == ["apiVersion", "kind", "metadata"]
+    assert "managedFields" not in document.data["metadata"]
+    assert "uid" in document.data["metadata"]
+    assert _named(_see(made, "a")) == ["cluster:dynamographdeployments/a/bad"]
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_a_version_that_is_served_is_asked_for(version: str) -> None:
+    made = cluster(GOOD, served={"nvidia.com": frozenset({version})})
+    [one] = _see(made).files
+    assert isinstance(one, Source)
+    assert load_documents(one.text)[0].data["apiVersion"] == f"nvidia.com/{version}"
+
+
+def test_a_cluster_without_our_kinds_holds_nothing() -> None:
+    assert _see(MemoryCluster()).files == []
+    made = cluster(GOOD)
+
+    def absent(verb: str, resource: Any, *_: str) -> Exception | None:
+        return NotServedError(404, "", "no such kind") if resource and resource.plural in {kind.plural for kind in KINDS} else None
+
+    made.fail(absent)
+    assert _see(made) == Sight([], _see(made).facts)
+
+
+def test_a_kind_that_may_not_be_listed_is_unreadable_and_the_others_are_seen() -> None:
+    made = cluster(GOOD, MODEL)
+    made.denied.add(("list", "dynamographdeployments"))
+    sight = _see(made)
+    error, model = sight.files
+    assert isinstance(error, InputError)
+    assert str(error).startswith("cluster:dynamographdeployments: can't be listed: dynamographdeployments")
+    assert model.name == "cluster:dynamomodels/llm/m"
+    assert sight.unreachable == ""
+
+
+def test_a_conversion_that_fails_is_no_lost_cluster() -> None:
+    made = cluster(GOOD)
+    broken = UnavailableError(500, "InternalError", "conversion webhook failed")
+    made.fail(lambda verb, resource, *_: broken if resource and resource.plural == "dynamographdeployments" else None)
+    [error] = _see(made).files
+    assert str(error) == "cluster:dynamographdeployments: can't be listed: conversion webhook failed"
+
+
+@pytest.mark.parametrize("verb", ["groups", "list"])
+def test_a_cluster_that_does_not_answer_is_unreachable(verb: str) -> None:
+    made = cluster(GOOD)
+    made.fail(lambda called, *_: UnavailableError(0, "", "nobody there") if called == verb else None)
+    assert _see(made) == Sight([], {}, "the cluster can't be asked: nobody there")
+
+
+def test_unknown_facts_come_from_the_cluster_and_known_ones_stay() -> None:
+    sight = _see(cluster(GOOD))
+    filled = sight.fill(Facts(lws=True))
+    assert (filled.grove, filled.lws, filled.istio) == (True, True, False)
+    assert filled.operatorScope is UNKNOWN  # no operator is installed there
+    assert sight._replace(facts={}).fill(Facts()) == Facts()
+
+
+def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:
+    made = cluster(BAD, NEEDS_GROVE)
+    asked = connected(made)
+    report = command("check", "--cluster", "--context", "c", "-o", "json").json
+    assert asked == [("dynamo-webhooks-check", "", "c")]
+    assert made.closed
+    [finding] = report["findings"]
+    assert (finding["rule"], finding["file"]) == (BAD_RULE, "cluster:dynamographdeployments/llm/bad")
+    assert (report["summary"]["objects"], report["notEvaluated"]) == (2, [])
+    assert command("check", "--cluster", "-n", "nowhere").code == 3
+    # what was given wins over what the cluster says
+    report = command("check", "--cluster", "--set-fact", "grove=false", "-o", "json").json
+    assert {finding["object"]["name"] for finding in report["findings"]} == {"bad", "graph"}
+
+
+def test_the_frame_shows_the_rendered_text(command: Command, connected: Callable[..., Any]) -> None:
+    connected(cluster(BAD))
+    ran = command("check", "--cluster")
+    assert ran.out.startswith(f"cluster:dynamographdeployments/llm/bad:14:7 error {BAD_RULE}")
+    assert "\n     14 |       ingress:\n" in ran.out
+
+
+def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, files: Files, connected: Callable[..., Any]) -> None:
+    made = cluster(GOOD)
+    made.fail(lambda *_: ForbiddenError(401, "Unauthorized", "who are you?"))
+    connected(made)
+    files(a=BAD)
+    ran = command("check", "--cluster", "a.yaml", "-q")
+    assert (ran.code, ran.err) == (6, "the cluster can't be asked: who are you?\n")
+    assert BAD_RULE in ran.out
+    [note] = [one for one in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if one["rule"] == "updates"]
+    assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--cluster", "--kubeconfig", "none.yaml"], "--kubeconfig: "),
+        (["-n", "x", "a.yaml"], "--namespace is for --cluster: add it to check what a cluster holds"),
+        (["--context", "x", "a.yaml"], "--context is for --cluster"),
+        (["--cluster", "--against", "main"], "--against and --cluster both give the stored objects: use one of them"),
+        (["--cluster", "--old", "a.yaml", "a.yaml"], "--cluster decides which files are updates: leave out --old"),
+        (["--cluster", "--op", "create", "a.yaml"], "--cluster decides which files are updates: leave out --op create"),
+        ([], "name at least one file, folder or glob, - for standard input, or --cluster"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_wrong_usage(command: Command, files: Files, words: list[str], sentence: str) -> None:
+    files(a=GOOD)
+    ran = command("check", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_an_object_with_odd_text_is_read_back_as_it_is(tmp_path: Path) -> None:
+    odd = {"yes": "no", "n": "1:30", "e": "1e3", "block": "# dynamo-webhooks: ignore[x] y\n- a\n", "u": "\u2028\x7f é", "empty": ""}
+    made = cluster(yaml.safe_dump({**yaml.safe_load(MODEL), "metadata": {"name": "m", "namespace": "n", "annotations": odd}}))
+    [one] = _see(made).files
+    assert isinstance(one, Source)
+    assert load_documents(one.text)[0].data["metadata"]["annotations"] == odd
+
+
+def test_a_group_that_answers_strangely_is_said() -> None:
+    made = cluster(GOOD)
+    made.fail(lambda verb, *_: InvalidError(400, "", "what?") if verb == "groups" else None)
+    assert _see(made).unreachable == "the cluster can't be asked: what?"
+
+
+LIVE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: chat
+  namespace: llm
+  annotations: {nvidia.com/dynamo-operator-origin-version: 1.2.0}
+  finalizers: [nvidia.com/finalizer]
+spec:
+  backendFramework: vllm
+  services:
+    frontend: {componentType: frontend, replicas: 3}
+    worker: {componentType: worker, multinode: {nodeCount: 2}}
+"""
+WANTED: Final = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: chat}
+spec:
+  backendFramework: sglang
+  components:
+  - {name: frontend, type: frontend}
+  - {name: worker, type: worker, multinode: {nodeCount: 2}}
+"""
+IN_LLM: Final = ("--cluster", "-n", "llm", "--line", "1.2")
+
+
+def rules(report: Any) -> set[str]:
+    """The rules that found an error."""
+    return {one["rule"] for one in report["findings"] if one["level"] == "error"}
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_files_are_judged_as_updates_of_live_objects(command: Command, files: Files, connected: Callable[..., Any], version: str) -> None:
+    made = cluster(LIVE)
+    connected(made)
+    files(chat=WANTED, new=GOOD)
+    (Path("chat.yaml")).write_text(command("convert", "chat.yaml", "--to", version).out)
+    made.writes.clear()
+    report = command("check", "chat.yaml", "new.yaml", *IN_LLM, "-o", "json").json
+    assert rules(report) == {"dgd-backend-immutable"}
+    assert {one["file"] for one in report["findings"] if one["level"] == "error"} == {"chat.yaml"}
+    assert made.writes == []
+    # elsewhere there is no such object
+    assert rules(command("check", "chat.yaml", "--cluster", "-n", "other", "--line", "1.2", "-o", "json").json) == set()
+
+
+def test_a_kind_that_may_not_be_listed_leaves_its_updates_unjudged(command: Command, files: Files, connected: Callable[..., Any]) -> None:
+    made = cluster(LIVE)
+    made.denied.add(("list", "dynamographdeployments"))
+    connected(made)
+    files(chat=WANTED)
+    ran = command("check", "chat.yaml", *IN_LLM, "--require-facts", "-o", "json")
+    [note] = [one for one in ran.json["notEvaluated"] if one["rule"] == "updates"]
+    assert (ran.code, note["reason"].partition(": ")[0]) == (5, "cluster:dynamographdeployments")
+
+
+def test_a_cluster_that_takes_too_long_is_unreachable(
+    command: Command, files: Files, connected: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = cluster(LIVE)
+
+    async def never() -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(made, "groups", never)
+    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.PATIENCE", 0.01)
+    connected(made)
+    files(chat=WANTED)
+    ran = command("check", "chat.yaml", *IN_LLM)
+    assert (ran.code, "the cluster can't be asked: it took longer than 0.01 s" in ran.err) == (6, True)

@@ -1,0 +1,417 @@
+"""`check --fix`: remedies that need no judgement, written into files whose other bytes stay."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamo_webhooks.api.kinds import BY_NAME, api_version
+from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
+from dynamo_webhooks.cli.commands.check.run import Run
+from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.validation.finding import LocatedFinding
+from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, Edit, apply_fixes, convert_scalar_type
+from dynamo_webhooks.cli.validation.merge import merge_duplicates
+from dynamo_webhooks.cli.validation.pipeline import Settings
+from dynamo_webhooks.cli.yaml.load import Source
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.catalogue import list_declared
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.rule import Rule
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, GOOD
+from tests.policies.examples import parse
+
+MANIFEST = """\
+# our chat
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata:
+  name: chat   # the name
+  labels: {team: 0123, big: 1e3, yes: true}
+spec:
+  backendFramwork: vllm  # misspelt
+  components:
+  - name: worker
+    type: Worker   # in the wrong case
+    replicas: "2"
+    scalingAdaptr: {}
+    podTemplate:
+      spec:
+        containers:
+        - name: main
+          image: x/vllm:1.5.0
+          env: [{name: PORT, value: 8080}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other, labels: {a: 1}}
+"""
+FIXED = (
+    MANIFEST.replace("{team: 0123, big: 1e3, yes: true}", '{team: "0123", big: "1e3", yes: "true"}')
+    .replace("backendFramwork", "backendFramework")
+    .replace("Worker ", "worker ")
+    .replace('"2"', "2")
+    .replace("scalingAdaptr", "scalingAdapter")
+    .replace("8080", '"8080"')
+)
+
+
+def test_spelling_case_and_types_are_mended_and_the_rest_stays(command: Command, files: Files) -> None:
+    folder = files(chat=MANIFEST, good=GOOD)
+    before = (folder / "good.yaml").read_bytes()
+    shown = command("check", ".", "--fix", "--diff")
+    assert (folder / "chat.yaml").read_text() == MANIFEST
+    ran = command("check", ".", "--fix")
+    assert (ran.code, ran.out) == (0, ""), ran
+    assert ran.err.splitlines()[0] == "chat.yaml: 8 fixed"
+    assert (folder / "chat.yaml").read_text() == FIXED
+    assert (folder / "good.yaml").read_bytes() == before
+    assert (shown.code, shown.err) == (1, "")
+    assert [line for line in shown.out.splitlines() if line.startswith(("---", "+++"))] == ["--- a/chat.yaml", "+++ b/chat.yaml"]
+    assert "+  backendFramework: vllm  # misspelt" in shown.out.splitlines()
+    assert command("check", ".", "--fix", "--diff") == (0, "", "")
+    assert command("check", ".", "--fix").code == 0
+
+
+def test_what_needs_a_person_stays_and_is_told(command: Command, files: Files) -> None:
+    text = MANIFEST.replace("components:", "component:\n  components:").replace("chat  ", "Chat_1  ")
+    folder = files(chat=text)
+    ran = command("check", ".", "--fix", "-o", "json")
+    assert ran.code == 1
+    told = {(finding["rule"], finding["path"]) for finding in ran.json["findings"]}
+    assert ("unknown-field", "spec.component") in told  # the field that it resembles is there
+    assert "  component:\n" in (folder / "chat.yaml").read_text()
+
+
+def test_what_is_ignored_or_known_is_not_mended(command: Command, files: Files) -> None:
+    folder = files(chat=MANIFEST.replace("# misspelt", "# dynamo-webhooks: ignore[unknown-field] agreed"))
+    command("check", ".", "--fix", "--ignore", "wrong-type")
+    text = (folder / "chat.yaml").read_text()
+    assert "backendFramwork" in text
+    assert 'replicas: "2"' in text
+    assert "scalingAdapter" in text
+
+
+# every rule whose remedy needs nobody's judgement, at least for one of its examples
+MENDED = {
+    *("warn-autoscaling", "warn-dynamo-namespace", "restart-order-parallel", "restart-order-unique", "gms-extra-client-duplicate"),
+    *("epp-single-node", "epp-single-replica", "failover-intrapod-discovery-mode", "provider-override-api-version"),
+    *("dgd-annotation-vllm-executor", "dgd-annotation-discovery-mode", "dgd-annotation-discovery-backend"),
+    *("pvc-access-mode-enum", "pvc-size-negative", "kvt-enforcement-enum", "failover-mode-unknown", "dgdr-sla-optimization-type"),
+    *("restart-order-unknown", "warn-component-type-unknown", "resources-quantity-invalid", "ingress-host-format"),
+    *("topology-spec-domain-format", "topology-service-domain-format", "kvt-domain-format"),
+}
+RULES = [rule for rule in list_declared() if not rule.is_default]
+
+
+def found(text: str, facts: Facts) -> list[LocatedFinding]:
+    """What `check` finds in a text."""
+    run = Run(lambda _: Settings(facts), Choice(), "auto", None)
+    run.take(Source("a.yaml", text), "")
+    result = run.result()
+    assert result.unreadable == []
+    return merge_duplicates(result.findings)
+
+
+def versions(obj: dict[str, Any]) -> Iterator[str]:
+    """The object as a file in each version that it can be said in."""
+    yield yaml.safe_dump(obj, sort_keys=False)
+    kind = BY_NAME[obj["kind"]]
+    for version in kind.versions:
+        if obj["apiVersion"] != api_version(version.name) and obj["kind"] in KINDS:
+            with suppress(ConversionError):
+                yield yaml.safe_dump(convert_object(copy.deepcopy(obj), target(api_version(version.name)), whole=True).object)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_what_needs_no_judgement_makes_bad_examples_clean(rule: Rule) -> None:
+    mends = False
+    for block in rule.bad:
+        example = parse(block, rule.kinds[0], rule.name)
+        if example.old_text is not None:
+            continue
+        for text in versions(example.object):
+            findings = [one for one in found(text, example.facts) if one.rule == rule.name]
+            some = [one for one in findings if one.edit is not None]
+            mends = mends or bool(some)
+            done, code = fix_files(some)
+            assert code == 0
+            assert bool(done) == bool(some), text
+            for one in done:
+                left = [each for each in found(one.text, example.facts) if each.rule == rule.name]
+                assert len(left) == len(findings) - len(some), one.text
+    assert mends == (rule.name in MENDED)
+
+
+def test_a_switch_that_a_line_requires_is_added(command: Command, files: Files) -> None:
+    text = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  components:
+  - name: w
+    type: worker
+    experimental:
+      checkpoint:   # of the base model
+        checkpointRef: base
+    podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+"""
+    folder = files(a=text)
+    command("check", "a.yaml", "--line", "1.5", "--fix")
+    fixed = (folder / "a.yaml").read_text()
+    assert yaml.safe_load(fixed)["spec"]["components"][0]["experimental"] == {"checkpoint": {"checkpointRef": "base", "enabled": True}}
+    assert "checkpoint:   # of the base model\n" in fixed
+    assert "must be given on line 1.5" not in command("check", "a.yaml", "--line", "1.5").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--diff",), "--diff shows what --fix or --add-ignores would write: give one of them"),
+        (("--fix", "--set", "A=b"), "--fix would write the values of --set and --env-file into the files; leave them out"),
+        (("--fix", "-k", "x"), "--fix changes files, and -k checks other inputs; fix the sources"),
+        (("--fix", "--cluster"), "--fix changes files, and --cluster checks other inputs; fix the sources"),
+        (("--fix", "--diff", "-o", "json"), "--diff prints what --fix would write, and no report: leave out -o"),
+        (("--fix", "--diff", "--answer"), "--diff prints what --fix would write, and no report: leave out --answer"),
+        (("--fix", "--diff", "--baseline", "b", "--update-baseline"), "and no report: leave out --update-baseline"),
+    ],
+)
+def test_what_is_no_file_is_refused(command: Command, files: Files, words: tuple[str, ...], said: str) -> None:
+    files(chat=MANIFEST)
+    ran = command("check", "chat.yaml", *words)
+    assert (ran.code, said in ran.err) == (2, True)
+    assert command("check", "-", "--fix").code == 2
+
+
+def test_a_file_that_can_not_be_read_as_a_whole_is_left_as_it_is(command: Command, files: Files) -> None:
+    folder = files(chat=MANIFEST + "---\na: [\n")
+    ran = command("check", ".", "--fix")
+    assert ran.code == 4
+    assert "chat.yaml is left as it is: a part of it can't be read" in ran.err
+    assert "backendFramwork" in (folder / "chat.yaml").read_text()
+
+
+@pytest.mark.parametrize("also", ["", MANIFEST])
+def test_a_diff_ends_as_the_fix_does(command: Command, files: Files, also: str) -> None:
+    """A pipeline that asks for the diff must not pass what `--fix` leaves."""
+    files(bad=BAD, **({"chat": also} if also else {}))
+    shown = command("check", ".", "--fix", "--diff")
+    assert (shown.code, bool(shown.out), shown.err) == (1, bool(also), "--fix leaves 1 finding; check without --fix lists them\n")
+    assert command("check", ".", "--fix", "--diff", "--fail-on", "never").code == bool(also)
+    command("check", ".", "--baseline", "known.json", "--update-baseline")
+    assert command("check", "bad.yaml", "--fix", "--diff", "--baseline", "known.json").code == 0
+    assert command("check", ".", "--fix").code == 1
+
+
+def test_a_diff_tells_what_could_not_be_looked_at(command: Command, files: Files) -> None:
+    files(broken="a: [\n", clean=GOOD, other="a: 1\n", chat=MANIFEST)
+    ran = command("check", "broken.yaml", "clean.yaml", "gone.yaml", "--fix", "--diff")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.splitlines() == ["broken.yaml:2:1: a value is required here", "gone.yaml: does not exist"]
+    assert (command("check", "chat.yaml", "gone.yaml", "--fix", "--diff").code) == 4
+    ran = command("check", "other.yaml", "--fix", "--diff")
+    assert (ran.code, ran.err) == (3, "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n")
+    assert command("check", "other.yaml", "--fix", "--diff", "--allow-empty").code == 0
+    assert command("check", "clean.yaml", "--fix", "--diff").code == 0
+
+
+@pytest.mark.parametrize("name", ["chat.yaml", "./chat.yaml", "of us/chät.yaml", "two\nlines.yaml"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_git_applies_a_diff(command: Command, files: Files, name: str, end: str) -> None:
+    folder = files()
+    (folder / name).parent.mkdir(exist_ok=True)
+    before = MANIFEST.replace("\n", end).encode()
+    (folder / name).write_bytes(before)
+    patch = command("check", name, "--fix", "--diff").out
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), check=True)
+    told = (folder / name).read_bytes()
+    (folder / name).write_bytes(before)
+    command("check", name, "--fix")
+    assert (folder / name).read_bytes() == told
+
+
+def test_names_are_found_behind_whatever_ends_a_line(command: Command, files: Files) -> None:
+    text = '{"apiVersion": "nvidia.com/v1beta1",\r\n "kind": "DynamoGraphDeployment",\n "metadata": {"name": "g"}, "spec":\n'
+    text += ' {"backendFramwork": "vllm",\r\n "components": [{"name": "ü", "typ": "worker"}]}}\n'
+    folder = files(chat=text)
+    command("check", ".", "--fix")
+    with (folder / "chat.yaml").open(newline="") as file:
+        assert file.read() == text.replace("Framwork", "Framework").replace('"typ"', '"type"')
+
+
+SHARED = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  services:
+    a: &shared
+      componentType: worker
+      replica: 3  # each
+    b:
+      <<: *shared
+    c: *shared
+"""
+
+
+def test_a_name_that_several_places_share_is_written_once(command: Command, files: Files) -> None:
+    folder = files(chat=SHARED)
+    command("check", ".", "--fix")
+    assert (folder / "chat.yaml").read_text() == SHARED.replace("replica:", "replicas:")
+
+
+def test_two_fields_that_would_get_one_name_stay_and_the_rest_is_mended(command: Command, files: Files) -> None:
+    text = SHARED.replace("replica: 3  # each", "replica: 3\n      replcas: 2").replace("worker", "Worker").partition("    b:")[0]
+    folder = files(chat=text)
+    ran = command("check", ".", "--fix")
+    assert "chat.yaml: 1 fixed\n" in ran.err
+    assert (folder / "chat.yaml").read_text() == text.replace("Worker", "worker")
+
+
+def test_items_of_a_list_are_removed_from_the_end() -> None:
+    data = {"a": ["x", "x", "y", "x"]}
+    assert apply_fixes(data, [Edit(REMOVE, ("a", 1)), Edit(REMOVE, ("a", 3)), Edit(REMOVE, ("a", 1))]) == {"a": ["x", "y"]}
+    assert data == {"a": ["x", "x", "y", "x"]}
+
+
+TEXT = st.text(max_size=2)
+VALUES = st.recursive(
+    st.none() | st.integers() | TEXT, lambda one: st.lists(one, max_size=3) | st.dictionaries(TEXT, one, max_size=3), max_leaves=4
+)
+PATHS = st.lists(st.text(max_size=2) | st.integers(-3, 3), min_size=1, max_size=4).map(tuple)
+
+
+@given(VALUES, st.lists(st.builds(Edit, st.sampled_from((ADD, REMOVE, RENAME, SET)), PATHS, TEXT), max_size=5))
+def test_no_edit_raises_or_changes_what_it_was_given(data: Any, edits: list[Edit]) -> None:
+    before = copy.deepcopy(data)
+    apply_fixes(data, edits)
+    assert data == before
+
+
+@given(st.sampled_from(("string", "integer", "boolean", "number", "")), VALUES, TEXT)
+def test_a_value_of_another_type_becomes_one_of_the_fields_type_or_stays(wanted: str, value: Any, written: str) -> None:
+    made = convert_scalar_type(wanted, value, written)
+    kinds = {"string": str, "integer": int, "boolean": bool}
+    assert made is None or type(made.value) is kinds[wanted]
+
+
+def test_nothing_is_mended_where_nothing_is_found() -> None:
+    assert fix_files([]) == ([], 0)
+
+
+def test_the_switch_that_line_1_5_requires_is_written(command: Command, files: Files) -> None:
+    text = MANIFEST.partition("---")[0].replace("scalingAdaptr: {}", "experimental: {checkpoint: {checkpointRef: c}}")
+    folder = files(chat=text)
+    command("check", ".", "--fix", "--line", "1.5")
+    assert "experimental: {checkpoint: {checkpointRef: c, enabled: true}}\n" in (folder / "chat.yaml").read_text()
+
+
+SHARING = """\
+# top\u2028# of it
+x-common: &common
+  type: Worker   # one
+  replicas: "3"
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  components:
+    - &base
+      <<: *common   # all
+      name: a
+      podTemplate:   &pod
+        spec: {containers: [{name: main, image: "i:1.5.0"}],   hostNetwork: "true"}
+    - name: b
+      type:    Worker
+      replicas: &two "2"
+      podTemplate:   *pod   # shared
+    - {<<: *base, name: c, replicas: *two}
+"""
+
+
+def test_an_edit_of_what_is_shared_is_made_at_its_anchor(command: Command, files: Files) -> None:
+    folder = files(a=SHARING)
+    assert command("check", ".", "--fix", "--ignore", "unknown-field").code == 0
+    fixed = SHARING.replace("Worker", "worker").replace('"3"', "3").replace('"2"', "2").replace('"true"', "true")
+    assert (folder / "a.yaml").read_text() == fixed
+
+
+SERVICES = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  services:
+    a: &a   # one
+      componentType: worker
+      autoscaling: {enabled: true}   # goes
+      extraPodSpec:   &pod
+        mainContainer: {image: "i:1.5.0"}
+        hostNetwork: "true"
+    b: *a
+    c:
+      <<: *a
+"""
+
+
+def test_what_is_removed_from_an_anchor_is_gone_from_its_aliases(command: Command, files: Files) -> None:
+    folder = files(a=SERVICES)
+    for _ in range(2):  # rules wait until types are right
+        command("check", ".", "--fix")
+    kept = "".join(line for line in SERVICES.splitlines(keepends=True) if "goes" not in line)
+    assert (folder / "a.yaml").read_text() == kept.replace('"true"', "true")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SERVICES.replace('"true"', "true") + "      autoscaling: {enabled: true}   # own\n",
+        SERVICES.replace("    b: *a\n", "    b:\n      extraPodSpec: *pod\n      annotations: {a: *t}\n").replace('"true"', '&t "true"'),
+    ],
+)
+def test_what_would_have_to_be_written_out_is_left_to_the_author(command: Command, files: Files, text: str) -> None:
+    folder = files(a=text)
+    ran = command("check", ".", "--fix")
+    assert ran.code == 1
+    assert "a.yaml is left as it is: the edits would write out what its anchors and aliases share; make them by hand\n" in ran.err
+    assert (folder / "a.yaml").read_text() == text
+
+
+@pytest.mark.parametrize("form", ["crlf", "bom", "json"])
+def test_a_file_keeps_its_form(command: Command, files: Files, form: str) -> None:
+    folder = files(a="")
+    text = MANIFEST.partition("---")[0].replace("8080", "0123")
+    before = (b"\xef\xbb\xbf" if form == "bom" else b"") + text.replace("\n", "\r\n" if form == "crlf" else "\n").encode()
+    if form == "json":
+        pod = {"spec": {"containers": [{"name": "main", "image": "x/vllm:1.5.0", "env": [{"name": "P", "value": 5}]}]}}
+        parts = [{"name": "w", "type": "Worker", "replicas": "2", "podTemplate": pod}]
+        graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}}
+        before = json.dumps({**graph, "spec": {"components": parts}}).encode()
+    (folder / "a.yaml").write_bytes(before)
+    assert command("check", ".", "--fix").code == 0
+    after = (folder / "a.yaml").read_bytes()
+    assert after != before
+    if form == "json":
+        wanted = json.loads(before.replace(b"Worker", b"worker").replace(b'"2"', b"2").replace(b": 5}", b': "5"}'))
+        assert json.loads(after) == wanted
+    else:
+        assert (after[:3], after.count(b"\r\n")) == (before[:3], before.count(b"\r\n"))
+
+
+def test_a_word_in_json_is_quoted() -> None:
+    graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": {"backendFramework": 5}}
+    text = with_edits(Source("a.json", json.dumps(graph)), {0: [Edit(SET, ("spec", "backendFramework"), "vllm")]})
+    assert json.loads(text) == {**graph, "spec": {"backendFramework": "vllm"}}

@@ -1,0 +1,109 @@
+"""The line of the operator that a run of `check` judges by, what told it, and that it says so."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
+from dynamo_webhooks.cli.commands import serve
+from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
+from dynamo_webhooks.policies.facts import facts_from
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import GOOD
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "told"),
+    [
+        ([], "1.6", "the default"),
+        (["--line", "1.2"], "1.2", "--line"),
+        (["--line", "1.5"], "1.5", "--line"),
+        (["--set-fact", "operatorVersion=1.5.1"], "1.5", "operatorVersion 1.5.1"),
+        (["--set-fact", "operatorVersion=v1.3.1"], "1.3", "operatorVersion v1.3.1; rules of line 1.2, the nearest"),
+        (["--line", "1.4"], "1.4", "--line; rules of line 1.5, the nearest"),
+        (
+            ["--set-fact", "operatorVersion=1.30.0"],
+            "1.6",
+            "operatorVersion 1.30.0; later lines count as the newest known",
+        ),
+        (["--set-fact", "operatorLine=1.5"], "1.5", "the fact operatorLine"),
+        (["--set-fact", "operatorVersion=1.2.0", "--line", "1.5"], "1.5", "--line"),
+    ],
+)
+def test_the_line_is_said_with_what_told_it(words: list[str], line: str, told: str, files: Files, command: Command) -> None:
+    files(good=GOOD)
+    other = "" if words else "; --line names another"
+    assert command("check", "good.yaml", *words).err == f"1 object checked by line {line} ({told}{other}): nothing found\n"
+    summary = command("check", "good.yaml", "-o", "json", *words).json["summary"]
+    assert (summary["operatorLine"], summary["operatorLineFrom"]) == (line, told)
+
+
+@pytest.mark.parametrize("written", ["1.5", "'1.5'"])
+def test_a_project_file_says_the_line_and_flags_win(written: str, files: Files, command: Command) -> None:
+    folder: Path = files(good=GOOD)
+    (folder / ".dynamo-webhooks.yaml").write_text(f"line: {written}\n")
+    assert "by line 1.5 (the project file)" in command("check", "good.yaml").err
+    assert "by line 1.2 (--line)" in command("check", "good.yaml", "--line", "1.2").err
+    assert "by line 1.6 (the default; --line names another)" in command("check", "good.yaml", "--no-project").err
+    (folder / ".dynamo-webhooks.yaml").write_text("line: 1.9\n")
+    assert f'line: must be one of {", ".join(Line)}, got "1.9"' in command("check", "good.yaml").err
+
+
+def test_a_version_that_somebody_says_goes_before_the_clusters_definitions() -> None:
+    sight = Sight([], {"operatorLine": "1.5"})
+    assert sight.fill(facts_from({})).line == "1.5"
+    assert sight.fill(facts_from({"operatorVersion": "1.2.0"})).line == "1.2"
+
+
+_LATER = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: later, namespace: llm}
+spec:
+  components:
+    - name: front
+      type: frontend
+      replicas: -1
+      multinode: {nodeCount: 2}
+      podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}
+    - name: w
+      type: worker
+      multinode: {nodeCount: 2}
+      roles: [{name: leader, replicas: 0}, {name: worker}]
+      podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}
+"""
+
+
+def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Command) -> None:
+    """The line of its rule, of its field, or of the schema's own rule; what every line finds names none."""
+    old = _LATER.replace("type: worker", "type: decode").replace("      replicas: -1\n      multinode: {nodeCount: 2}\n", "")
+    files(later=_LATER, old=old)
+    words = ("check", "later.yaml", "--old", "old.yaml", "--set-fact", "grove=true")
+    found = {(one["path"], one.get("since", "")) for one in command(*words, "-o", "json").json["findings"]}
+    assert found >= {
+        ("spec.components[0].multinode", "1.6"),
+        ("spec.components[1].roles[0].replicas", "1.6"),
+        ("spec.components[1]", "1.5"),
+        ("spec.components[0].replicas", ""),
+    }
+    for more in ((), ("-q",), ("-o", "github"), ("-o", "markdown"), ("-o", "html")):
+        assert "[since line 1.6]" in command(*words, *more).out
+    assert "[since line 1.6]" not in command(*words, "--line", "1.5").out
+
+
+def test_a_server_that_is_told_no_line_keeps_1_5(tmp_path: Path) -> None:
+    """It must not refuse what its cluster may well run; files are judged by the newest line."""
+    (tmp_path / "facts.yaml").write_text("{grove: true, operatorVersion: null}\n")
+    (tmp_path / "told.yaml").write_text("{operatorVersion: 1.2.0}\n")
+    lines = []
+    for name in ("facts.yaml", "told.yaml"):
+        arguments = argparse.Namespace(
+            config=None, kubeconfig=None, no_cluster=True, operator_version=None, dgdr_default_image=None,
+            facts=str(tmp_path / name), self_signed=False,
+        )  # fmt: skip
+        lines.append(facts_from(serve._told(arguments, OperatorConfiguration())).line)
+    assert [*lines, facts_from({}).line] == [Line.V1_5, Line.V1_2, NEWEST]

@@ -1,0 +1,117 @@
+"""The last stage of `check`: the way to the kind's other version and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.admission import losses as module
+from dynamo_webhooks.admission.losses import Loss, losses
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.cli.validation.levels import FAULT, WARNING
+from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.conversion.engine import Converted, convert
+from dynamo_webhooks.conversion.kind import Kind
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import GOOD
+
+GRAPH = "DynamoGraphDeployment"
+BOTH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: a, annotations: {mine: x}}
+spec: {pvcs: [{name: claim}], services: {w: {componentType: worker, dynamoNamespace: old}}}
+"""
+
+
+def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:
+    return list(losses(obj, GRAPH, ALPHA, **words))
+
+
+def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
+    return [(loss.name, loss.level.value, loss.path) for loss in found]
+
+
+def _keys() -> tuple[str, str]:
+    from dynamo_webhooks.conversion.kinds import KINDS
+    from dynamo_webhooks.conversion.remainder import annotation_keys
+
+    return annotation_keys(KINDS[GRAPH])
+
+
+@pytest.mark.parametrize("text", [GOOD, BOTH, GOOD.replace("metadata:\n  name: good\n  namespace: llm\n", "")])
+def test_what_comes_home_is_no_finding(text: str) -> None:
+    assert _losses(load_documents(text)[0].data) == []
+
+
+def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(command: Command, files: Files) -> None:
+    key = _keys()[0]
+    files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {key}: '{{broken'\n"))
+    (found,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (found["rule"], found["level"], found["stage"], found["line"]) == ("damaged-remainder", "warning", "conversion", 7)
+    assert found["path"] == f"metadata.annotations[{key}]"
+    assert "broken" not in found["message"]
+
+
+def _otherwise(change: Any) -> Any:
+    """A conversion that is ours on the way there, and on the way back what `change` makes of it."""
+
+    def conversion(kind: Kind, obj: dict[str, Any], desired: str, *, whole: bool = False) -> Converted:
+        return change(convert(kind, obj, desired)) if desired == ALPHA else convert(kind, obj, desired)
+
+    return conversion
+
+
+def _lost(done: Converted) -> Converted:
+    done.object["spec"]["services"]["w"]["componentType"] = "frontend"
+    return done
+
+
+def _not_back(_: Converted) -> Converted:
+    raise ConversionError(("spec", "components"), "must be otherwise")
+
+
+def _raised(_: Converted) -> Converted:
+    raise KeyError("secret")
+
+
+@pytest.mark.parametrize(("change", "path"), [(_lost, ("spec", "services", "w", "componentType")), (_not_back, ()), (_raised, ())])
+def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or of whoever wrote a remainder by hand, where the object carries one."""
+    monkeypatch.setattr(module, "convert", _otherwise(change))
+    monkeypatch.setattr(module, "_is_proven", lambda *_: False)
+    obj = load_documents(BOTH)[0].data
+    (loss,) = found = _losses(obj)
+    assert _told(found) == [("conversion-loss", FAULT, path)]
+    assert "secret" not in loss.text
+    obj["metadata"]["annotations"][_keys()[0]] = '{"version":1,"spec":{}}'
+    assert _told(_losses(obj)) == [("conversion-loss", FAULT if change is _raised else WARNING, path)]
+    assert _losses(obj, admitted=False) == []
+
+
+def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
+    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("secret")
+
+    monkeypatch.setattr(module, "convert", broken)
+    files(a=GOOD)
+    ran = command("check", "a.yaml")
+    assert ran.code == 70
+    assert "conversion to v1beta1 raised KeyError; this is an internal error" in ran.out
+    assert "to replay it: dynamo-webhooks" in ran.err
+    assert "secret" not in ran.out + ran.err
+
+
+def test_the_proof_holds_only_where_nothing_is_kept() -> None:
+    from dynamo_webhooks.conversion.kinds import KINDS
+
+    kind, obj = KINDS[GRAPH], load_documents(BOTH)[0].data
+    there = convert(kind, obj, "v1beta1").object
+    assert module._is_proven(kind, obj, there)
+    assert not module._is_proven(kind, {"metadata": {"annotations": {_keys()[0]: "{}"}}}, there)
+    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {_keys()[0]: '{"kept":[]}'}}})
+    assert not module._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)

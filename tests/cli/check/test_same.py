@@ -1,0 +1,148 @@
+"""One mistake, one finding: what a rule and the schema say of one value, what a wrong type hides, and objects that stand twice."""
+
+from __future__ import annotations
+
+from unittest.mock import Mock
+
+import pytest
+
+from dynamo_webhooks.cli.commands.check.run import AUTO, Run
+from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.validation.pipeline import Settings
+from dynamo_webhooks.cli.yaml import comments
+from dynamo_webhooks.cli.yaml.load import Source
+from dynamo_webhooks.policies.facts import Facts
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, GOOD, MODEL
+
+NEGATIVE = GOOD.replace("replicas: 2", "replicas: -1")
+BETA = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: beta, namespace: llm}
+spec:
+  components:
+    - {name: a_b, type: worker, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}
+"""
+
+
+def rules(command: Command, *words: str) -> list[tuple[str, list[str]]]:
+    """Each finding's rule, and those that it also names."""
+    rows = command("check", *words, "-o", "json").json["findings"]
+    return [(row["rule"], [other["rule"] for other in row.get("also", [])]) for row in rows]
+
+
+def test_a_rule_and_the_schema_make_one_finding_that_names_both(command: Command, files: Files) -> None:
+    files(a=NEGATIVE)
+    assert rules(command, "a.yaml") == [("replicas-non-negative", ["schema-mismatch"])]
+    out = command("check", "a.yaml").out
+    assert ("  also schema-mismatch (DYN004)\n" in out, out.count("must be 0 or more")) == (True, 1)
+    quiet = "a.yaml:10:17 error replicas-non-negative (DYN201): spec.services[worker].replicas: must be 0 or more, got -1"
+    assert command("check", "a.yaml", "-q").out == f"{quiet} [also schema-mismatch (DYN004)]\n"
+    for form in ("sarif", "github", "junit"):
+        out = command("check", "a.yaml", "-o", form).out
+        assert (out.count("also schema-mismatch (DYN004)"), out.count("got -1")) == (out.count("got -1"), out.count("got -1"))
+
+
+def test_a_name_of_an_item_is_one_value_too(command: Command, files: Files) -> None:
+    files(a=BETA)
+    assert rules(command, "a.yaml") == [("service-name-format", ["schema-mismatch"])]
+
+
+def test_each_can_be_ignored_alone_and_the_other_stays(command: Command, files: Files) -> None:
+    files(a=NEGATIVE)
+    assert rules(command, "a.yaml", "--ignore", "replicas-non-negative") == [("schema-mismatch", [])]
+    assert rules(command, "a.yaml", "--ignore", "schema-mismatch") == [("replicas-non-negative", [])]
+
+
+def test_a_baseline_of_before_still_knows_both(command: Command, files: Files) -> None:
+    files(a=NEGATIVE)
+    ran = command("check", "a.yaml", "--baseline", "b.json", "--update-baseline")
+    assert "2 known, 2 new" in ran.err
+    assert (
+        command("check", "a.yaml", "--baseline", "b.json").err
+        == "1 object checked by line 1.6 (the default; --line names another): 2 known from the baseline\n"
+    )
+
+
+def test_mistakes_at_two_values_stay_two(command: Command, files: Files) -> None:
+    files(a=NEGATIVE.replace("spec:", "spec:\n  backendFramework: none"))
+    assert len(rules(command, "a.yaml")) == 2
+
+
+def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, files: Files) -> None:
+    files(a=BETA)
+    (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json", "--ignore", "service-name-format").json["findings"]
+    assert (row["message"].endswith(', got "a_b"'), row["fix"]) == (True, 'Write "a-b"')
+
+
+def test_rules_wait_until_all_types_are_right(command: Command, files: Files) -> None:
+    files(a=BAD.replace("componentType: worker", "componentType: worker\n      replicas: two"))
+    assert rules(command, "a.yaml") == [("wrong-type", [])]
+    (note,) = (row for row in command("check", "a.yaml", "-o", "json").json["notEvaluated"] if row["rule"] == "policies")
+    assert note["reason"] == "rules wait until the type of spec.services[worker].replicas is right"
+
+
+@pytest.mark.parametrize("wrong", ["spec: 1\n", "spec: []\n", "metadata: 5\nspec: {}\n"])
+def test_an_object_without_its_frame_is_no_crash(command: Command, files: Files, wrong: str) -> None:
+    files(a=f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n{wrong}")
+    ran = command("check", "a.yaml", "-o", "json")
+    assert (ran.code, "wrong-type" in {row["rule"] for row in ran.json["findings"]}) == (1, True)
+
+
+def test_an_object_that_stands_twice_is_told_at_the_second_place(command: Command, files: Files) -> None:
+    files(a=f"{MODEL}---\n{GOOD}", b=MODEL)
+    (row,) = command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"]
+    assert (row["file"], row["line"], row["rule"], row["level"]) == ("b.yaml", 3, "duplicate-object", "warning")
+    assert row["message"] == "must name one object, and a.yaml:1 has the same kind and name; of both, the one applied last stays"
+    assert command("check", "a.yaml").code == 0
+
+
+def test_versions_do_not_make_two_objects_of_one(command: Command, files: Files) -> None:
+    files(a=GOOD, b=BETA.replace("name: beta", "name: good").replace("a_b", "a"))
+    assert rules(command, "a.yaml", "b.yaml") == [("duplicate-object", [])]
+
+
+def test_environments_without_a_namespace_are_not_one(command: Command, files: Files) -> None:
+    text = MODEL.replace(", namespace: llm", "")
+    files(dev__a=text, prod__a=text)
+    assert rules(command, ".") == []
+    files(prod__b=text)
+    assert rules(command, ".") == [("duplicate-object", [])], "in one folder"
+    files(dev__a=MODEL, prod__a=MODEL, prod__b="")
+    assert rules(command, ".") == [("duplicate-object", [])], "in one namespace"
+
+
+def test_names_that_a_server_makes_and_deletions_are_no_duplicates(command: Command, files: Files) -> None:
+    files(a=f"{MODEL}---\n{MODEL}".replace("name: m", "generateName: m-"), b=f"{MODEL}---\n{MODEL}")
+    assert rules(command, "a.yaml") == []
+    assert rules(command, "b.yaml", "--op", "delete") == []
+
+
+def test_a_comment_accepts_a_duplicate_and_is_never_needless(command: Command, files: Files) -> None:
+    ignored = MODEL.replace("llm}", "llm}   # dynamo-webhooks: ignore[duplicate-object] the pipeline picks one")
+    files(a=MODEL, b=ignored)
+    ran = command("check", "a.yaml", "b.yaml", "-o", "json")
+    assert (ran.json["findings"], [row["reason"] for row in ran.json["suppressed"]]) == ([], ["the pipeline picks one"])
+    assert rules(command, "b.yaml") == []
+
+
+class Text(str):
+    """A text that counts how often somebody looks for a word in it."""
+
+    __slots__ = ("looks",)
+
+    def __contains__(self, word: object) -> bool:
+        self.looks = getattr(self, "looks", 0) + 1
+        return isinstance(word, str) and self.find(word) >= 0
+
+
+def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(side_effect=comments.comments)
+    monkeypatch.setattr(comments, "comments", read)
+    text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
+    run = Run(lambda _: Settings(Facts()), Choice(), AUTO, None)
+    run.take(Source("a.yaml", text), "")
+    assert len(run.result().checked) == 51
+    assert text.looks < 10
+    assert read.call_count == 2

@@ -1,0 +1,270 @@
+"""Comments that ignore a rule: they need a reason and a cause, and speak of their line and the one below."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dynamo_webhooks.cli.commands.check.suppress import Heard, _Ignore, suppress
+from dynamo_webhooks.cli.objects.manifest import Identity
+from dynamo_webhooks.cli.validation.finding import LocatedFinding, NotEvaluated, report_own
+from dynamo_webhooks.cli.yaml.load import Position, Source
+from dynamo_webhooks.policies.checks import WRONG_TYPE
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
+
+LINE = "      ingress: {enabled: true}\n"
+
+
+def _with(above: str = "", behind: str = "") -> str:
+    return BAD.replace(LINE, f"{above}{LINE.rstrip()}{behind}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _with(behind=f"  # dynamo-webhooks: ignore[{BAD_RULE}] the host comes from an overlay"),
+        _with(above=f"      # dynamo-webhooks: ignore[{BAD_RULE}] the host comes from an overlay\n"),
+        _with(behind=f" #dynamo-webhooks:ignore[{BAD_CODE}] x"),
+        _with(behind=f" # dynamo-webhooks: ignore[warn-autoscaling, {BAD_RULE}] x").replace("warn-autoscaling, ", ""),
+    ],
+)
+def test_a_comment_with_a_reason_ignores(command: Command, files: Files, text: str) -> None:
+    files(a=text)
+    ran = command("check", "a.yaml")
+    assert (ran.code, ran.out, ran.err) == (
+        0,
+        "",
+        "1 object checked by line 1.6 (the default; --line names another): 1 ignored by comment\n",
+    )
+
+
+def test_a_comment_without_a_reason_ignores_nothing(command: Command, files: Files) -> None:
+    files(a=_with(behind=f" # dynamo-webhooks: ignore[{BAD_RULE}]"))
+    report = command("check", "a.yaml", "-o", "json").json
+    assert [(finding["rule"], finding["line"]) for finding in report["findings"]] == [("ignore-without-reason", 10), (BAD_RULE, 10)]
+    assert report["summary"]["suppressed"] == 0
+
+
+def test_a_comment_without_a_cause_is_a_finding(command: Command, files: Files) -> None:
+    files(a=f"# dynamo-webhooks: ignore[{BAD_RULE}] too far away\n{BAD}", b=GOOD + f"# dynamo-webhooks: ignore[{BAD_RULE}, ] none\n")
+    report = command("check", "a.yaml", "b.yaml", "-o", "json").json
+    assert [(finding["file"], finding["rule"], finding["line"], finding["level"]) for finding in report["findings"]] == [
+        ("a.yaml", "unused-ignore", 1, "warning"),
+        ("a.yaml", BAD_RULE, 11, "error"),
+        ("b.yaml", "unused-ignore", 12, "warning"),
+        ("b.yaml", "unused-ignore", 12, "warning"),
+    ]
+    assert (report["findings"][0]["column"], report["findings"][0]["endColumn"]) == (1, len(f"# dynamo-webhooks: ignore[{BAD_RULE}]") + 1)
+    assert report["findings"][0]["object"] is None
+
+
+def test_a_comment_behind_something_speaks_of_its_own_line_only(command: Command, files: Files) -> None:
+    files(a=BAD.replace("componentType: worker\n", f"componentType: worker # dynamo-webhooks: ignore[{BAD_RULE}] x\n"))
+    assert {finding["rule"] for finding in command("check", "a.yaml", "-o", "json").json["findings"]} == {BAD_RULE, "unused-ignore"}
+
+
+def test_a_comment_speaks_of_its_own_rule_only(command: Command, files: Files) -> None:
+    files(a=WARNED.replace("old\n", f"old # dynamo-webhooks: ignore[{BAD_RULE}] x\n"))
+    assert {f["rule"] for f in command("check", "a.yaml", "-o", "json").json["findings"]} == {"warn-dynamo-namespace", "unused-ignore"}
+
+
+def test_a_rule_that_was_not_asked_for_leaves_its_comments_alone(command: Command, files: Files) -> None:
+    files(a=_with(behind=f" # dynamo-webhooks: ignore[{BAD_RULE}] x"))
+    assert command("check", "a.yaml", "--ignore", BAD_RULE, "-q").out == ""
+
+
+REASONED = f"# dynamo-webhooks: ignore[{BAD_RULE}] the host comes from an overlay"
+
+
+def _rules(command: Command, *words: str) -> list[tuple[str, int]]:
+    return [(finding["rule"], finding["line"]) for finding in command("check", *words, "-o", "json").json["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (_with(above=f"      envFromSecret: '{REASONED}\n        '\n"), [(BAD_RULE, 12)]),
+        (_with(above=f"      {REASONED}\n      # and another line about something else\n"), []),
+        (_with(above=f"      {REASONED}\n      # dynamo-webhooks: ignore[DYN003] nothing\n"), [("unused-ignore", 11)]),
+        (_with(above=f"      {REASONED}\n\n"), [("unused-ignore", 10), (BAD_RULE, 12)]),
+        (_with(behind=f" # until Friday {REASONED}"), []),
+        (_with(behind=f" {REASONED}").replace("\n", "\r\n"), []),
+        (_with(behind=f" # dynamo-webhooks: ignore[unused-ignore, {BAD_RULE}] both"), [("unused-ignore", 10)]),
+    ],
+    ids=["quoted", "comments between", "stacked", "a blank line between", "behind other words", "CRLF", "two rules"],
+)
+def test_what_is_a_comment_and_of_which_line_it_speaks(command: Command, files: Files, text: str, wanted: list[tuple[str, int]]) -> None:
+    files(a=text)
+    assert _rules(command, "a.yaml") == wanted
+
+
+ANNOTATED = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata:
+  name: m
+  annotations:
+    script: {style}
+      # dynamo-webhooks: ignore[DYN202] a line of a script
+      # dynamo-webhooks: ignore another
+    quoted: "# dynamo-webhooks: ignore[] a text"
+    plain: a# dynamo-webhooks
+spec: {{modelName: a, baseModelName: b}}
+"""
+
+
+@pytest.mark.parametrize("style", ["|", ">-", "!!str |", "&anchor |+", "|2"])
+def test_a_script_in_a_block_holds_no_comments(command: Command, files: Files, style: str) -> None:
+    files(a=ANNOTATED.format(style=style))
+    assert command("check", "a.yaml").out == ""
+
+
+def test_the_first_line_of_a_block_may_end_in_a_comment(command: Command, files: Files) -> None:
+    files(a=ANNOTATED.format(style=f"|  {REASONED}"))
+    assert _rules(command, "a.yaml") == [("unused-ignore", 6)]
+
+
+def test_json_has_no_comments(command: Command, files: Files) -> None:
+    files(
+        a='{"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "labels": {}, "annotations":\n'
+        f'{{"a": "x {REASONED}"}}}}, "spec": {{"modelName": "a", "baseModelName": "b"}}}}'
+    )
+    assert command("check", "a.yaml").out == ""
+
+
+def test_a_broken_document_takes_no_comments_from_its_neighbours(command: Command, files: Files) -> None:
+    files(a=f"a: [ # dynamo-webhooks: ignore[x] y\n---\n{_with(behind=f' {REASONED}')}---\nb: ] # dynamo-webhooks: ignore[x] y\n")
+    ran = command("check", "a.yaml", "-o", "json")
+    assert (ran.code, ran.json["findings"], ran.json["summary"]["suppressed"]) == (4, [], 1)
+
+
+def test_a_comment_may_stand_above_directives(command: Command, files: Files) -> None:
+    files(a=f"# dynamo-webhooks: ignore[x] y\n%TAG ! tag:example.com,2000:\n---\n{_with(behind=f' {REASONED}')}")
+    assert _rules(command, "a.yaml") == [("unused-ignore", 1)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "words"),
+    [
+        ("ignore[ingress-host-requird] x", "ingress-host-requird, which is no rule; did you mean ingress-host-required?"),
+        ("ignore[] x", "ignores no rule: name one in the brackets"),
+        ("ignore ingress-host-required", "must read # dynamo-webhooks: ignore[rule] reason"),
+        ("Ignore[ingress-host-required", "must read # dynamo-webhooks: ignore[rule] reason"),
+    ],
+)
+def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: Files, comment: str, words: str) -> None:
+    files(a=GOOD + f"# dynamo-webhooks: {comment}\n")
+    [finding] = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["level"], finding["line"], finding["column"]) == ("unused-ignore", "warning", 12, 1)
+    assert words in finding["message"]
+
+
+def test_a_comment_that_speaks_of_the_project_otherwise_is_left_alone(command: Command, files: Files) -> None:
+    files(a=GOOD + "# dynamo-webhooks: ask Ann before you change this\n")
+    assert command("check", "a.yaml").out == ""
+
+
+@pytest.mark.parametrize(
+    ("heard", "complains"),
+    [
+        (Heard(), True),
+        (Heard(notes=(NotEvaluated("priority-class-needs-grove", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), True),
+        (Heard(notes=(NotEvaluated(BAD_RULE, BAD_CODE, Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
+        (Heard(notes=(NotEvaluated("policies", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
+        (Heard(operations=frozenset({DELETE})), False),
+        (Heard(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
+        (Heard(schema=False), True),
+    ],
+)
+def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(heard: Heard, *, complains: bool) -> None:
+    source = Source("a.yaml", f"a: b {REASONED}\n")
+    kept, suppressed = suppress(source, [], heard)
+    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
+    assert suppressed == []
+
+
+def test_comments_on_rules_of_the_schema_wait_for_the_schema() -> None:
+    source = Source("a.yaml", "a: b # dynamo-webhooks: ignore[schema-rule] x\n")
+    assert suppress(source, [], Heard(schema=False)) == ([], [])
+    assert [finding.rule for finding in suppress(source, [], Heard())[0]] == ["unused-ignore"]
+
+
+@pytest.mark.parametrize(
+    ("word", "operation", "complains"),
+    [
+        ("schema-mismatch", UPDATE, False),  # what an update leaves alone is not held against the schema again
+        ("schema-rule", UPDATE, False),
+        ("unknown-field", UPDATE, True),
+        ("schema-mismatch", DELETE, False),
+        ("unknown-field", DELETE, False),
+        ("unconvertible", DELETE, False),
+        ("DYN004", CREATE, True),
+    ],
+)
+def test_comments_on_checks_of_our_own_are_needless_only_where_those_were_made(word: str, operation: str, *, complains: bool) -> None:
+    source = Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n")
+    kept, _ = suppress(source, [], Heard(operations=frozenset({operation})))
+    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
+
+
+def test_a_known_mistake_of_the_schema_keeps_its_comment_through_an_update(command: Command, files: Files) -> None:
+    old = BAD.replace("ingress: {enabled: true}", "replicas: 1").replace(
+        "spec:\n", "spec:\n  backendFramework: none # dynamo-webhooks: ignore[schema-mismatch] ours alone\n"
+    )
+    files(old=old, new=old.replace("replicas: 1", "replicas: 2"))
+    assert _rules(command, "old.yaml") == []
+    assert _rules(command, "new.yaml", "--old", "old.yaml") == []
+
+
+def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("a.yaml", f"a: b {REASONED}\n" * 1000)
+    found = [report_own(WRONG_TYPE, "error", "decode", source, Position(line, 1, 2), None, "", "") for line in range(1, 1001)]
+    met = Counter[int]()
+    covers = _Ignore.covers
+
+    def counted(ignore: _Ignore, finding: LocatedFinding) -> bool:
+        met[finding.position.line] += 1
+        return covers(ignore, finding)
+
+    monkeypatch.setattr(_Ignore, "covers", counted)
+    suppress(source, found)
+    assert set(met.values()) == {1}
+    assert len(met) == len(found)
+
+
+BOTH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: llm}
+spec:
+  services:
+    w:
+      componentType: worker
+      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler takes it for "off" until May
+"""
+
+
+def test_a_comment_silences_what_the_schema_says_of_the_same_value(command: Command, files: Files) -> None:
+    """The example of docs/ci.md."""
+    line = BOTH.splitlines()[-1].strip()
+    assert line in (Path(__file__).parents[3] / "docs" / "ci.md").read_text()
+    files(a=BOTH)
+    ran = command("check", "--line", "1.2", "a.yaml", "-o", "json")
+    assert (ran.code, ran.json["findings"]) == (0, [])
+    assert [(one["rule"], one["reason"]) for one in ran.json["suppressed"]] == [
+        ("replicas-non-negative", 'the scaler takes it for "off" until May'),
+        ("schema-mismatch", 'the scaler takes it for "off" until May'),
+    ]
+
+
+def test_a_comment_silences_the_schema_at_no_other_value(command: Command, files: Files) -> None:
+    one_line = BOTH.replace(":\n      componentType", ": {componentType").replace(
+        "worker\n      replicas: -1", "worker, multinode: {nodeCount: 0}, replicas: -1}"
+    )
+    files(a=one_line)
+    left = [finding["path"] for finding in command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]]
+    assert left == ["spec.services[w].multinode.nodeCount"]

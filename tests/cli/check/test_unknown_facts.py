@@ -1,0 +1,107 @@
+"""A rule that needs a fact says so wherever the fact is not known: it never passes an object that it might have to refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import orjson
+import pytest
+import yaml
+
+from dynamo_webhooks.admission.judging import judge as evaluate
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.cli.facts.load import consequences
+from dynamo_webhooks.policies.catalogue import list_declared
+from dynamo_webhooks.policies.facts import UNKNOWN
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import ROUTES
+from tests.cli.conftest import Command, Files
+from tests.policies.examples import Example, parse
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.policies.rule import Rule
+
+RULES: Final = [rule for rule in list_declared() if not rule.is_default and rule.needs]
+BAD: Final = [pytest.param(rule, block, id=f"{rule.name}-{i}") for rule in RULES for i, block in enumerate(rule.bad)]
+
+
+def _without(rule: Rule, block: str) -> Example:
+    """An example none of whose facts is known that its rule needs."""
+    example = parse(block, rule.kinds[0], rule.name)
+    example.facts = example.facts._replace(**dict.fromkeys(rule.needs, UNKNOWN))
+    return example
+
+
+def _idle(rule: Rule, example: Example) -> set[str]:
+    """The rules that miss one of the facts; several may share one, and then one of them says so. Empty where the object alone is bad."""
+    found = evaluate(example.review())
+    if any(finding.rule is rule and finding.level is not Level.NOT_EVALUATED for finding in found):
+        return set()
+    names = {finding.rule.name for finding in found if finding.level is Level.NOT_EVALUATED and finding.fact in rule.needs}
+    assert names, f"{rule.name} passes silently without {rule.needs}"
+    return names
+
+
+@pytest.mark.parametrize(("rule", "block"), BAD)
+def test_what_the_server_says_at_its_start_is_true(rule: Rule, block: str) -> None:
+    example = _without(rule, block)
+    said = " ".join(consequences(example.facts))
+    assert all(name in said for name in _idle(rule, example))
+
+
+@pytest.mark.parametrize(("rule", "block"), BAD)
+def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files: Files, command: Command) -> None:
+    example = _without(rule, block)
+    names = _idle(rule, example)
+    if example.operation != CREATE or not names:
+        return
+    kind, _, version = example.kind.partition("/")
+    obj = {**example.object, "apiVersion": f"nvidia.com/{version}", "kind": kind}
+    facts = {name: value for name, value in example.facts._asdict().items() if value is not UNKNOWN and value is not None}
+    facts = {
+        name: sorted(value) if isinstance(value, frozenset) else str(value) if isinstance(value, str) else value
+        for name, value in facts.items()
+    }
+    request = {
+        "uid": "u",
+        "operation": CREATE,
+        "name": "x",
+        "namespace": "default",
+        "kind": {"group": "nvidia.com", "version": version, "kind": kind},
+        "object": obj,
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    files(graph=yaml.safe_dump(obj), facts=yaml.safe_dump(facts), raw_review=json.dumps(review))
+    checked = command("check", "graph.yaml", "--facts", "facts.yaml", "--require-facts", "--fail-on", "never", "-o", "json", "--no-schema")
+    assert names <= {note["rule"] for note in checked.json["notEvaluated"]}
+    assert checked.code == 5
+    path = f"/validate-nvidia-com-{version}-{kind.lower()}"
+    served = orjson.loads(answer(ROUTES[path], orjson.dumps(review), Settings(example.facts)).body)["response"]
+    assert all(name in json.dumps(served) for name in names)
+    assert not served["allowed"]
+    reviewed = command("review", "raw_review", "--facts", "facts.yaml")
+    assert all(name in reviewed.out for name in names)
+
+
+@pytest.mark.parametrize("written", ["component", "grove", "lws"])
+@pytest.mark.parametrize(("known", "rules"), [(None, ["min-available-requires-grove"]), (True, []), (False, [])])
+def test_an_annotation_that_a_server_overwrites_decides_nothing(
+    written: str, known: bool | None, rules: list[str], files: Files, command: Command
+) -> None:
+    files(
+        graph=f"""
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {{name: g, annotations: {{nvidia.com/workload-provider: {written}}}}}
+spec:
+  components:
+  - {{name: w, type: worker, minAvailable: 1, podTemplate: {{spec: {{containers: [{{name: main, image: "i:1.5.0"}}]}}}}}}
+"""
+    )
+    flags = [] if known is None else ["--set-fact", f"grove={str(known).lower()}"]
+    found = command("check", "graph.yaml", "-o", "json", *flags).json
+    assert [note["rule"] for note in found["notEvaluated"]] == rules
+    assert [finding["rule"] for finding in found["findings"]] == (["min-available-requires-grove"] if known is False else [])

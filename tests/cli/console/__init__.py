@@ -1,0 +1,1 @@
+"""Tests: what every command shares."""

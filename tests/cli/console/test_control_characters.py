@@ -1,0 +1,167 @@
+"""No report prints a control or bidirectional character, or a line that a CI runner obeys, of an author, a file's name or the command line.
+
+How runners read lines: actions/runner (ActionCommand.cs), azure-pipelines-agent (Command.cs), GitLab's sections of a log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Command, Files
+from tests.cli.runners import obeyed
+
+# a terminal's title, its bell, text from right to left, red; commands of GitHub (two kinds), Azure, TeamCity and GitLab
+ODD: Final = "\x1b]0;x\x07\u202e\x9b31m\n ::stop-commands::x##[b]##vso[c]d##teamcity[e]\rsection_start:1:x\r\x1b[0K"
+# the same in double quotes of YAML
+WRITTEN: Final = r"\e]0;x\a\u202e\x9b31m\n ::stop-commands::x##[b]##vso[c]d##teamcity[e]\rsection_start:1:x\r\e[0K"
+RAW: Final = "\u202e\u2066"  # what YAML takes as it is
+FORBIDDEN: Final = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+BAD: Final = f"""\
+# comment {RAW}
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: "g{WRITTEN}"
+  namespace: "n{WRITTEN}"
+  annotations: {{"k{WRITTEN}": v, nvidia.com/dynamo-kube-discovery-mode: "m{WRITTEN}"}}
+spec:
+  backendFramework: "vllm{WRITTEN}"  # {RAW}
+  "unknown{WRITTEN}": "y{WRITTEN}"
+  services:
+    "w{WRITTEN}": {{componentType: "worker{WRITTEN}", replicas: -1, "q{WRITTEN}": z, volumeMounts: [{{name: "v{WRITTEN}"}}]}}
+    x: {{componentType: worker, replicas: "t{WRITTEN}"}}
+"""
+GOOD: Final = f"""\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {{name: g, namespace: n, annotations: {{k: "v{WRITTEN}"}}}}
+spec: {{envs: [{{name: A, value: "B{WRITTEN}"}}], services: {{w: {{componentType: worker}}}}}}
+"""
+UNREADABLE: Final = f"nvidia.com: {RAW} c: d\n"
+CONFIGURATION: Final = f'apiVersion: "operator{WRITTEN}"\n"k{WRITTEN}": "{WRITTEN}"\nlogging: {{level: "{WRITTEN}"}}\n'
+NAME: Final = f"{ODD}.yaml"
+LED: Final = "::stop-commands::x##vso[task.setvariable]y.yaml"  # a file, and a path that names none
+COMMANDS: Final = [
+    *(("check", ".", "-o", form, "--answer", "-v") for form in ("text", "github", "junit", "gitlab", "sarif", "json")),
+    ("check", NAME, "-q", "--answer"),
+    ("check", f"missing{ODD}"),
+    *((*words, LED) for words in (("check",), ("check", "-q"), ("check", "--answer", "--color=always"), ("check", "-o", "markdown"))),
+    *((*words, LED) for words in (("check", "-o", "html"), ("convert", "--check", "--to", "v1beta1"), ("default",), ("render",))),
+    *((*words, f"{LED}.") for words in (("check",), ("render",), ("convert", "--to", "v1beta1"), ("explain",), ("test",))),
+    ("diff", "good.yaml", LED),
+    ("render", "good.yaml"),
+    *(("picture", "good.yaml", "-o", form) for form in ("mermaid", "svg")),
+    (LED,),
+    (f"--{LED}",),
+    ("check", LED, f"--set={LED}"),
+    ("check", "good.yaml", "--against", ODD),
+    ("check", "good.yaml", "--ignore", ODD),
+    ("check", f"--{ODD}"),
+    (ODD,),
+    *(("convert", name, "--to", "v1beta1", "-o", "json") for name in ("good.yaml", NAME)),
+    ("convert", "--check", NAME, "--to", "v1beta1"),
+    *(("default", name, "-o", form) for name in ("good.yaml", NAME) for form in ("text", "json", "patch")),
+    *(("diff", name, "bad.yaml", *form) for name in ("good.yaml", NAME) for form in ((), ("-o", "json"))),
+    *(("render", name, "-o", "json") for name in ("good.yaml", NAME)),
+    ("explain", ODD),
+    ("explain", f"spec.{ODD}"),
+    *(("test", "cases", "-o", form) for form in ("text", "json", "junit")),
+    ("config", "--config", "raw_conf"),
+    ("schema", ODD),
+    ("rules", ODD),
+    ("crds", "--kind", ODD),
+    ("certs", ODD),
+]
+
+
+@pytest.fixture
+def folder(files: Files) -> Path:
+    """Files with odd characters wherever a file may hold some."""
+    made = files(good=GOOD, bad=BAD, unreadable=UNREADABLE, raw_conf=CONFIGURATION, cases__deny_x=BAD)
+    (made / "cases" / "deny_x.yaml").rename(made / "cases" / "deny.x.yaml")
+    (made / "cases" / "allow.y.yaml").write_text(GOOD.replace("worker}", "worker, replicas: -1}"))
+    for name in (NAME, LED):
+        (made / name).write_text(BAD)
+    return made
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: ascii(" ".join(words)))
+def test_nothing_odd_is_printed(folder: Path, command: Command, words: tuple[str, ...]) -> None:
+    ran = command(*words)
+    assert ran.code in (0, 1, 2, 4)
+    assert ran.out + ran.err
+    for line in (ran.out + ran.err).split("\n"):
+        assert not FORBIDDEN.search(line.replace("\x1b[", "") if "--color=always" in words else line), ascii(line)
+        assert not obeyed(line), ascii(line)
+
+
+def test_json_holds_the_very_same_values(folder: Path, command: Command) -> None:
+    report = json.loads(command("check", "bad.yaml", "-o", "json").out)
+    assert {finding["object"]["name"] for finding in report["findings"]} == {f"g{ODD}"}
+    converted = json.loads(command("convert", "good.yaml", "--to", "v1beta1", "-o", "json").out)
+    assert converted["metadata"]["annotations"]["k"] == f"v{ODD}"
+
+
+@pytest.mark.parametrize("words", [("convert", "good.yaml", "--to", "v1beta1"), ("default", "good.yaml")], ids=" ".join)
+def test_yaml_holds_the_very_same_values_and_no_command(folder: Path, command: Command, words: tuple[str, ...]) -> None:
+    printed = command(*words, "-o", "yaml").out
+    assert not any(map(obeyed, printed.split("\n")))
+    assert yaml.safe_load(printed)["metadata"]["annotations"]["k"] == f"v{ODD}"
+
+
+DOCUMENT: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: g
+  annotations:
+    note: |
+      ::stop-commands::x
+spec:
+  services:
+    w: {componentType: worker}
+"""
+
+
+@pytest.mark.parametrize("runner", ["GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI", "TEAMCITY_VERSION", ""])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("convert", "script.yaml", "--to", "v1beta1"),
+        ("default", "script.yaml", "-o", "diff", "--set-fact=operatorVersion=1.5.0"),
+        ("check", "script.yaml", "--fix", "--diff"),
+    ],
+    ids=" ".join,
+)
+def test_a_document_that_a_runner_would_obey_is_not_printed(
+    folder: Path, command: Command, words: tuple[str, ...], runner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI", "TEAMCITY_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "script.yaml").write_text(DOCUMENT.replace("componentType", "componenttype") if "--fix" in words else DOCUMENT)
+    if runner:
+        monkeypatch.setenv(runner, "true")
+    ran = command(*words)
+    if runner:
+        assert (ran.code, ran.out) == (2, "")
+        assert "is not printed, since the CI runner would obey it: ::stop-commands::x; redirect it into a file" in ran.err
+    else:
+        assert "::stop-commands::x\n" in ran.out
+
+
+def test_a_document_in_a_file_is_what_its_author_wrote(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (folder / "script.yaml").write_text(DOCUMENT)
+    with Path("out").open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "dynamo_webhooks.cli.main", "convert", "script.yaml", "--to", "v1beta1"], stdout=out, check=False
+        )
+    assert (done.returncode, "      ::stop-commands::x\n" in Path("out").read_text()) == (0, True)

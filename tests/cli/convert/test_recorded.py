@@ -1,0 +1,89 @@
+"""Laws of `convert` over objects whose conversion was recorded from the Go operator."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.commands.convert.newly_refused import convert_accepted
+from dynamo_webhooks.cli.commands.convert.run import convert_text
+from dynamo_webhooks.cli.objects.manifest import find_manifests
+from dynamo_webhooks.cli.rewrite.emit import emit_yaml
+from dynamo_webhooks.cli.validation.levels import ERROR
+from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
+from dynamo_webhooks.policies.catalogue import list_declared
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CREATE
+from tests.golden.corpus import cases
+
+OTHER: Final = {"v1alpha1": "v1beta1", "v1beta1": "v1alpha1"}
+SHARES: Final = 3
+APART: Final = 15
+REMEMBERS: Final = r"^    nvidia.com/d(gd|cd|gdr|gdsa)-(spec|status): "
+ONLY_V1ALPHA1: Final = frozenset(rule.name for rule in list_declared() if ".v1alpha1." in rule.module)
+EACH: Final = 120  # objects of the recorded ones, so many apart
+
+
+@cache
+def objects() -> list[dict[str, Any]]:
+    """Recorded objects of the versions that convert, each once."""
+    found = {emit_yaml(one): one for case in cases("convert15.ndjson.gz", "convert") if isinstance(one := case["object"], dict)}
+    return [one for one in found.values() if str(one.get("apiVersion")).partition("/")[2] in OTHER and isinstance(one.get("spec"), dict)]
+
+
+def behind_lists(text: str) -> list[tuple[int, int]]:
+    """The numbers of the lines behind each list's last item, with the column of its dash."""
+    lines = text.split("\n")[:-1]
+    found = []
+    for number, line in enumerate(lines):
+        dash = re.match(r"( *)- ", line)
+        if dash is None:
+            continue
+        column = len(dash[1])
+        end = next((at for at in range(number + 1, len(lines)) if len(lines[at]) - len(lines[at].lstrip()) <= column), len(lines))
+        if end == len(lines) or not lines[end].startswith(f"{dash[1]}- "):
+            found.append((end, column))
+    return found
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_comments_behind_the_last_item_of_a_list_stay(share: int) -> None:
+    """Items are often commented out there; in the other version the list may be a map, a field, or nothing at all."""
+    seen = 0
+    for obj in objects()[share :: SHARES * EACH]:
+        text, version = emit_yaml(obj), OTHER[obj["apiVersion"].partition("/")[2]]
+        for number, column in behind_lists(text):
+            for deeper in (0, 2):
+                lines = text.split("\n")
+                lines.insert(number, f"{' ' * (column + deeper)}# - none: of these")
+                done = convert_text("a", "\n".join(lines), version, verify=False, line=Line.V1_5)
+                assert done.failures or done.text.count("# - none: of these") == 1, "\n".join(lines)
+                seen += 1
+    assert seen > 10
+
+
+@pytest.mark.parametrize("line", Line)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_nothing_is_written_that_check_refuses(share: int, line: Line) -> None:
+    """What an author wrote may be refused before; conversion adds no error, but for what annotations say that he wrote in v1alpha1."""
+    settings = Settings(Facts(operatorLine=line))
+
+    def errors(text: str) -> list[set[str]]:
+        documents = [one for one in read_text(Source("a", text)) if isinstance(one, Document)]
+        found = [check_object(one, CREATE, None, settings).findings for one in find_manifests(documents)]
+        return [{finding.rule for finding in one if finding.level == ERROR} for one in found]
+
+    left = converted = 0
+    for obj in objects()[share :: SHARES * APART]:
+        text, version = emit_yaml(obj), OTHER[obj["apiVersion"].partition("/")[2]]
+        done, told = convert_accepted("a", text, version, line=line, verify=False)
+        assert bool(told) <= (done.text == text)
+        written = ONLY_V1ALPHA1 if re.search(REMEMBERS, text, re.MULTILINE) else frozenset()
+        assert all(after - before <= written for before, after in zip(errors(text), errors(done.text), strict=True)), text
+        left, converted = left + bool(told), converted + done.converted
+    assert (left > 0, converted > 10) == (True, True)

@@ -1,0 +1,248 @@
+"""The command `crds`: what it prints is what lies in manifests/crds, or the same for another converting server; and its wrong uses."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.crd_manifest import by_service, by_url
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line, of_definition
+from dynamo_webhooks.certs.authority import make_authority
+from dynamo_webhooks.cli.commands.crds.command import definitions
+from dynamo_webhooks.cli.commands.crds.live import Compared, against, live_definitions
+from dynamo_webhooks.cli.console.exits import REFUSED
+from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.kube.resources import CRDS
+from tests.kube.memory import MemoryCluster
+from tools import crd_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Command, Files
+
+Fields = dict[str, Any]
+CONVERTED = {kind.name for kind in KINDS if len(kind.versions) > 1}
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _client(command: Command, *words: str | Path) -> Any:
+    """How one kind of two versions is converted."""
+    return command("crds", "--kind", "dgdsa", "-o", "json", *words).json["spec"]["conversion"]["webhook"]["clientConfig"]
+
+
+def test_what_is_printed_is_what_lies_in_the_manifests(command: Command) -> None:
+    ran = command("crds")
+    assert (ran.code, ran.err) == (0, "")
+    texts = [(crd_files.FOLDER / f"{kind.plural}.yaml").read_text() for kind in KINDS]
+    assert all(text.startswith(crd_files.HEADER) for text in texts)
+    assert ran.out == "---\n".join(text.removeprefix(crd_files.HEADER) for text in texts)
+
+
+def test_kinds_are_chosen_by_any_of_their_names_and_come_once_each(command: Command) -> None:
+    ran = command("crds", "--kind", "dm", "--kind", "DynamoGraphDeploymentScalingAdapter", "--kind", "dynamomodels")
+    assert [crd["spec"]["names"]["shortNames"] for crd in yaml.safe_load_all(ran.out)] == [["dgdsa"], ["dm"]]
+    assert command("crds", "--kind", "DynamoModl") == (
+        2,
+        "",
+        "dynamo-webhooks crds: --kind DynamoModl: no such kind; did you mean DynamoModel?\n",
+    )
+
+
+def test_json_is_one_object_or_a_list(command: Command) -> None:
+    assert command("crds", "--kind", "dm", "-o", "json").json == yaml.safe_load(command("crds", "--kind", "dm").out)
+    whole = command("crds", "-o", "json").json
+    assert (whole["kind"], len(whole["items"])) == ("List", 7)
+
+
+def test_kinds_of_two_versions_are_converted_by_the_named_service(command: Command) -> None:
+    crds = command("crds", "--namespace", "ai", "--service", "hooks", "-o", "json").json["items"]
+    service = {"namespace": "ai", "name": "hooks", "path": "/convert", "port": 443}
+    stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
+    found = {crd["spec"]["names"]["kind"]: crd["spec"].get("conversion") for crd in crds}
+    assert found == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS}
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("https://127.0.0.1:9443", "https://127.0.0.1:9443/convert"),
+        ("https://127.0.0.1:9443/", "https://127.0.0.1:9443/convert"),
+        ("https://hooks.example/dynamo/convert", "https://hooks.example/dynamo/convert"),
+        ("https://[::1]:9443", "https://[::1]:9443/convert"),
+    ],
+)
+def test_a_server_outside_is_named_by_its_url(command: Command, given: str, printed: str) -> None:
+    assert _client(command, "--url", given) == {"url": printed}
+
+
+def test_the_bundle_holds_every_certificate_and_nothing_else(command: Command, files: Files) -> None:
+    certificates = [make_authority(NOW, generation=number).certificate for number in (1, 2)]
+    folder = files(raw_bundle=b"a word before\n" + b"and between\n".join(certificates))
+    bundle = _client(command, "--ca-bundle", folder / "raw_bundle")["caBundle"]
+    assert base64.b64decode(bundle) == b"".join(certificates)
+
+
+def _wrong_bundles() -> dict[str, tuple[bytes, str]]:
+    pair = make_authority(NOW)
+    key = "holds a private key; name a file of certificates alone"
+    alone = "must hold certificates as PEM and nothing else"
+    return {
+        "key": (pair.key, key),
+        "certificate and key": (pair.certificate + pair.key, key),
+        "empty": (b"", alone),
+        "a request": (b"-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n", alone),
+        "cut off": (pair.certificate + pair.certificate[:80], alone),
+        "a broken one": (b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "holds a certificate that can't be read"),
+    }
+
+
+@pytest.mark.parametrize("name", _wrong_bundles())
+def test_a_wrong_bundle_is_refused_in_one_sentence_without_its_content(command: Command, files: Files, name: str) -> None:
+    content, sentence = _wrong_bundles()[name]
+    file = files(raw=content) / "raw"
+    assert command("crds", "--ca-bundle", file) == (4, "", f"dynamo-webhooks crds: --ca-bundle {file}: {sentence}\n")
+
+
+def test_a_missing_bundle_is_named(command: Command, files: Files) -> None:
+    file = files() / "none.pem"
+    assert command("crds", "--ca-bundle", file) == (4, "", f"dynamo-webhooks crds: --ca-bundle {file}: does not exist\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--url", "http://127.0.0.1"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://a:70000"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://[::1"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://user:word@a"], "--url must hold neither a user, a query nor a fragment"),
+        (["--url", "https://a/?b"], "--url must hold neither a user, a query nor a fragment"),
+        (["--url", "https://a", "--service", "b"], "--url names a server outside the cluster, --service one inside"),
+        (["--url", "https://a", "--namespace", "b"], "--url names a server outside the cluster, --namespace one inside"),
+        (["--service", "9lives"], "--service must be at most 63 of a-z, 0-9 and -, begin with a letter and end"),
+        (["--namespace", ""], "--namespace must be at most 63 of a-z, 0-9 and -, begin with a letter or digit and end"),
+        (["--namespace", "a" * 64], "--namespace must be at most 63"),
+    ],
+)
+def test_what_the_api_server_would_refuse_is_refused_here(command: Command, words: list[str], part: str) -> None:
+    ran = command("crds", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"dynamo-webhooks crds: {part}")
+    assert "word" not in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_the_definitions_of_a_namespace_may_begin_with_a_digit(command: Command) -> None:
+    assert command("crds", "--namespace", "2nd", "--kind", "dgd").code == 0
+
+
+def test_stale_missing_and_strange_files_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--check` writes nothing; writing mends all three."""
+    monkeypatch.setattr(crd_files, "FOLDER", tmp_path / "crds")
+    monkeypatch.setattr(crd_files, "FOLDERS", {Line.V1_2: tmp_path / "crds"})
+    assert crd_files.main([]) == 0
+    assert crd_files.main(["--check"]) == 0
+    changed, missing, strange = (tmp_path / "crds" / name for name in ("dynamomodels.yaml", "dynamocheckpoints.yaml", "strangers.yaml"))
+    changed.write_text(changed.read_text().replace("Full name", "Name"))
+    missing.unlink()
+    strange.write_text("{}")
+    assert crd_files.main(["--check"]) == 1
+    said = {line.partition(":")[0] for line in capsys.readouterr().err.splitlines()}
+    assert said == {"dynamocheckpoints.yaml is stale", "dynamomodels.yaml is stale", "strangers.yaml is left over"}
+    assert not missing.exists()
+    assert crd_files.main([]) == 0
+    assert crd_files.main(["--check"]) == 0
+    assert not strange.exists()
+
+
+def test_the_files_mean_what_json_says(command: Command) -> None:
+    """In Kubernetes' dialect of YAML, as our own reader has it; that kubectl reads them, the cluster tests say."""
+    texts = [(crd_files.FOLDER / f"{kind.plural}.yaml").read_text() for kind in KINDS]
+    assert [document.data for text in texts for document in load_documents(text)] == command("crds", "-o", "json").json["items"]
+
+
+def test_a_line_chooses_the_definitions(command: Command) -> None:
+    printed = {line: command("crds", "--line", line, "-o", "json").json["items"] for line in Line}
+    assert printed[Line.V1_2] == command("crds", "-o", "json").json["items"]
+    texts = [(crd_files.FOLDERS[Line.V1_5] / f"{kind.plural}.yaml").read_text() for kind in KINDS if kind.alias != "CKPT"]
+    assert [document.data for text in texts for document in load_documents(text)] == printed[Line.V1_5]
+
+
+def test_a_kind_that_is_gone_has_no_definition(command: Command) -> None:
+    assert {line: command("crds", "--line", line).out.count("kind: DynamoCheckpoint\n") for line in Line} == {
+        **dict.fromkeys(Line, 1),
+        Line.V1_5: 0,
+        Line.V1_6: 0,
+    }
+    ran = command("crds", "--line", "1.6", "--kind", "dgd", "--kind", "dckpt")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--kind DynamoCheckpoint: the line has no such kind; nothing deletes the definition" in ran.err
+
+
+def _against(live: Line, line: Line | None) -> Compared:
+    kinds = [kind.name for kind in KINDS]
+    return against({kind: build(kind, line=live) for kind in kinds}, lambda line: definitions(kinds, by_service(), line), line)
+
+
+def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
+    refused = _against(Line.V1_5, Line.V1_2)
+    assert (refused.crds, refused.code) == ([], REFUSED)
+    *told, way = refused.told
+    assert [sentence.partition(":")[0] for sentence in told] == [kind.crd_name for kind in KINDS if kind.alias != "DWM"]
+    assert (
+        "dynamographdeployments.nvidia.com: the cluster's definition has v1alpha1 spec.experimental.kvTransferPolicy.clusterTopologyName"
+        in told[0]
+    )
+    assert "and 11 more" in told[0]
+    assert way.endswith("use --line 1.5")
+    for live, line, printed in ((Line.V1_5, None, Line.V1_5), (Line.V1_2, None, Line.V1_2), (Line.V1_2, Line.V1_5, Line.V1_5)):
+        done = _against(live, line)
+        assert (done.code, of_definition(done.crds[0])) == (0, printed)
+    assert against({}, lambda line: definitions(["DynamoModel"], by_service(), line), None).code == 0, (
+        "an empty cluster has nothing to lose"
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "named", "printed"),
+    [
+        (by_url("https://a/c", b"x"), by_service(), False, {"url": "https://a/c"}),
+        (by_url("https://a/c", b"x"), by_service("n", "s"), True, {**by_service("n", "s")["webhook"]["clientConfig"], "url": None}),
+        (by_service(), by_url("https://b/c"), True, {"url": "https://b/c", "service": None}),
+        (by_service("n", "s"), by_service(), False, by_service()["webhook"]["clientConfig"]),
+        (by_url("https://a/c"), by_url("https://b/c"), True, {"url": "https://b/c"}),
+        (None, by_service(), False, by_service()["webhook"]["clientConfig"]),
+    ],
+)
+def test_definitions_can_be_applied_over_those_with_a_url(there: Fields | None, wanted: Fields, named: bool, printed: Fields) -> None:
+    """The API server refuses a url beside a Service, and keeps what another client wrote."""
+    live = {kind: build(kind, conversion=there, line=Line.V1_5) for kind in CONVERTED}
+    done = against(live, lambda line: definitions(["DynamoModel", *CONVERTED], wanted, line), None, named=named)
+    assert done.code == 0
+    found = [crd["spec"]["conversion"]["webhook"]["clientConfig"] for crd in done.crds if "conversion" in crd["spec"]]
+    assert found == [printed] * len(CONVERTED)
+    assert "url" not in wanted["webhook"]["clientConfig"] or wanted["webhook"]["clientConfig"]["url"] == "https://b/c"
+
+
+async def test_each_definition_is_asked_for_once() -> None:
+    cluster = MemoryCluster()
+    crd = build("DynamoModel")
+    await cluster.create(CRDS, crd)
+    live = await live_definitions(cluster)
+    assert live.keys() == {kind.name for kind in KINDS}
+    assert [name for name, found in live.items() if found is not None] == ["DynamoModel"]
+
+
+@pytest.mark.parametrize("words", [("--kubeconfig", "k.yaml"), ("--context", "c")])
+def test_flags_that_say_which_cluster_need_one(command: Command, words: tuple[str, str]) -> None:
+    sentence = f"{words[0]} is for --cluster: add it to compare with a cluster's definitions"
+    assert command("crds", *words) == (2, "", f"dynamo-webhooks crds: {sentence}\n")

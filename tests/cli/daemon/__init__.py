@@ -1,0 +1,1 @@
+"""Tests: processes that run until they are stopped."""

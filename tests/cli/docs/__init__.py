@@ -1,0 +1,1 @@
+"""Tests: hand-written pages, recipes and hooks: their commands run."""

@@ -1,0 +1,164 @@
+"""The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
+from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
+from dynamo_webhooks.policies.checks import CHECKS
+from tools import pages
+from tools.manual.commands import parser_of
+from tools.manual.console import PageError
+from tools.manual.own import FILES, show_example
+from tools.manual.rules import rule_pages
+from tools.manual.terminal import TerminalError
+
+ROOT: Final = Path(__file__).parents[3]
+DOCS: Final = ROOT / "docs"
+_LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+
+
+def test_stale_missing_and_left_over_pages_are_found_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pages, "pages", lambda: {"a.md": "a\n", "rules/b.md": "b\n", "rules/c.md": "c\n"})
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "a.md").write_text("a\n")
+    (tmp_path / "by-hand.md").write_text("mine\n")
+    (tmp_path / "rules" / "b.md").write_text("old\n")
+    (tmp_path / "rules" / "gone.md").write_text("gone\n")
+    assert pages.main(["--check"], tmp_path) == 1
+    said = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
+    assert said == ["b.md is stale", "c.md is stale", "gone.md is left over"]
+    assert (tmp_path / "rules" / "b.md").read_text() == "old\n"
+    assert pages.main([], tmp_path) == 0
+    assert {file.name: file.read_text() for file in tmp_path.rglob("*.md")} == {
+        "a.md": "a\n",
+        "b.md": "b\n",
+        "c.md": "c\n",
+        "by-hand.md": "mine\n",
+    }
+    assert pages.main(["--check"], tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    "error", [PageError("ls has no end"), TerminalError("x: fails with an internal error"), FileNotFoundError("docs/ci.md")]
+)
+def test_pages_that_cannot_be_made_are_told_in_a_sentence_and_nothing_is_written(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> dict[str, str]:
+        raise error
+
+    monkeypatch.setattr(pages, "pages", fail)
+    assert pages.main([], tmp_path) == 1
+    assert (capsys.readouterr().err, [*tmp_path.iterdir()]) == (f"the pages can't be made: {error}\n", [])
+
+
+def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
+    made = rule_pages()
+    assert set(made) == {f"rules/{rule.name}.md" for rule in list_all()}
+    for rule in list_all():
+        page = made[f"rules/{rule.name}.md"]
+        assert all(text in page for text in (rule.code, rule.title, rule.why, (find_rule(rule.name) or rule).fix)), rule.name
+        assert all(block.rstrip() in page for block in (*rule.bad, *rule.good)), rule.name
+        assert all(f"`{fact}`" in page for fact in rule.needs), rule.name
+        assert (f"ignore[{rule.name}] reason" in page) is not rule.is_default
+        if rule.difference:
+            assert rule.difference.because in page or any(other.name == rule.name and not other.difference for other in list_declared())
+
+
+def test_every_check_shows_what_it_prints_of_a_file() -> None:
+    assert {check.name for check in CHECKS} - set(FILES) == {"conversion-loss"}
+    for check in CHECKS:
+        page = (DOCS / "rules" / f"{check.name}.md").read_text()
+        assert (f" {check.name} ({check.code}) [" in page) is (check.name in FILES)
+
+
+def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FILES, "unknown-field", FILES["legacy-kind"])
+    with pytest.raises(PageError, match="has no such finding"):
+        show_example("unknown-field")
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_a_page_with_examples_flags_and_exit_codes(name: str) -> None:
+    page = (DOCS / "commands" / f"{name}.md").read_text()
+    options = {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+    assert [option for option in options - {"--help"} if option not in page] == []
+    _, examples, of_flags = re.split(r"^## (?:Examples|Flags)$", page, flags=re.MULTILINE)
+    assert re.search(rf"^```+(?:console|sh)\n.*\b{PROGRAM} {name}\b", examples, re.MULTILINE)
+    codes = set(re.findall(r"^\| (\d+) \|", of_flags.partition("## Exit codes")[2], re.MULTILINE))
+    known = set(re.findall(r"^\| (\d+) \|", (DOCS / "commands.md").read_text(), re.MULTILINE))
+    assert {"0", "2", "70"} <= codes <= known
+
+
+def _pages() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [ROOT / name for name in listed]
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def _links(page: Path) -> Iterator[str]:
+    for link in _LINK.findall(re.sub(r"`[^`\n]*`", "", _FENCED.sub("", page.read_text()))):
+        if not link.startswith(("http://", "https://")):
+            yield link
+
+
+def test_every_link_leads_somewhere() -> None:
+    found = 0
+    for page in _pages():
+        for link in _links(page):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), f"{page.relative_to(ROOT)}: {link}"
+            if anchor:
+                assert anchor in _anchors(target), f"{page.relative_to(ROOT)}: {link}"
+            found += 1
+    assert found > 300
+
+
+def test_the_index_of_docs_names_every_page_once() -> None:
+    named = [link for link in _links(DOCS / "README.md") if not link.startswith("..")]
+    assert sorted(named) == sorted(file.name for file in DOCS.glob("*.md") if file.name != "README.md")
+
+
+def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
+    flags = {
+        name: {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+        for name in COMMANDS
+    }
+    found = 0
+    for page in _pages():
+        for name, rest in re.findall(rf"(?:`|^|[ /]){PROGRAM} ([a-z]+)\b([^`\n|>#]*)", page.read_text(), re.MULTILINE):
+            if name not in COMMANDS and not rest.strip().startswith("-"):
+                continue  # the program's name in a sentence
+            assert name in COMMANDS, f"{page.relative_to(ROOT)}: {name}"
+            unknown = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest)) - flags[name]
+            assert not unknown, f"{page.relative_to(ROOT)}: {name} {unknown}"
+            found += 1
+    assert found > 100
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_answers_wrong_flags_and_help_in_its_own_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: {PROGRAM} {name}")
+    assert main([name, "--no-such-flag"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith(f"{PROGRAM} {name}: ")

@@ -1,0 +1,109 @@
+"""What the site is made of (tools/site): an address for all that people look up, and the words of refusals on the page of their rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import unescape
+from itertools import islice
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.admission.judging import judge
+from dynamo_webhooks.admission.version_view import in_version
+from dynamo_webhooks.api.kinds import list_kind_versions
+from dynamo_webhooks.api.operator.configuration import leaves
+from dynamo_webhooks.cli.console.program import COMMANDS
+from dynamo_webhooks.cli.project.keys import KEYS
+from dynamo_webhooks.policies.answer import format_finding
+from dynamo_webhooks.policies.catalogue import list_all
+from tests.golden.corpus import cases
+from tests.golden.test_admission import _review as read_case
+from tools.manual.commands import parser_of
+from tools.site.fields import address, own_fields
+from tools.site.pages import messages, navigation, site_files
+
+_files: Final = cache(lambda: site_files(playground=False))
+
+
+def _page(name: str) -> str:
+    return _files()[f"pages/{name}"].decode()
+
+
+def test_every_rule_has_a_row_that_its_filters_find() -> None:
+    rows = dict(re.findall(r'<tr data-rule="([^"]+)" ([^>]+)>', _page("rules.md")))
+    assert set(rows) == {rule.name for rule in list_all()}
+    offered = {
+        name: set(re.findall(r'value="([^"]+)"', options))
+        for name, options in re.findall(r'<select name="(\w+)">(.*?)</select>', _page("rules.md"))
+    }
+    assert len(offered) == 8
+    for name, data in rows.items():
+        facets = {key: set(values.split()) for key, values in re.findall(r'data-(\w+)="([^"]*)"', data)}
+        assert facets.keys() == offered.keys(), name
+        assert all(values and values <= offered[key] for key, values in facets.items()), name
+    assert 'data-level="default"' in rows["mut-min-available"]
+    assert 'data-kind="DynamoGraphDeployment"' in rows["restart-order-unknown"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_flag_of_a_command_has_an_address(name: str) -> None:
+    options = [option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings]
+    flags = [option.removeprefix("--") for option in options if option.startswith("--") and option != "--help"]
+    page = _page(f"commands/{name}.md")
+    assert [flag for flag in flags if page.count(f'<span id="{flag}">') != 1] == []
+
+
+@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
+def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
+    made = re.findall(r"^### `.+` \{ #(\S+) \}$", _page(f"fields/{kind.lower()}-{version}.md"), re.MULTILINE)
+    assert made == [address(path) for path, _, _ in own_fields(kind, version)]
+    assert len(set(made)) == len(made) > 4
+
+
+def test_every_key_has_an_address() -> None:
+    page, project = _page("configuration.md"), _page("fields/project-file.md")
+    assert [key for path, _ in leaves() if page.count(f'<span id="{(key := ".".join(path))}">') != 1] == []
+    assert [key.name for key in KEYS if project.count(f'<span id="{key.name}">') != 1] == []
+
+
+def test_the_navigation_has_every_page_once_and_the_playground_where_there_is_one() -> None:
+    texts = {name.removeprefix("pages/"): data.decode() for name, data in _files().items() if name.endswith(".md")}
+    listed = re.findall(r"'([^' ]+\.md)'", str(navigation(texts, playground=False)))
+    assert sorted(listed) == sorted(name for name in texts if not name.startswith("rules/"))
+    assert "playground/" not in str(navigation(texts, playground=False))
+    assert {"Playground": "playground/"} in navigation(texts, playground=True)
+
+
+def test_links_out_of_docs_stay_in_the_site_or_become_words() -> None:
+    assert "(docs/architecture.md)" not in _page("CONTRIBUTING.md")
+    assert "[architecture](architecture.md)" in _page("CONTRIBUTING.md")
+    assert "tests/golden/recorded/README.md" not in _page("CONTRIBUTING.md")
+    assert "[CONTRIBUTING](CONTRIBUTING.md#the-path-of-a-request)" in _page("architecture.md")
+
+
+def recorded_messages() -> Iterator[tuple[str, str]]:
+    """What we answer to a part of the recorded refusals, in both versions: the rule, and the message without its name."""
+    for case in islice(cases("golden.ndjson.gz", "admit"), 0, None, 7):
+        if "/mutate" in case["path"] or case["expect"].get("code") == 400 or case["expect"].get("failed"):
+            continue
+        review = read_case(case)
+        for finding in [] if review.operation == "DELETE" else judge(review):
+            if finding.rule.name in messages():
+                for version in ("v1alpha1", "v1beta1"):
+                    yield finding.rule.name, format_finding(in_version(finding, version)).removesuffix(f" [{finding.rule.name}]")
+
+
+@pytest.mark.golden
+def test_the_texts_of_recorded_refusals_are_on_the_page_of_their_rule() -> None:
+    found = set()
+    for rule, message in recorded_messages():
+        line = " ".join(message.split())
+        said = [text for text in messages()[rule] if text in line]
+        assert sum(map(len, said)) >= 12, message
+        page = unescape(_page(f"rules/{rule}.md")).replace("\\*", "*")
+        assert all(f"- {text}\n" in page for text in said), rule
+        found.add(rule)
+    assert len(found) > 60

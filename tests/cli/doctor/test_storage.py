@@ -1,0 +1,133 @@
+"""`doctor` on the versions in which objects are stored: what definitions note, and what API servers do."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.cli.commands.doctor import storage
+from dynamo_webhooks.cli.commands.doctor.contents import find_managed_fields
+from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
+from dynamo_webhooks.kube.storage_versions import storage_hash
+from tests.cli.doctor.test_doctor import sight
+from tests.kube.memory import MemoryCluster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.cli.commands.doctor.observe import Sight
+    from dynamo_webhooks.kube.protocol import Cluster
+
+Node = dict[str, Any]
+KIND: Final = BY_NAME["DynamoGraphDeployment"]
+MIGRATE: Final = "dynamo-webhooks migrate --to v1beta1 --kind DynamoGraphDeployment"
+
+
+def _definition(stored: list[str], *, alpha: bool | None = True) -> Node:
+    """Stores in v1beta1; `alpha` is whether v1alpha1 is served, None where it is no version any more."""
+    versions = [{"name": "v1beta1", "served": True, "storage": True}]
+    versions += [] if alpha is None else [{"name": "v1alpha1", "served": alpha, "storage": False}]
+    return {"metadata": {"name": KIND.crd_name}, "spec": {"versions": versions}, "status": {"storedVersions": stored}}
+
+
+def _sight(crd: Node) -> Sight:
+    empty = sight()
+    return empty._replace(crds={**empty.crds, KIND.plural: crd})
+
+
+@pytest.mark.parametrize(("stored", "told"), [(["v1beta1"], 0), (["v1alpha1", "v1beta1"], 1)])
+def test_a_definition_that_names_two_versions_is_for_information(stored: list[str], told: int) -> None:
+    found = [*storage.versions(_sight(_definition(stored)))]
+    assert [(each.level, each.object, each.repair) for each in found] == [
+        (Level.INFO, f"CustomResourceDefinition {KIND.crd_name}", MIGRATE)
+    ] * told
+    assert all(each.text == "objects may be stored in v1alpha1 and v1beta1, new ones in v1beta1" for each in found)
+
+
+def _written_in(*versions: str) -> Node:
+    return {"managedFields": [{"manager": "m", "apiVersion": f"nvidia.com/{each}", "fieldsV1": {}} for each in versions]}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "level", "words"),
+    [
+        (True, None, ""),
+        (False, Level.WARNING, "name v1alpha1, which is not served: every apply of them fails once it is removed"),
+        (None, Level.ERROR, "must name a version that exists, and name v1alpha1: every apply of them fails"),
+    ],
+)
+def test_managed_fields_of_versions_that_are_gone(*, alpha: bool | None, level: Level | None, words: str) -> None:
+    written = _written_in("v1alpha1", "v1beta1", "v1alpha1")
+    objects: list[Node] = [{"metadata": {"name": f"g{number}", "namespace": "n", **written}} for number in range(5)]
+    found = [*find_managed_fields(_sight(_definition(["v1beta1"], alpha=alpha)), KIND, "v1beta1", objects)]
+    assert [each.level for each in found] == ([level] if level else [])
+    for each in found:
+        assert each.check == "managed-fields"
+        assert each.text.startswith("metadata.managedFields of 5 objects (n/g0, n/g1, n/g2, ...)")
+        assert words in each.text
+        assert each.repair == f"{MIGRATE} --retire v1alpha1"
+
+
+@pytest.mark.parametrize("version", ["v9", "v1;date", "v1beta1"])
+def test_a_version_that_migrate_does_not_know_is_no_repair(version: str) -> None:
+    """Nor one that objects are stored in, though it is not served."""
+    definition = _definition(["v1beta1"])
+    definition["spec"]["versions"][0]["served"] = False
+    objects: list[Node] = [{"metadata": {"name": "g", "namespace": "n", **_written_in(version)}}]
+    [found] = find_managed_fields(_sight(definition), KIND, "v1beta1", objects)
+    assert (found.check, found.repair) == ("managed-fields", "")
+
+
+class Servers:
+    """API servers by address, each with what it stores graphs in; empty for whoever answers at the usual one."""
+
+    def __init__(self, **hashes: str) -> None:
+        self.hashes, self.asked = hashes, 0
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, server: str) -> AsyncIterator[Cluster]:
+        self.asked += 1
+        cluster = MemoryCluster()
+        version = self.hashes.get(server.removeprefix("https://").removesuffix(":6443"))
+        if version is None:
+            raise UnavailableError(0, "", "not from here")
+        found = storage_hash("nvidia.com", version, KIND.name) if version else ""
+        cluster.discovery = {("nvidia.com", "v1beta1"): [{"name": KIND.plural, "storageVersionHash": found}]}
+        yield cluster
+
+
+async def _servers(addresses: list[str], opener: Servers) -> list[Finding]:
+    cluster = MemoryCluster()
+    metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
+    ports = [{"name": "https", "port": 6443}]
+    endpoints = [{"addresses": [each], "conditions": {"ready": True}} for each in addresses]
+    if addresses:
+        await cluster.create(ENDPOINT_SLICES, {"metadata": metadata, "addressType": "IPv4", "ports": ports, "endpoints": endpoints})
+    return await storage.servers(cluster, opener, _sight(_definition(["v1beta1"])))
+
+
+async def test_an_api_server_that_stores_another_version_is_named() -> None:
+    opener = Servers(**{"10.0.0.1": "v1beta1", "10.0.0.2": "v1alpha1", "10.0.0.3": ""})
+    [found] = await _servers(["10.0.0.1", "10.0.0.2", "10.0.0.3"], opener)
+    assert (found.level, found.check, found.repair) == (Level.WARNING, "stored-versions", MIGRATE)
+    assert found.text.startswith("API server https://10.0.0.2:6443 must store objects in v1beta1 as the definition says")
+
+
+@pytest.mark.parametrize(("usual", "named"), [("v1beta1", 0), ("v1alpha1", 1)])
+async def test_from_outside_the_usual_address_is_asked_again_and_again(usual: str, named: int) -> None:
+    opener = Servers(**{"": usual})
+    found = await _servers(["10.0.0.1"], opener)
+    assert opener.asked == 11
+    assert ["behind the usual address" in each.text for each in found] == [True] * named
+
+
+async def test_who_may_not_see_the_servers_is_told() -> None:
+    cluster = MemoryCluster()
+    cluster.denied.add(("list", "endpointslices"))
+    [found] = await storage.servers(cluster, Servers(), sight())
+    assert (found.level, found.check, found.object) == (Level.WARNING, "permission", "EndpointSlices of default/kubernetes")

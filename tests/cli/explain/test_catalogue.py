@@ -1,0 +1,138 @@
+"""`explain`, `rules` and `version`: what they print is the rules' own documentation."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.conversion import engine
+from dynamo_webhooks.policies.catalogue import list_all, list_declared, list_rules
+from tests.cli.conftest import Command
+from tests.cli.samples import BAD_CODE, BAD_RULE
+
+
+@pytest.mark.parametrize("output", ["markdown", "json"])
+def test_every_rule_can_be_explained_by_name_and_code(command: Command, output: str) -> None:
+    for rule in list_all():
+        ran = command("explain", rule.name, "-o", output, "--examples")
+        assert ran.code == 0
+        assert (rule.name in ran.out, rule.code in ran.out) == (True, True)
+        assert command("explain", rule.code, "-o", output, "--examples").out == ran.out
+
+
+def test_a_page_has_the_sections_of_the_rule(command: Command) -> None:
+    rule = next(rule for rule in list_rules() if rule.name == BAD_RULE)
+    out = command("explain", BAD_RULE, "--examples").out
+    assert out.startswith(f"# {BAD_RULE} ({BAD_CODE}, error)\n\n{rule.title}\n\n**Why.** {rule.why}\n\n**Fix.** {rule.fix}\n\n")
+    assert f"## Bad\n\n```yaml\n{rule.bad[0]}```" in out
+    assert f"## Good\n\n```yaml\n{rule.good[0]}```" in out
+    short = command("explain", BAD_RULE).out
+    assert "```" not in short
+    assert "--examples` shows examples" in short
+    (page,) = command("explain", BAD_RULE, "-o", "json").json
+    assert page["examples"] == {"bad": list(rule.bad), "good": list(rule.good)}
+
+
+def test_a_difference_from_1_2_is_told(command: Command) -> None:
+    rule = next(rule for rule in list_declared() if rule.difference)
+    assert rule.difference
+    assert f"({', '.join(rule.difference.quirks)}): {rule.difference.because}" in command("explain", rule.name).out
+
+
+def test_a_pasted_message_is_explained_by_the_rules_in_it(command: Command) -> None:
+    message = (
+        'admission webhook "vdynamographdeployment.kb.io" denied the request: DynamoGraphDeployment.nvidia.com "g" is invalid: '
+        f"spec.services[a-b].ingress.host: must be [1] [{BAD_RULE}]; spec.services: x [dgd-services-required]; again [{BAD_RULE}]"
+    )
+    assert [page["rule"] for page in command("explain", message, "-o", "json").json] == [BAD_RULE, "dgd-services-required"]
+    assert command("explain", *message.split(), "-o", "json").code == 0
+
+
+@pytest.mark.parametrize("word", ["DynamoModel", "dynamomodels", "dm", "MODEL", "dynamomodels.nvidia.com"])
+def test_a_kind_lists_its_versions_and_rules(command: Command, word: str) -> None:
+    (page,) = command("explain", word, "-o", "json").json
+    stored = {"name": "v1alpha1", "stored": True, "storedOn": [*Line], "deprecated": False}
+    assert (page["kind"], page["versions"]) == ("DynamoModel", [stored])
+    assert "model-name-required" in [rule["rule"] for rule in page["rules"]]
+    assert "- `model-name-required` (DYN551): " in command("explain", word).out
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("dm", "v1alpha1 (stored). "),
+        ("dgd", "v1alpha1 (stored on lines 1.2 to 1.4), v1beta1 (stored on lines 1.5 to 1.6). "),
+        ("dgdr", "v1alpha1, v1beta1 (stored). "),
+    ],
+)
+def test_a_kind_says_which_version_each_line_stores(command: Command, word: str, said: str) -> None:
+    assert f"Versions of `nvidia.com`: {said}" in command("explain", word).out
+
+
+@pytest.mark.parametrize(
+    ("word", "kinds", "path", "rule"),
+    [
+        ("spec.services.*.failover", ["DynamoGraphDeployment/v1alpha1"], "spec.services.*.failover", "failover-intrapod-mode-mismatch"),
+        (
+            "dgd.spec.services[w].failover.mode",
+            ["DynamoGraphDeployment/v1alpha1"],
+            "spec.services.*.failover.mode",
+            "failover-mode-unknown",
+        ),
+        ("spec.services.w.ingress.host", ["DynamoGraphDeployment/v1alpha1"], "spec.services.*.ingress.host", BAD_RULE),
+        ("spec.pvcs[0].name", ["DynamoGraphDeployment/v1alpha1"], "spec.pvcs.*.name", "pvc-name-required"),
+        ("DynamoModel.spec.modelName", ["DynamoModel/v1alpha1"], "spec.modelName", "model-name-required"),
+        ("spec.baseModelName", ["DynamoModel/v1alpha1"], "spec.baseModelName", "model-base-name-immutable"),
+    ],
+)
+def test_a_field_lists_the_rules_that_look_at_it(command: Command, word: str, kinds: list[str], path: str, rule: str) -> None:
+    (page,) = command("explain", word, "-o", "json").json
+    assert [place["kind"] for place in page["places"]] == kinds
+    assert page["places"][0]["path"] == path
+    assert rule in [found["rule"] for found in page["places"][0]["rules"]]
+    assert f"`{path}`" in command("explain", word).out
+
+
+def test_a_field_of_several_kinds_is_told_for_each(command: Command) -> None:
+    (page,) = command("explain", "spec.backendFramework", "-o", "json").json
+    assert len(page["places"]) > 1
+
+
+@pytest.mark.parametrize("word", ["ingress-host-requird", "DYN999", "spec.nothing", "spec..x", "*", "[", "dgd.spec.nothing", "x" * 10_000])
+def test_a_word_that_means_nothing_is_wrong_usage(command: Command, word: str) -> None:
+    ran = command("explain", word)
+    assert (ran.code, ran.out) == (2, "")
+    assert "neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err
+    assert len(ran.err) < 300
+
+
+@pytest.mark.parametrize(("word", "said"), [("", "explain: name a rule"), ("-", "explain: nothing came in on standard input; name a rule")])
+def test_nothing_at_all_is_wrong_usage(command: Command, monkeypatch: pytest.MonkeyPatch, word: str, said: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
+    ran = command("explain", word)
+    assert (ran.code, ran.out, said in ran.err) == (2, "", True)
+
+
+def test_the_catalogue_lists_every_rule_in_three_formats(command: Command) -> None:
+    wanted = [rule.name for rule in list_all()]
+    assert [row["name"] for row in command("rules", "-o", "json").json] == wanted
+    text = command("rules").out.splitlines()
+    assert [line.split()[1] for line in text[1:]] == wanted
+    table = command("rules", "-o", "markdown").out.splitlines()
+    assert [line.split(" | ")[1] for line in table[2:]] == wanted
+    assert len({line.replace("\\|", "").count("|") for line in table}) == 1
+
+
+def test_the_catalogue_of_one_kind(command: Command) -> None:
+    for row in command("rules", "--kind", "dm", "-o", "json").json:
+        assert [kind for kind in row["kinds"] if kind.startswith("DynamoModel/")]
+
+
+def test_the_version_names_everything_it_knows(command: Command) -> None:
+    answer = command("version").json
+    assert set(answer) == {"version", "python", "compiled", "kinds"}
+    assert answer["compiled"] is not engine.__file__.endswith(".py")
+    assert [row["kind"] for row in answer["kinds"]] == [kind.name for kind in KINDS]

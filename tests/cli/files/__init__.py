@@ -1,0 +1,1 @@
+"""Tests: files, folders, revisions and kustomizations."""

@@ -1,0 +1,1 @@
+"""Tests: the installation that a command works on."""

@@ -1,0 +1,1 @@
+"""Tests: forms of an object."""

@@ -1,0 +1,169 @@
+"""What an apply makes of a stored object: the file over it, what others wrote, and without what was applied before and is gone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamo_webhooks.cli.objects.apply import LAST, simulate_apply
+
+KIND = "DynamoGraphDeployment"
+BETA = "nvidia.com/v1beta1"
+
+
+def graph(**fields: Any) -> dict[str, Any]:
+    """A graph of v1beta1; `metadata` and `spec` are what is given."""
+    metadata = {"name": "g", **fields.pop("metadata", {})}
+    return {"apiVersion": BETA, "kind": KIND, "metadata": metadata, **fields}
+
+
+def component(name: str, **fields: Any) -> dict[str, Any]:
+    """One of its components."""
+    return {"name": name, **fields}
+
+
+STORED = graph(
+    metadata={"uid": "u", "annotations": {"ours": "1", "theirs": "2"}, "finalizers": ["f"], "resourceVersion": "7"},
+    spec={
+        "backendFramework": "vllm",
+        "components": [component("a", replicas=3, multinode={"nodeCount": 2}), component("b", type="worker"), component("c")],
+    },
+    status={"state": "successful"},
+)
+FILE = graph(metadata={"annotations": {"ours": "9"}}, spec={"components": [component("b", type="decode"), component("a"), component("d")]})
+
+
+def held(**metadata: Any) -> dict[str, Any]:
+    """The stored object as a cluster gives it."""
+    return {**STORED, "metadata": {**STORED["metadata"], **metadata}}
+
+
+def fields(said: Any, **more: Any) -> dict[str, Any]:
+    """An entry of managedFields."""
+    return {"manager": "kubectl", "operation": "Apply", "apiVersion": BETA, "fieldsV1": said, **more}
+
+
+def test_what_nobody_applied_before_stays() -> None:
+    made = simulate_apply(FILE, STORED, held(managedFields=[fields({})]), KIND)
+    assert made["metadata"] == {**STORED["metadata"], "annotations": {"ours": "9", "theirs": "2"}}
+    assert made["spec"] == {
+        "backendFramework": "vllm",
+        "components": [
+            component("b", type="decode"),
+            component("a", replicas=3, multinode={"nodeCount": 2}),
+            component("d"),
+            component("c"),
+        ],
+    }
+    assert made["status"] == STORED["status"]
+
+
+def test_what_was_applied_before_and_is_left_out_goes() -> None:
+    parts = {
+        'k:{"name":"a"}': {".": {}, "f:name": {}, "f:multinode": {".": {}, "f:nodeCount": {}}},
+        'k:{"name":"c"}': {".": {}, "f:name": {}},
+    }
+    said = {"f:metadata": {"f:annotations": {"f:theirs": {}}}, "f:spec": {"f:backendFramework": {}, "f:components": parts}}
+    made = simulate_apply(FILE, STORED, held(managedFields=[fields(said)]), KIND)
+    assert made["metadata"]["annotations"] == {"ours": "9"}
+    assert made["spec"] == {"components": [component("b", type="decode"), component("a", replicas=3), component("d")]}
+
+
+def test_what_others_own_stays() -> None:
+    """A component that another manager has a field of keeps that field; what no manager owns goes with its component."""
+    whole: dict[str, Any] = {".": {}, "f:name": {}}
+    ours = {"f:spec": {"f:backendFramework": {}, "f:components": {'k:{"name":"a"}': {**whole, "f:multinode": {}}, 'k:{"name":"c"}': whole}}}
+    theirs: dict[str, Any] = {"f:spec": {"f:backendFramework": {}, "f:components": {'k:{"name":"c"}': {"f:name": {}, "f:replicas": {}}}}}
+    stored = {
+        **STORED,
+        "spec": {**STORED["spec"], "components": [component("a", minAvailable=1), component("c", replicas=2, minAvailable=1)]},
+    }
+    both = [fields(ours), fields(theirs, manager="scaler", operation="Update")]
+    made = simulate_apply(graph(spec={"restart": {"id": "1"}}), stored, {**stored, "metadata": {"managedFields": both}}, KIND)
+    assert made["spec"] == {"backendFramework": "vllm", "restart": {"id": "1"}, "components": [component("c", replicas=2)]}
+
+
+def test_kubectl_has_only_its_own_fields_removed() -> None:
+    both = [fields({}), fields({"f:spec": {"f:backendFramework": {}}}, manager="argocd")]
+    assert simulate_apply(FILE, STORED, held(managedFields=both), KIND)["spec"]["backendFramework"] == "vllm"
+    assert "backendFramework" not in simulate_apply(FILE, STORED, held(managedFields=both[1:]), KIND)["spec"]
+
+
+ELSEWHERE = {"apiVersion": "nvidia.com/v1alpha1", "spec": {"backendFramework": "vllm", "services": {"a": {}}}}
+THEIRS = {"theirs": "2", "example.com/more": "3"}
+
+
+@pytest.mark.parametrize(
+    ("last", "file", "annotations", "spec"),
+    [
+        # lists are replaced, whatever anybody applied before
+        (None, FILE, {"ours": "9", **THEIRS}, {"backendFramework": "vllm", "components": FILE["spec"]["components"], "envs": []}),
+        (
+            graph(metadata={"annotations": {"theirs": "2"}}, spec={"backendFramework": "vllm", "envs": [1]}),
+            FILE,
+            {"ours": "9", "example.com/more": "3"},
+            {"components": FILE["spec"]["components"]},
+        ),
+        # kubectl wrote `annotations: {}` there for a file without any
+        (graph(metadata={"annotations": {}}), graph(spec={"envs": []}), {"ours": "1", **THEIRS}, {**STORED["spec"], "envs": []}),
+        (graph(), graph(metadata={"annotations": None}), {"ours": "1", **THEIRS}, {**STORED["spec"], "envs": []}),
+        # of a manifest of the other version, the fields that both versions have
+        (ELSEWHERE, graph(spec={}), {"ours": "1", **THEIRS}, {"components": STORED["spec"]["components"], "envs": []}),
+        # null removes, unless it was applied before
+        (None, graph(spec={"backendFramework": None}), {"ours": "1", **THEIRS}, {"components": STORED["spec"]["components"], "envs": []}),
+        (
+            graph(spec={"backendFramework": None}),
+            graph(spec={"backendFramework": None}),
+            {"ours": "1", **THEIRS},
+            {**STORED["spec"], "envs": []},
+        ),
+    ],
+)
+def test_a_client_side_apply_is_kubectls_three_way_merge(
+    last: dict[str, Any] | None, file: dict[str, Any], annotations: dict[str, str], spec: dict[str, Any]
+) -> None:
+    stored = {**STORED, "spec": {**STORED["spec"], "envs": []}}
+    stored["metadata"] = {**STORED["metadata"], "annotations": {"ours": "1", **THEIRS}}
+    holder = {**stored, "metadata": {**stored["metadata"], "annotations": {} if last is None else {LAST: json.dumps(last)}}}
+    made = simulate_apply(file, stored, holder, KIND)
+    assert (made["metadata"]["annotations"], made["spec"]) == (annotations, spec)
+
+
+def test_who_updates_writes_a_status_or_applies_another_version_says_nothing() -> None:
+    said: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
+    others = [fields(said, operation="Update"), fields(said, subresource="status"), fields(said, apiVersion="nvidia.com/v1alpha1")]
+    assert simulate_apply(FILE, STORED, held(managedFields=others), KIND)["spec"]["backendFramework"] == "vllm"
+    for text in ("[]", "{", "[" * 100_000):
+        assert simulate_apply(FILE, STORED, held(annotations={LAST: text}), KIND)["spec"]["backendFramework"] == "vllm"
+
+
+def test_what_only_a_server_writes_is_not_applied() -> None:
+    exported = graph(metadata={"uid": "x", "resourceVersion": "1"}, spec={"backendFramework": None}, status={"a": 1})
+    made = simulate_apply(exported, STORED, held(), KIND)
+    assert made["metadata"] == STORED["metadata"]
+    assert made["status"] == STORED["status"]
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=2),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.sampled_from(("spec", "components", "name", "metadata")), one, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(("metadata", "spec", "status", "x")), VALUES), VALUES)
+def test_no_file_raises_or_changes_what_is_stored(file: dict[str, Any], said: Any) -> None:
+    before = json.dumps(STORED)
+    simulate_apply({**file, "apiVersion": BETA}, STORED, held(managedFields=[fields(said)], annotations={LAST: json.dumps(said)}), KIND)
+    assert json.dumps(STORED) == before
+
+
+def test_a_file_that_is_nested_deeply_is_taken_as_it_is() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = {"spec": deep}
+    assert simulate_apply({**graph(), **deep}, {**STORED, **deep}, held(), KIND)["spec"] == deep["spec"]

@@ -1,0 +1,96 @@
+"""`policy new`, `policy test` and the examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynamo_webhooks.cli.commands.policy.cases import try_cases
+from dynamo_webhooks.cli.commands.policy.command import EXAMPLES, FOLDER
+from tests.cli.conftest import Command, Files
+from tests.cli.userrules.samples import GRAPH, PROJECT, policy
+
+
+def test_every_example_is_offered() -> None:
+    assert {path.name for path in Path(FOLDER).iterdir()} == {f"{name}{suffix}" for name in EXAMPLES for suffix in (".yaml", ".cases.yaml")}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_allows_and_denies_what_its_cases_say(example: str) -> None:
+    tried = list(try_cases(f"{FOLDER}/{example}.cases.yaml"))
+    assert [one.name for one in tried if one.failure] == []
+    assert {": allow[" in one.name for one in tried} == {True, False}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_new_policy_passes_its_own_cases_and_replaces_nothing(files: Files, command: Command, example: str) -> None:
+    files()
+    assert command("policy", "new", "mine", "--example", example, "-d", "policies").code == 0
+    assert "name: mine\n" in Path("policies/mine.yaml").read_text()
+    ran = command("policy", "test", "policies")
+    assert (ran.code, ran.out) == (0, "")
+    assert "0 failed" in ran.err
+    again = command("policy", "new", "mine", "-d", "policies")
+    assert (again.code, "must be a new file" in again.err) == (2, True)
+    assert command("policy", "new", "../Mine").code == 2
+
+
+def _cases(sort: str, text: str, more: str = "") -> str:
+    return f"{sort}:\n- object:\n" + "".join(f"    {line}\n" for line in text.splitlines()) + more
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        (_cases("deny", GRAPH), ""),
+        (_cases("deny", GRAPH, "  message: breaks few\n"), ""),
+        (
+            _cases("deny", GRAPH, "  message: another\n"),
+            "FAIL policies/few.cases.yaml: deny[0]: is denied with another message: breaks few",
+        ),
+        (_cases("allow", GRAPH), "allow[0]: is denied: spec.components[0].replicas: breaks few"),
+        (_cases("deny", GRAPH.replace("replicas: 3", "replicas: 1")), "deny[0]: is allowed"),
+        (_cases("allow", GRAPH.replace("replicas: 3", "replicas: x")), "allow[0]: the object can't be judged: spec.components[0].replicas"),
+    ],
+)
+def test_a_case_fails_where_the_policy_decides_otherwise(files: Files, command: Command, cases: str, said: str) -> None:
+    folder = files(policies__few=policy())
+    (folder / "policies/few.cases.yaml").write_text(cases)
+    (folder / PROJECT).write_text("rules-from: [policies]\n")
+    for words in ((), ("policies",), ("policies/few.yaml",), ("policies/few.cases.yaml",)):
+        ran = command("policy", "test", *words)
+        assert ran.code == (1 if said else 0), ran
+        assert said in ran.out
+
+
+def test_a_case_that_is_not_evaluated_does_not_pass(files: Files, command: Command) -> None:
+    folder = files(policies__few=policy("facts.grove", kind="Check"))
+    cases = folder / "policies/few.cases.yaml"
+    cases.write_text(_cases("allow", GRAPH))
+    assert "is not evaluated: the fact grove is not known" in command("policy", "test", "policies").out
+    cases.write_text(_cases("allow", GRAPH, "  facts: {grove: true}\n"))
+    assert command("policy", "test", "policies").code == 0
+
+
+@pytest.mark.parametrize(
+    ("cases", "sentence"),
+    [
+        ("- x\n", "must be a mapping with allow and deny"),
+        ("allow: [{objct: {}}]\n", "allow[0]: must be a mapping with object"),
+        ("allow: [{object: {kind: Pod}}]\n", "object must be one Dynamo object"),
+        ("deny: [", "few.cases.yaml:2:1:"),
+    ],
+)
+def test_cases_that_can_not_be_read_are_one_sentence(files: Files, command: Command, cases: str, sentence: str) -> None:
+    folder = files(policies__few=policy())
+    (folder / "policies/few.cases.yaml").write_text(cases)
+    ran = command("policy", "test", "policies")
+    assert (ran.code, sentence in ran.err) == (2, True)
+
+
+def test_a_policy_without_cases_is_said(files: Files, command: Command) -> None:
+    files(policies__few=policy())
+    assert command("policy", "test", "policies").code == 3
+    assert command("policy", "test", "policies/few.yaml").code == 2
+    assert command("policy", "test").code == 2

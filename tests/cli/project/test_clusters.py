@@ -1,0 +1,288 @@
+"""Clusters of one repository: each file is judged by the facts, the line and the namespace of the cluster that it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
+from dynamo_webhooks.cli.main import main
+from tests.cli.clusters import cluster
+from tests.cli.conftest import Command, Files
+from tests.cli.project.test_project import project
+from tests.cli.repository import Repository
+from tests.cli.samples import BARE, NEEDS_GROVE
+
+GROVE_RULE = "priority-class-requires-grove"
+UNPLACED = NEEDS_GROVE.replace(", namespace: llm", "")
+CLUSTERS = """\
+clusters:
+  dev:
+    paths: [deploy/dev]
+    facts: facts/dev.yaml
+    namespace: llm-dev
+  prod:
+    paths: [deploy/prod-*, prod.yaml]
+    facts: facts/prod.yaml
+    namespace: llm
+"""
+
+
+@pytest.fixture
+def repository(files: Files) -> Path:
+    """One graph for two clusters, of which only prod has Grove, and for none."""
+    folder = files(
+        deploy__dev__graph=UNPLACED,
+        **{"deploy__prod-eu__graph": UNPLACED, "deploy__prod-us__graph": UNPLACED.replace("name: graph", "name: us")},
+        deploy__graph=UNPLACED,
+        prod=UNPLACED.replace("name: graph", "name: other"),
+        facts__dev="{grove: false, operatorVersion: 1.2.0}\n",
+        facts__prod="{grove: true, operatorVersion: 1.5.0}\n",
+    )
+    (folder / ".git").mkdir()
+    project(folder, CLUSTERS)
+    return folder
+
+
+def test_each_file_is_judged_by_the_facts_of_its_cluster(repository: Path, command: Command) -> None:
+    ran = command("check", "deploy", "prod.yaml", "-o", "json", "--answer")
+    assert [(row["file"], row["rule"]) for row in ran.json["findings"]] == [("deploy/dev/graph.yaml", GROVE_RULE)]
+    assert [row["file"] for row in ran.json["notEvaluated"]] == ["deploy/graph.yaml"]
+    assert [row["object"]["namespace"] for row in ran.json["answers"]] == ["llm-dev", "", "llm", "llm", "llm"]
+    assert ran.json["summary"]["operatorLines"] == [
+        {"line": "1.2", "from": "cluster dev"},
+        {"line": "1.5", "from": "cluster prod"},
+        {"line": "1.6", "from": "the default"},
+    ]
+    assert "operatorLine" not in ran.json["summary"]
+    told = command("check", "deploy").err.splitlines()[-1]
+    lines = "line 1.2 (cluster dev) and line 1.5 (cluster prod) and line 1.6 (the default; --line names another)"
+    assert told.startswith(f"4 objects checked by {lines}: 1 error")
+    assert command("check", "deploy/prod-eu").err == "1 object checked by line 1.5 (cluster prod): nothing found\n"
+
+
+@pytest.mark.parametrize("words", [(), ("--require-facts",), ("--no-defaults",)])
+def test_it_holds_from_any_folder_and_for_links(
+    repository: Path, command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(repository / "deploy" / "dev")
+    assert command("check", "graph.yaml", *words).code == 1
+    assert command("check", "../prod-eu", *words).code == 0
+    (repository / "other").symlink_to("deploy/dev")
+    assert command("check", repository / "other" / "graph.yaml", *words).code == 1
+
+
+def test_flags_win_and_a_cluster_can_be_chosen(repository: Path, command: Command) -> None:
+    assert command("check", "deploy/dev", "--set-fact", "grove=true").code == 0
+    assert command("check", "deploy/dev", "--facts", "facts/prod.yaml").code == 0
+    assert command("check", "deploy/dev", "--facts-of", "prod").code == 0
+    assert command("check", "deploy/prod-eu", "--facts-of", "dev").code == 1
+    assert command("check", "deploy/dev", "--no-project").code == 0
+    assert command("check", "deploy/dev", "--line", "1.5").err.startswith("1 object checked by line 1.5 (--line): ")
+
+
+def test_a_cluster_takes_its_line_from_its_own_facts_before_the_project_s(repository: Path, command: Command) -> None:
+    project(repository, "line: '1.2'\n" + CLUSTERS + "  bare: {paths: [deploy/graph.yaml]}\n")
+    assert command("check", "deploy/prod-eu").err.startswith("1 object checked by line 1.5 (cluster prod): ")
+    assert command("check", "deploy/graph.yaml").err.startswith("1 object checked by line 1.2 (cluster bare): ")
+    project(repository, "line: '1.5'\n" + CLUSTERS.replace("facts: facts/prod.yaml", "line: 1.2"))
+    assert command("check", "deploy/prod-eu").err.startswith("1 object checked by line 1.2 (cluster prod): ")
+
+
+def test_objects_for_two_clusters_are_no_duplicates(repository: Path, command: Command) -> None:
+    for place in ("dev", "prod-eu", "prod-us"):
+        (repository / "deploy" / place / "graph.yaml").write_text(NEEDS_GROVE)
+    rules = [(row["file"], row["rule"]) for row in command("check", "deploy", "-o", "json").json["findings"]]
+    assert rules == [("deploy/dev/graph.yaml", GROVE_RULE), ("deploy/prod-us/graph.yaml", "duplicate-object")]
+
+
+def test_the_namespace_is_that_of_objects_that_name_none(repository: Path, command: Command) -> None:
+    (repository / "facts" / "prod.yaml").write_text("{operatorScope: cluster, excludedNamespaces: [llm]}\n")
+    (note,) = command("check", "deploy/prod-eu", "-o", "json").json["notEvaluated"]
+    assert (note["rule"], note["object"]["namespace"]) == ("policies", "llm")
+    rendered = command("render", "deploy", "-o", "json", "-q", "--only", "PodCliqueSet", "--only", "Deployment").json
+    assert {one["metadata"]["namespace"] for one in rendered} == {"llm-dev", "llm", "default"}
+    assert {one["metadata"]["namespace"] for one in command("render", "deploy", "-o", "json", "-q", "-n", "x").json} == {"x"}
+
+
+def test_updates_find_stored_objects_that_name_no_namespace(repository: Path, command: Command) -> None:
+    (repository / ".git").rmdir()
+    Repository(repository).commit()
+    (repository / "deploy" / "prod-eu" / "graph.yaml").write_text(UNPLACED.replace("high", "low"))
+    ran = command("check", "deploy/prod-eu", "--against", "HEAD", "-o", "json", "--answer")
+    assert [row["operation"] for row in ran.json["answers"]] == ["UPDATE"]
+
+
+@pytest.mark.parametrize("namespace", ["llm", "default"])
+def test_a_cluster_is_asked_for_the_object_in_the_namespace(repository: Path, command: Command, connected: Any, namespace: str) -> None:
+    connected(cluster(NEEDS_GROVE.replace("namespace: llm", f"namespace: {namespace}")))
+    ran = command("check", "deploy/prod-eu", "--cluster", "-o", "json", "--answer")
+    assert [row["operation"] for row in ran.json["answers"]] == ["UPDATE" if namespace == "llm" else "CREATE"]
+    changed = command("diff", "deploy/prod-eu", "--cluster").out
+    assert ("only in" in changed) == (namespace != "llm")
+
+
+def test_render_and_picture_render_each_file_for_its_cluster(repository: Path, command: Command) -> None:
+    kinds = {file: {one["kind"] for one in command("render", f"deploy/{file}", "-o", "json").json} for file in ("dev", "prod-eu")}
+    assert ("PodCliqueSet" in kinds["dev"], "PodCliqueSet" in kinds["prod-eu"]) == (False, True)
+    assert {one["kind"] for one in command("render", "deploy", "-o", "json", "-q").json} >= kinds["dev"] | kinds["prod-eu"]
+    assert "cluster prod: not known, so assumed: " in command("render", "deploy").err
+    assert command("picture", "deploy", "-o", "svg").code == 0
+
+
+def test_diff_and_default_judge_by_the_cluster(repository: Path, command: Command) -> None:
+    changed = UNPLACED.replace("high", "higher")
+    for place in ("dev", "prod-eu"):
+        (repository / "new" / place).mkdir(parents=True)
+        (repository / "new" / place / "graph.yaml").write_text(changed)
+    project(repository, CLUSTERS.replace("deploy/dev", "new/dev").replace("deploy/prod-*", "new/prod-eu"))
+    assert GROVE_RULE in command("diff", "deploy/dev", "new/dev").out
+    assert GROVE_RULE not in command("diff", "deploy/prod-eu", "new/prod-eu").out
+    dev, prod = (command("default", f"new/{place}").out for place in ("dev", "prod-eu"))
+    assert ("1.2.0" in dev, "1.5.0" in prod, "1.5.0" in dev) == (True, True, False)
+
+
+def test_convert_writes_what_the_line_of_the_cluster_has(repository: Path, command: Command) -> None:
+    (repository / "deploy" / "dev" / "graph.yaml").write_text(BARE)
+    (repository / "deploy" / "prod-eu" / "graph.yaml").write_text(BARE)
+    project(repository, CLUSTERS.replace("    paths: [deploy/dev]", "    paths: [deploy/dev]\n    line: '1.2'"))
+    whole = command("convert", "--to", "v1beta1", "deploy/dev", "deploy/prod-eu").out
+    one = [
+        command("convert", "--to", "v1beta1", f"deploy/{place}", "--no-project", "--line", line).out
+        for place, line in (("dev", "1.2"), ("prod-eu", "1.5"))
+    ]
+    assert whole.replace("---\n", "") == "".join(one).replace("---\n", "")
+
+
+def test_editors_are_served_by_the_cluster_of_each_text(repository: Path, served: list[Asked]) -> None:
+    project(repository, f"{CLUSTERS}overrides: [{{paths: [deploy/dev], rules: {{unknown-field: {{severity: off, reason: x}}}}}}]\n")
+    assert main(["lsp"]) == 0
+    (asked,) = served
+    odd = UNPLACED + "  nothing: 1\n"
+    rules = {
+        place: [one.rule for one in find_problems(str(repository / "deploy" / place / "graph.yaml"), odd, asked).findings]
+        for place in ("dev", "prod-eu")
+    }
+    assert rules == {"dev": [GROVE_RULE], "prod-eu": ["unknown-field"]}
+    (repository / "facts" / "prod.yaml").write_text("grov: true\n")
+    assert main(["lsp"]) == 2
+
+
+def test_what_holds_is_shown(repository: Path, command: Command) -> None:
+    rows = [line.split() for line in command("check", "--show-config", "--facts-of", "dev").out.splitlines()]
+    name = ".dynamo-webhooks.yaml"
+    assert ["clusters.dev.paths[0]", "deploy/dev", f"{name}:3"] in rows
+    assert ["clusters.prod.paths[0]", "deploy/prod-us", f"{name}:7"] in rows
+    assert ["clusters.prod.namespace", "llm", f"{name}:6"] in rows
+    assert ["clusters", "dev", "flag", "--facts-of"] in rows
+
+
+OUTSIDE = "must be a path in the repository, relative to this file"
+DEEP = "must hold ** at its end alone: a folder means everything below it"
+WRONG = [
+    ("clusters: {dev: {folders: [deploy]}}\n", "1: clusters.dev.folders: there is no such key; known here: paths, facts, line, namespace"),
+    ("clusters:\n  dev:\n    paths: [deploy/stage]\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/stage"'),
+    ("clusters:\n  dev:\n    paths: ['deploy/x-*']\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/x-*"'),
+    ("clusters: {dev: {paths: ['**/dev']}}\n", f'1: clusters.dev.paths[0]: {DEEP}, got "**/dev"'),
+    ("clusters: {dev: {paths: [../deploy]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "../deploy"'),
+    ("clusters: {dev: {paths: [/etc]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "/etc"'),
+    ("clusters: {dev: {paths: ['out*']}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "out*"'),
+    ("clusters:\n  dev:\n    facts: facts/stage.yaml\n", '3: clusters.dev.facts: must be a file that exists, got "facts/stage.yaml"'),
+    ("clusters: {dev: {line: 1.1}}\n", f'1: clusters.dev.line: must be one of {", ".join(Line)}, got "1.1"'),
+    ("clusters: {dev: {namespace: A_b}}\n", '1: clusters.dev.namespace: must be the name of a namespace, got "A_b"'),
+    (
+        "clusters:\n  dev: {paths: [deploy/dev]}\n  all: {paths: [deploy]}\n",
+        "2: clusters.dev.paths[0]: must not overlap with clusters.all.paths[0] (.dynamo-webhooks.yaml:3); both match deploy/dev",
+    ),
+    (
+        "clusters:\n  dev: {paths: ['deploy/*-eu']}\n  prod: {paths: ['deploy/prod-*']}\n",
+        "3: clusters.prod.paths[0]: must not overlap with clusters.dev.paths[0] (.dynamo-webhooks.yaml:2); both match deploy/prod-eu",
+    ),
+    ("overrides: {a: 1}\n", '1: overrides: must be a list, got {"a": 1}'),
+    ("overrides:\n- paths: [deploy]\n", "2: overrides[0]: must have rules"),
+    ("overrides: [{paths: [nowhere], rules: {}}]\n", '1: overrides[0].paths[0]: must match a file or folder, got "nowhere"'),
+    ("overrides: [{paths: [deploy], rules: {nonsense: {}}}]\n", "1: overrides[0].rules.nonsense: there is no such rule"),
+    ("extends: .dynamo-webhooks.yaml\n", "1: extends: must be another file, got this one"),
+    ("extends: nowhere.yaml\n", '1: extends: must be a file that exists, got "nowhere.yaml"'),
+    ("extends: deploy\n", '1: extends: must be a file that exists, got "deploy"'),
+    ("extends: ../shared.yaml\n", f'1: extends: {OUTSIDE}, got "../shared.yaml"'),
+    ("extends: outlink.yaml\n", f'1: extends: {OUTSIDE}, got "outlink.yaml"'),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG)
+def test_unfit_input_is_one_sentence_with_its_place(repository: Path, command: Command, text: str, told: str) -> None:
+    (repository / "outside").symlink_to("/etc")
+    (repository / "outlink.yaml").symlink_to("/etc/hostname")
+    project(repository, text)
+    ran = command("check", "deploy")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("overrides:\n" + "- {paths: [deploy], rules: {}}\n" * 201, "1: overrides: must have at most 200 entries, got 201"),
+        ("clusters:\n" + "".join(f"  c{n}: {{}}\n" for n in range(201)), "1: clusters: must have at most 200 entries, got 201"),
+        (
+            "clusters:\n  a:\n    paths: [" + "'*/*/*', " * 150 + "]\noverrides:\n- {paths: [" + "deploy, " * 51 + "], rules: {}}\n",
+            "5: overrides[0].paths: clusters and overrides must have at most 200 paths in all",
+        ),
+    ],
+)
+def test_what_a_start_has_to_list_is_bounded(repository: Path, command: Command, text: str, told: str) -> None:
+    project(repository, text)
+    assert command("check", "deploy").err == f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n"
+
+
+def test_facts_that_cannot_be_used_name_the_key_that_gave_them(repository: Path, command: Command) -> None:
+    (repository / "facts" / "prod.yaml").write_text("grov: true\n")
+    assert command("check", "deploy/dev").code == 1
+    begin = "dynamo-webhooks check: .dynamo-webhooks.yaml:"
+    assert command("check", "deploy").err.startswith(f"{begin}6: clusters.prod.facts: facts/prod.yaml: ")
+    project(repository, "\nfacts: facts/prod.yaml\n")
+    assert command("check", "deploy").err.startswith(f"{begin}2: facts: facts/prod.yaml: ")
+    (repository / "facts" / "prod.yaml").unlink()
+    assert command("check", "deploy").err == f"{begin}2: facts: facts/prod.yaml: does not exist\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "told"),
+    [
+        (CLUSTERS, "prd", "--facts-of prd: .dynamo-webhooks.yaml:1: clusters has no such cluster; did you mean prod?"),
+        (CLUSTERS, "stage", "--facts-of stage: .dynamo-webhooks.yaml:1: clusters has no such cluster; known: dev, prod"),
+        ("{}\n", "prod", "--facts-of prod: there are no clusters in .dynamo-webhooks.yaml"),
+    ],
+)
+def test_an_unknown_cluster_is_one_sentence(repository: Path, command: Command, text: str, word: str, told: str) -> None:
+    project(repository, text)
+    for name in ("check", "render", "default"):
+        assert command(name, "deploy/dev", "--facts-of", word).err == f"dynamo-webhooks {name}: {told}\n"
+    assert command("check", "deploy/dev", "--facts-of", word, "--facts", "facts/dev.yaml").code == 2
+
+
+def test_reports_take_the_place_of_no_facts(repository: Path, command: Command) -> None:
+    assert command("check", "deploy", "-o", "text=facts/prod.yaml").code == 2
+    assert (repository / "facts" / "prod.yaml").read_text().startswith("{grove")
+
+
+def test_the_result_of_a_kustomization_is_for_the_cluster_of_its_folder(
+    repository: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = repository / "bin"
+    programs.mkdir()
+    (programs / "kustomize").write_text('#!/bin/sh\ncat "$2/graph.yaml"\n')
+    (programs / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    for place in ("dev", "prod-eu"):
+        (repository / "deploy" / place / "kustomization.yaml").write_text("resources: [graph.yaml]\n")
+    found = command("check", "-k", "deploy/dev", "-k", "deploy/prod-eu", "-o", "json").json["findings"]
+    assert [(row["file"], row["rule"]) for row in found] == [("kustomize:deploy/dev", GROVE_RULE)]
+
+
+def test_a_page_shows_the_graphs_of_all_clusters(repository: Path, command: Command) -> None:
+    assert command("check", "deploy", "-o", "html=report.html").code == 1
+    assert (repository / "report.html").read_text().count("data:image/svg") == 4

@@ -1,0 +1,1 @@
+"""Tests: users' own rules."""

@@ -1,0 +1,200 @@
+"""Policies of `rules-from` as rules of `check`: places, versions, levels, suppression, and what is not known offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
+from tests.cli.conftest import Command, Files
+from tests.cli.userrules.samples import FEW, GRAPH, OLDER, PROJECT, binding, policy
+
+USER = ("--select", "user/")
+
+
+@pytest.fixture
+def repository(files: Files) -> Path:
+    """A graph with three replicas, and a policy that allows two."""
+    folder = files(graph=GRAPH, older=OLDER, policies__few=policy())
+    (folder / PROJECT).write_text("rules-from: [policies]\n")
+    return folder
+
+
+def found(command: Command, *words: str) -> list[tuple[str, int, str, str]]:
+    rows: list[dict[str, Any]] = command("check", *words, "-o", "json").json["findings"]
+    return [(row["rule"], row["line"], row["level"], row["path"]) for row in rows]
+
+
+def notes(command: Command, *words: str) -> list[str]:
+    return [row["reason"] for row in command("check", *words, *USER, "-o", "json").json["notEvaluated"]]
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_finding_stands_at_the_value_that_decided_in_the_authors_version(command: Command) -> None:
+    assert found(command, "graph.yaml") == [("user/few", 10, "error", "spec.components[0].replicas")]
+    assert found(command, "older.yaml") == [("user/few", 10, "error", "spec.services[worker].replicas")]
+    told = command("check", "graph.yaml")
+    assert told.code == 1
+    assert "breaks few" in told.out
+
+
+def test_a_policy_with_exact_match_is_not_about_the_other_version(repository: Path, command: Command) -> None:
+    text = policy().replace("matchConstraints:\n", "matchConstraints:\n    matchPolicy: Exact\n")
+    (repository / "policies/few.yaml").write_text(text)
+    assert [row[0] for row in found(command, "graph.yaml")] == ["user/few"]
+    assert found(command, "older.yaml", *USER) == []
+
+
+@pytest.mark.parametrize(("actions", "level"), [(("Deny",), "error"), (("Warn", "Audit"), "warning"), (("Deny", "Audit"), "error")])
+def test_the_binding_decides_the_level(repository: Path, command: Command, actions: tuple[str, ...], level: str) -> None:
+    (repository / "policies/few.yaml").write_text(policy() + binding(actions=actions))
+    assert [row[2] for row in found(command, "graph.yaml", *USER)] == [level]
+
+
+def test_a_binding_that_audits_makes_a_note(repository: Path, command: Command) -> None:
+    (repository / "policies/few.yaml").write_text(policy() + binding(actions=("Audit",)))
+    assert found(command, "graph.yaml", *USER) == []
+    assert notes(command, "graph.yaml") == ["the cluster would only audit it: breaks few"]
+
+
+def test_a_users_rule_is_weighed_selected_and_ignored_as_ours_are(repository: Path, command: Command) -> None:
+    assert found(command, "graph.yaml", "--ignore", "user/few") == []
+    weighed = "rules-from: [policies]\nrules: {user/few: {severity: warning, reason: a trial}}\n"
+    (repository / PROJECT).write_text(weighed)
+    assert [row[2] for row in found(command, "graph.yaml")] == ["warning"]
+    commented = GRAPH.replace("replicas: 3", "replicas: 3  # dynamo-webhooks: ignore[user/few] a load test")
+    (repository / "graph.yaml").write_text(commented)
+    assert found(command, "graph.yaml") == []
+    (repository / "graph.yaml").write_text(commented.replace("replicas: 3", "replicas: 1"))
+    assert [row[0] for row in found(command, "graph.yaml")] == ["unused-ignore"]
+    (repository / "graph.yaml").write_text(GRAPH)
+    assert command("check", "graph.yaml", "--baseline", "known.json", "--update-baseline").code == 0
+    assert command("check", "graph.yaml", "--baseline", "known.json").code == 0
+    (repository / PROJECT).write_text(weighed.replace("user/few", "user/fwe"))
+    ran = command("check", "graph.yaml")
+    assert (ran.code, "user/fwe: there is no such rule in rules-from; did you mean user/few?" in ran.err) == (2, True)
+
+
+@pytest.mark.usefixtures("repository")
+def test_reports_the_catalogue_and_explain_know_it(command: Command) -> None:
+    sarif = command("check", "graph.yaml", "-o", "sarif").json["runs"][0]
+    assert [one["ruleId"] for one in sarif["results"]] == ["user/few"]
+    assert 'id="rule-user/few"' in command("check", "graph.yaml", "-o", "html").out
+    assert [row["name"] for row in command("rules", "-o", "json").json if row["code"] == "USER"] == ["user/few"]
+    page = command("explain", "user/few").out
+    assert page.startswith("# user/few (USER, error)\n\nbreaks few")
+    assert "policies/few.yaml" in page
+    assert command("explain", "user/fwe").code == 2
+    assert "user/few" not in command("rules", "--no-project").out
+
+
+def test_cases_of_test_meet_it(repository: Path, command: Command) -> None:
+    (repository / "cases").mkdir()
+    (repository / "cases/deny.many.yaml").write_text(GRAPH.replace("replicas: 3", "replicas: 3  # expect: user/few"))
+    assert command("test", "cases").code == 0
+    assert command("test", "cases", "--no-project").code == 1
+
+
+def test_an_update_sees_the_old_object_and_a_deletion_no_new_one(repository: Path, command: Command) -> None:
+    shrinking = policy("oldObject == null || object.spec.components[0].replicas >= oldObject.spec.components[0].replicas", "grow")
+    keeping = policy("oldObject.metadata.name != 'chat'", "keep").replace("  - CREATE\n      - UPDATE\n", "  - DELETE\n")
+    assert "DELETE" in keeping
+    (repository / "policies/few.yaml").write_text(f"{shrinking}---\n{keeping}")
+    (repository / "old.yaml").write_text(GRAPH.replace("replicas: 3", "replicas: 5"))
+    assert found(command, "graph.yaml") == []
+    assert found(command, "graph.yaml", "--old", "old.yaml") == [("user/grow", 10, "error", "spec.components[0].replicas")]
+    assert [row[0] for row in found(command, "graph.yaml", "--op", "delete")] == ["user/keep"]
+
+
+CONFIG = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits, namespace: llm}\ndata: {most: '2'}\n"
+KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
+
+
+def test_a_parameter_comes_from_rules_from_or_the_input_and_its_lack_never_passes(repository: Path, command: Command) -> None:
+    text = policy("object.spec.components.all(c, c.replicas <= int(params.data.most))", paramKind=KIND)
+    bound = text + binding(paramRef={"name": "limits", "parameterNotFoundAction": "Deny"})
+    (repository / "policies/few.yaml").write_text(bound + CONFIG)
+    assert [row[0] for row in found(command, "graph.yaml")] == ["user/few"]
+    (repository / "policies/few.yaml").write_text(bound)
+    assert found(command, "graph.yaml") == []
+    assert notes(command, "graph.yaml") == ["its parameter, the ConfigMap limits, is neither in rules-from nor in the input"]
+    (repository / "graph.yaml").write_text(GRAPH + CONFIG)
+    assert [row[0] for row in found(command, "graph.yaml")] == ["user/few"]
+    (repository / "policies/few.yaml").write_text(text)
+    assert notes(command, "older.yaml") == ["no Binding in rules-from names its parameter, of kind ConfigMap"]
+
+
+def test_a_namespace_selector_waits_for_labels_that_are_not_known(repository: Path, command: Command) -> None:
+    by_label = policy().replace("resourceRules:", "namespaceSelector: {matchLabels: {team: chat}}\n    resourceRules:")
+    (repository / "policies/few.yaml").write_text(by_label)
+    assert found(command, "graph.yaml") == []
+    assert notes(command, "graph.yaml") == ["the labels of the object's namespace are not known: add its Namespace to rules-from"]
+    namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: llm, labels: {team: TEAM}}\n"
+    for team, names in (("chat", ["user/few"]), ("search", [])):
+        (repository / "policies/few.yaml").write_text(by_label + namespace.replace("TEAM", team))
+        assert [row[0] for row in found(command, "graph.yaml")] == names
+        assert notes(command, "graph.yaml") == []
+    by_name = policy().replace(
+        "resourceRules:", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}\n    resourceRules:"
+    )
+    (repository / "policies/few.yaml").write_text(by_name)
+    assert (found(command, "graph.yaml"), notes(command, "graph.yaml")) == ([], [])
+
+
+def test_the_failure_policy_decides_on_expressions_that_fail(repository: Path, command: Command) -> None:
+    missing = "object.spec.components[0].nothing == 1"
+    for fails, names in (("Fail", ["user/few"]), ("Ignore", [])):
+        (repository / "policies/few.yaml").write_text(policy(missing, failurePolicy=fails))
+        assert [row[0] for row in found(command, "graph.yaml")] == names
+    (repository / "policies/few.yaml").write_text(policy(FEW, matchConditions=[{"name": "c", "expression": missing}]))
+    assert "resulted in error" in command("check", "graph.yaml").out
+
+
+def test_messages_are_those_of_an_api_server(repository: Path, command: Command) -> None:
+    def message(**validation: str) -> str:
+        (repository / "policies/few.yaml").write_text(policy(validations=[{"expression": f" {FEW} ", **validation}]))
+        (row,) = command("check", "graph.yaml", "-o", "json").json["findings"]
+        return str(row["message"])
+
+    assert message() == f"failed expression: {FEW}"
+    assert message(message=" two ") == "two"
+    assert message(message="two", messageExpression="'at most ' + string(1 + 1)") == "at most 2"
+    assert message(message="two", messageExpression="object.nothing") == "two"
+    assert message(message="two", messageExpression="'a\\nb'") == "two"
+
+
+def test_a_check_reads_pods_documents_facts_and_line(repository: Path, command: Command) -> None:
+    def told(expression: str, *words: str) -> list[str]:
+        (repository / "policies/few.yaml").write_text(policy(expression, kind="Check"))
+        return [row[0] for row in found(command, "graph.yaml", *words)]
+
+    (repository / "claim.yaml").write_text("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: models}\n")
+    assert told("pods.exists(p, p.replicas == 3 && p.spec.containers[0].image == 'x/vllm:1.5.0')") == []
+    assert told("pods.all(p, p.replicas < 3)") == ["user/few"]
+    exists = "documents.exists(d, d.kind == 'PersistentVolumeClaim')"
+    assert (told(exists), told(exists, "claim.yaml")) == (["user/few"], [])
+    assert (told("line == '1.6'"), told("line == '1.6'", "--line", "1.2")) == ([], ["user/few"])
+    assert told("facts.grove", "--set-fact", "grove=false") == ["user/few"]
+    assert told("facts.grove") == []
+    assert notes(command, "graph.yaml") == ["the fact grove is not known"]
+    assert command("check", "graph.yaml", "--require-facts").code == 5
+
+
+def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, command: Command, served: list[Asked]) -> None:
+    reading = policy("documents.size() > 99", "all", kind="Check")
+    (repository / "policies/all.yaml").write_text(reading)
+    assert command("lsp").code == 0
+    (asked,) = served
+    problems = find_problems("graph.yaml", GRAPH, asked).findings
+    assert [(one.rule, one.position.line) for one in problems] == [("user/few", 10)]
+
+
+def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command) -> None:
+    (repository / "policies/few.yaml").write_text(policy("request.userInfo.username == 'admin'"))
+    assert (found(command, "graph.yaml"), len(notes(command, "graph.yaml"))) == ([], 1)
+    assert [row[0] for row in found(command, "graph.yaml", "--as", "me")] == ["user/few"]
+    assert found(command, "graph.yaml", "--as", "admin") == []
+    (repository / "policies/few.yaml").write_text(policy("authorizer.group('').resource('pods').check('get').allowed()"))
+    assert notes(command, "graph.yaml") == ["it asks the cluster who may do what (authorizer)"]

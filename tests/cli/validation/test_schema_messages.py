@@ -1,0 +1,73 @@
+"""Sentences of the schema's errors: each shape that the walk makes has one, and none repeats the server's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.paths import MISSING
+from dynamo_webhooks.api.walk.errors import FieldError, Reason
+from dynamo_webhooks.api.walk.structure import structure_errors
+from dynamo_webhooks.cli.validation.schema_messages import Told, explain_schema_error, suggest_quotes
+
+CASES: list[tuple[dict[str, Any], Any, Told]] = [
+    ({"minimum": 2}, 1, Told("must be 2 or more, got 1", "Write 2 or more")),
+    ({"minimum": 2, "exclusiveMinimum": True}, 2, Told("must be greater than 2, got 2", "Write more than 2")),
+    ({"maximum": 2}, 3, Told("must be 2 or less, got 3", "Write 2 or less")),
+    ({"maximum": 2, "exclusiveMaximum": True}, 2, Told("must be less than 2, got 2", "Write less than 2")),
+    ({"enum": ["Always", "Never"]}, "always", Told('must be one of "Always", "Never", got "always"', 'Write "Always"', "Always")),
+    ({"enum": ["Always", "Never"]}, "Alway s on", Told('must be one of "Always", "Never", got "Alway s on"', 'Write "Always"')),
+    ({"enum": ["a", "b"]}, "zzz", Told('must be one of "a", "b", got "zzz"', "Write one of these")),
+    ({"enum": [True]}, False, Told("must be true, got false", "Write true")),
+    ({"maxLength": 3}, "abcd", Told("must have at most 3 characters, got 4", "Shorten it to 3 characters")),
+    ({"minLength": 1}, "", Told("must not be empty", "Write a value, or leave the field out")),
+    ({"minLength": 3}, "ab", Told("must have at least 3 characters, got 2", "Write 3 characters or more")),
+    ({"pattern": "^[a-z0-9-]+$"}, "My Name", Told("must match '^[a-z0-9-]+$', got \"My Name\"", 'Write "my-name"')),
+    ({"pattern": "^[0-9]+$"}, "My", Told("must match '^[0-9]+$', got \"My\"", "Write a text of this form")),
+    ({"minItems": 2}, [1], Told("must have at least 2 items, got 1", "Write 2 or more")),
+    ({"maxItems": 1}, [1, 2], Told("must have at most 1 items, got 2", "Keep 1 of them at most")),
+    ({"minProperties": 1}, {}, Told("must have at least 1 items, got 0", "Write 1 or more")),
+    ({"type": "string"}, 5, Told("must be of type string, got integer", "Put the value in quotes")),
+    ({"type": "string", "format": "date-time"}, "x", Told('must be of type date-time, got "x"')),
+]
+
+
+@pytest.mark.parametrize(("node", "value", "wanted"), CASES)
+def test_each_error_of_the_walk_has_a_sentence(node: dict[str, Any], value: Any, wanted: Told) -> None:
+    (error,) = structure_errors({"f": value}, {"type": "object", "properties": {"f": node}})
+    assert explain_schema_error(error, value) == wanted
+
+
+def test_a_field_that_is_missing_must_be_given() -> None:
+    (error,) = structure_errors({}, {"type": "object", "required": ["f"]})
+    assert explain_schema_error(error, MISSING) == Told("must be given", "Add the field")
+
+
+def test_the_switch_of_a_checkpoint_says_what_line_1_2_meant_without_it() -> None:
+    path = ("spec", "components", 0, "experimental", "checkpoint", "enabled")
+    assert explain_schema_error(FieldError(path, "", Reason.REQUIRED, "Required value"), MISSING).fix.startswith(
+        "Write enabled: true, which"
+    )
+
+
+def test_a_long_value_is_cut() -> None:
+    (error,) = structure_errors({"f": "x" * 500}, {"type": "object", "properties": {"f": {"enum": ["a", "b"]}}})
+    assert len(explain_schema_error(error, "x" * 500).text) < 150
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "fix"),
+    [
+        ("integer", " 12 ", "Write 12, without quotes"),
+        ("integer", "1.5", ""),
+        ("integer", "9" * 5000, ""),
+        ("boolean", "False", "Write false, without quotes"),
+        ("boolean", "yes", ""),
+        ("string", True, "Put the value in quotes"),
+        ("string", [], ""),
+        ("object", "x", ""),
+    ],
+)
+def test_a_scalar_of_another_type_may_lack_quotes_or_have_too_many(wanted: str, value: Any, fix: str) -> None:
+    assert suggest_quotes(wanted, value) == fix

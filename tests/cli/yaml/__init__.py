@@ -1,0 +1,1 @@
+"""Tests: yAML and JSON with positions."""

@@ -1,0 +1,270 @@
+"""The dialect of YAML that Kubernetes reads; every value in the table was measured with kubectl 1.32."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamo_webhooks.cli.yaml import yaml_text
+from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
+from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents, read_text
+from dynamo_webhooks.cli.yaml.pure import PureParser
+
+VALUES = [
+    # booleans are those of YAML 1.1, single letters too
+    *[(word, True) for word in ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")],
+    *[(word, False) for word in ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")],
+    *[(word, word) for word in ("oN", "yEs", "tRUE", "nan", "inf")],
+    *[(word, None) for word in ("~", "null", "Null", "NULL", "")],
+    # no timestamps, no sexagesimals
+    ("2001-01-01", "2001-01-01"),
+    ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
+    ("!!timestamp 2001-01-01", "2001-01-01"),
+    ("1:30", "1:30"),
+    ("190:20:30", "190:20:30"),
+    # integers in four bases
+    ("5", 5),
+    ("+5", 5),
+    ("-0", 0),
+    ("0777", 511),
+    ("0o17", 15),
+    ("0O17", 15),
+    ("0x1F", 31),
+    ("-0x1F", -31),
+    ("0b11", 3),
+    ("-0b11", -3),
+    ("1_000", 1000),
+    ("1_", 1),
+    ("0_7", 7),
+    ("_1", "_1"),
+    ("0o8", "0o8"),
+    ("0x", "0x"),
+    ("0b2", "0b2"),
+    ("089", 89),
+    # doubles; a whole one is written as an integer and read back as one
+    ("1e3", 1000),
+    ("1.5e+3", 1500),
+    ("1.e3", 1000),
+    (".5", 0.5),
+    ("+.5", 0.5),
+    ("5.", 5),
+    ("1.10", 1.1),
+    ("1_0.5", 10.5),
+    ("1e400", "1e400"),
+    ("9" * 310, "9" * 310),
+    ("0x1.8p1", "0x1.8p1"),
+    ("1e", "1e"),
+    ("123456789012345678", 123456789012345678),
+    ("18446744073709551616", 2.0**64),
+    ("0x10000000000000000", "0x10000000000000000"),
+    ("-0x8000000000000001", "-0x8000000000000001"),
+    ("+0x8000000000000000", "+0x8000000000000000"),
+    ("0" + "7" * 30, float("7" * 30)),
+    ("9" * 5000, "9" * 5000),
+    # quotes and tags
+    ('"5"', "5"),
+    ("'yes'", "yes"),
+    ("!!str 5", "5"),
+    ('!!int "5"', 5),
+    ("!!float 5", 5),
+    ("!!bool yes", True),
+    ("!foo 5", "5"),
+    ("!!binary aGVsbG8=", "hello"),
+    ("!!set {a}", {"a": None}),
+    ("=", "="),
+    ("...x", "...x"),
+    # keys are text
+    ("{5: a}", {"5": "a"}),
+    ("{0x10: a}", {"16": "a"}),
+    ("{1.50: a}", {"1.5": "a"}),
+    ("{1e3: a}", {"1000": "a"}),
+    ("{yes: a}", {"true": "a"}),
+    ("{!!str y: a}", {"y": "a"}),
+    # anchors and merge keys
+    ("[&a {b: 1}, *a]", [{"b": 1}, {"b": 1}]),
+    ("[&a 1, *a]", [1, 1]),
+    ("{b: &a x, c: *a}", {"b": "x", "c": "x"}),
+    ("{&a b: 1, c: *a}", {"b": 1, "c": "b"}),
+    ("{<<: {a: 1, b: 1}, a: 2}", {"a": 2, "b": 1}),
+    # a merge key wins over what stands before it, and of its sources the first
+    ("{a: 2, <<: [{a: 1, b: 1}, {b: 2}]}", {"a": 1, "b": 1}),
+    ("{<<: {a: 1}, b: 1, <<: {a: 2, b: 3}, a: 4}", {"a": 4, "b": 3}),
+    ('{"<<": {a: 1}}', {"<<": {"a": 1}}),
+]
+
+REFUSED = [
+    (".inf", 1, 4, "the number .inf can't be written in an object"),
+    (".nan", 1, 4, "the number .nan can't be written in an object"),
+    ("{? {a: b} : c}", 1, 7, "a key must be one word or text, found a map or list"),
+    ("{~: c}", 1, 5, "a key must not be null or empty"),
+    ("!!int abc", 1, 4, "a value tagged !!int must be one"),
+    ("!!int 089", 1, 4, "a value tagged !!int must be one"),
+    ("!!int 1e3", 1, 4, "a value tagged !!int must be one"),
+    ("!!binary aGVs bG8=", 1, 4, "a value tagged !!binary must be base64 of UTF-8 text"),
+    ("{<<: {a: 1}, a: 2, a: 3}", 1, 23, 'duplicate key "a", on line 1 and on line 1'),
+    ("!!null x", 1, 4, "a value tagged !!null must be one"),
+    ("{a: 1, b: 1, a: 2}", 1, 17, 'duplicate key "a", on line 1 and on line 1'),
+    ('{1: a, "1": b}', 1, 11, 'duplicate key "1", on line 1 and on line 1'),
+    ("{<<: 5}", 1, 9, "a merge key << must be given a map or a list of maps"),
+    ("*x", 1, 4, "the alias *x has no anchor before it"),
+    ("&a [*a]", 1, 8, "the alias *a is inside its own anchor"),
+    ("[&a {b: 1}, {*a : 1}]", 1, 17, "a key must be one word or text, found a map or list"),
+    ("@x", 1, 4, "this character can't begin a value; put the value in quotes"),
+    ("b: c", 1, 5, "a colon with a blank is not allowed here; check the indentation, or quote the value"),
+    ('"abc', 1, 4, "a quoted text must be closed"),
+    ('"\\ud800"', 1, None, "an escape must name a whole character, not half of a pair"),
+    ("\x07", 1, 4, "must not hold control characters, found U+0007"),
+    ("{{ .Values.image }}", 1, 5, "a key must be one word or text, found a map or list; this looks like a template: render it first"),
+]
+
+
+@pytest.fixture(params=["libyaml", "pure"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "pure":
+        monkeypatch.setattr(yaml_text, "_parser", PureParser)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(("text", "wanted"), VALUES)
+def test_a_value_means_what_kubectl_makes_of_it(text: str, wanted: object) -> None:
+    value = load_documents(f"a: {text}\n")[0].data["a"]
+    assert value == wanted
+    assert type(value) is type(wanted)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(("text", "line", "column", "sentence"), REFUSED)
+def test_what_can_not_be_an_object_is_one_sentence_with_its_place(text: str, line: int, column: int | None, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_documents(f"a: {text}\n", "f.yaml")
+    assert caught.value.text == sentence
+    assert caught.value.line == line
+    assert column is None or caught.value.column == column
+    assert str(caught.value) == f"f.yaml:{line}:{caught.value.column}: {sentence}"
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    "text",
+    ["a:\n\tb: 1", "a:\n  - b\n - c", "- a\nb: 1", "a: [1", "key: [a,\n  b", "a: 'x\n---\nb: 1", "a: b: c", "{a: 1", "%x", "a: !<", "\x80"],
+)
+def test_no_broken_text_is_a_traceback(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_documents(text, "f")
+    assert caught.value.line >= 1
+    assert not caught.value.text.endswith(".")
+
+
+def test_a_tab_is_called_a_tab() -> None:
+    with pytest.raises(InputError, match="must be indented with spaces, found a tab"):
+        load_documents("a:\n\tb: 1")
+
+
+def test_a_key_that_stands_twice_names_both_lines() -> None:
+    with pytest.raises(InputError, match=r'^f:5:3: duplicate key "b", on line 3 and on line 5$'):
+        load_documents("---\na:\n  b: 1\n  c: 2\n  b: 3\n", "f")
+
+
+def test_depth_is_limited() -> None:
+    assert load_documents("[" * DEPTH + "]" * DEPTH)
+    for text in ("[" * (DEPTH + 1) + "]" * (DEPTH + 1), "a: " * 3 + "[" * 100_000, '[{"a":' * 100_000):
+        with pytest.raises(InputError):
+            load_documents(text)
+
+
+def test_depth_is_limited_through_aliases_too() -> None:
+    deep = "[" * (DEPTH - 10) + "]" * (DEPTH - 10)
+    with pytest.raises(InputError, match="nested deeper"):
+        load_documents(f"a: &a {deep}\nb: {'[' * 20}*a{']' * 20}\n")
+
+
+def test_aliases_can_not_explode() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    with pytest.raises(InputError, match=f"the aliases expand to more than {ALIASED_VALUES:,} values"):
+        load_documents("\n".join(lines))
+
+
+def test_what_an_alias_stands_for_is_a_copy() -> None:
+    data = load_documents("a: &a {b: [1]}\nc: *a\n")[0].data
+    data["a"]["b"].append(2)
+    assert data["c"] == {"b": [1]}
+
+
+def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
+    text = "%YAML 1.1\n---\na: 1\n...\n---\n# nothing\n--- # comment\nb: 1\n---\n---   \nc: |\n  ---\n"
+    documents = load_documents(text)
+    assert [document.data for document in documents] == [{"a": 1}, {"b": 1}, {"c": "---\n"}]
+    assert [document.position(("c",)).line for document in documents[2:]] == [11]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "---\n---\n", "null\n", "\ufeff"])
+def test_an_empty_text_has_no_documents(text: str) -> None:
+    assert load_documents(text.lstrip("\ufeff")) == []
+
+
+def test_a_broken_document_leaves_its_neighbours_readable() -> None:
+    found = list(read_text(Source("f", "a: 1\n---\nb: : c\n---\nd: 1\n")))
+    assert [one.text if isinstance(one, InputError) else one.data for one in found][0::2] == [{"a": 1}, {"d": 1}]
+    assert isinstance(found[1], InputError)
+    assert found[1].line == 3
+
+
+def test_line_ends_of_windows_do_not_move_anything() -> None:
+    document = load_documents("a: 1\r\n---\r\nb:\r\n  c: x\r\n")[1]
+    assert document.data == {"b": {"c": "x"}}
+    assert document.value_position(("b", "c")) == (4, 6, 7)
+
+
+def test_half_a_surrogate_pair_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match=r"^f:2:4: must be Unicode text"):
+        load_documents("a: 1\nb: \ud83d\n", "f")
+
+
+JSON = [
+    ('{"a": {"b": [1, 2.5, true, null, "\\u00e9\\ud83d\\ude00"]}}', [{"a": {"b": [1, 2.5, True, None, "é😀"]}}]),
+    ('{"a":1}{"a":2}\n[3]', [{"a": 1}, {"a": 2}, [3]]),
+    ("{}", [{}]),
+    ("[[], {}]", [[[], {}]]),
+    ('{"a": 1e3, "b": 18446744073709551616, "c": -0}', [{"a": 1000, "b": 2.0**64, "c": 0}]),
+    ("{a: b}", [{"a": "b"}]),  # a brace begins a map in YAML too
+    ("[a, b,]", [["a", "b"]]),
+    ('\t{"a":\t1}', [{"a": 1}]),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), JSON)
+def test_json_is_read_as_json(text: str, wanted: object) -> None:
+    documents = load_documents(text)
+    assert [document.data for document in documents] == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1',
+        '{"a" 1}',
+        '["a" "b"]',
+        '{"a":1,"a":2}',
+        '{"a": "\\ud800"}',
+        '{"a": 1e400}',
+        "[1",
+        "}",
+        '{"a":1]',
+        '"a',
+        '{"a":{"b":}',
+        "[,]",
+        '{,"a":1}',
+    ],
+)
+def test_broken_json_is_one_sentence(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_documents(text, "f.json")
+    assert caught.value.line >= 1
+    assert caught.value.text
+
+
+def test_json_positions_are_those_of_the_text() -> None:
+    document = load_documents('{\n  "é": {"b": [10, "x"]}\n}')[0]
+    assert document.position(("é", "b")) == (2, 9, 12)
+    assert document.value_position(("é", "b", 1)) == (2, 19, 22)
+    assert document.position(("é", "b", 0)) == (2, 15, 17)

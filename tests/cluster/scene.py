@@ -1,0 +1,214 @@
+"""A control plane whose reconciler may do all for some kinds; and what agents, kubelets, users and worker pods do with those."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from aiohttp import UnixConnector, web
+
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.operator.controllers import Requests
+from dynamo_webhooks.kube.client import connect
+from dynamo_webhooks.reconciler.model.worker import Patience, Workers
+from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.render.checkpoint.identity import read_identity_hash
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.playing import MERGE
+from tests.cluster.processes import PATIENCE
+from tests.cluster.reconciling import KINDS, PODS, controllers, install_accounts, reconciling
+from tests.cluster.rendering import composed
+from tests.reconciler.checkpoint.objects import checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from dynamo_webhooks.kube.protocol import Cluster
+
+Node: TypeAlias = dict[str, Any]
+CHECKPOINTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"
+MODELS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamomodels"
+REQUESTS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeploymentrequests"
+JOBS: Final = "/apis/batch/v1/namespaces/{}/jobs"
+MAPS: Final = "/api/v1/namespaces/{}/configmaps"
+BASE: Final = "Qwen/Qwen3-0.6B"
+NODE: Final = "n"  # endpoints are of pods that have been scheduled
+
+
+@contextlib.contextmanager
+def granted(assets: Path, home: Path, *components: str) -> Iterator[ControlPlane]:
+    """The control plane with Kubernetes' own controllers; the components of the manifests give the reconciler its optional rights."""
+    with control_plane(assets, home) as plane:
+        plane.install(*(crd(kind, versions=["v1beta1"]) for kind in (*KINDS, "DynamoGraphDeploymentRequest")))
+        plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata")))
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", *(f"../{name}" for name in components)))
+        plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
+        with controllers(plane):
+            yield plane
+
+
+class Fleet:
+    """The control API of all worker pods, told apart by the address that a call is meant for."""
+
+    def __init__(self, socket: Path) -> None:
+        self.socket = socket
+        self.loaded: dict[str, set[str]] = {}
+        self.loads: Counter[str] = Counter()  # by address
+        self.refusing: dict[str, int] = {}  # address -> status
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Fleet:
+        application = web.Application()
+        application.router.add_post("/v1/loras", self._load)
+        application.router.add_delete("/v1/loras/{name:.*}", self._unload)
+        application.router.add_get("/v1/loras", self._list)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.UnixSite(self._runner, str(self.socket)).start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def caller(self, patience: Patience) -> Workers:
+        """What calls these pods, whatever their addresses are."""
+        return Workers(patience, lambda: UnixConnector(str(self.socket), limit=0))
+
+    async def _load(self, request: web.Request) -> web.Response:
+        address = _address(request)
+        self.loads[address] += 1
+        if status := self.refusing.get(address):
+            return web.Response(status=status, text="no GPU memory is left")
+        self.loaded.setdefault(address, set()).add((await request.json())["lora_name"])
+        return web.json_response({"status": "success"})
+
+    async def _unload(self, request: web.Request) -> web.Response:
+        loaded = self.loaded.get(_address(request), set())
+        if request.match_info["name"] not in loaded:
+            return web.Response(status=404)
+        loaded.discard(request.match_info["name"])
+        return web.json_response({"status": "success"})
+
+    async def _list(self, request: web.Request) -> web.Response:
+        return web.json_response({"loras": dict.fromkeys(self.loaded.get(_address(request), ()), 1)})
+
+
+def _address(request: web.Request) -> str:
+    return str(request.url.host)
+
+
+class Scene:
+    """A namespace of its own."""
+
+    def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
+        self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
+
+    def reconciling(self, **changed: Any) -> AbstractAsyncContextManager[Reconciler]:
+        """A reconciler with nothing but its account's rights; `changed` as `reconciling` has it."""
+        how = Requests(copier_image="dynamo-webhooks:1", deadline=3600.0)
+        return reconciling(self.home, self.fleet.caller, **{"requests": how, **changed})
+
+    async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
+        """One call of an admin."""
+        reply = await asyncio.to_thread(self.plane.request, verb, path.format(self.namespace), body, kind=kind)
+        assert reply.status < 300, reply.body
+        return reply.body
+
+    async def all(self, path: str) -> list[Node]:
+        """All objects of a collection."""
+        found: list[Node] = (await self.ask("GET", path))["items"]
+        return found
+
+    async def request(self, name: str = "chat", annotations: dict[str, str] | None = None, **spec: Any) -> None:
+        """Creates a request as a user with a model and hardware does."""
+        hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8, "interconnect": "nvlink", "rdma": False}
+        whole = {"model": BASE, "backend": "vllm", "image": "planner:1", "hardware": hardware, **spec}
+        made = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "spec": whole}
+        made["metadata"] = {"name": name, "annotations": annotations or {}}
+        await self.ask("POST", REQUESTS, made)
+
+    async def until(self, path: str, name: str, question: Callable[[Node], object]) -> Node:
+        """Waits for an object to be so; one that isn't there is empty."""
+        found: Node = {}
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    reply = await asyncio.to_thread(self.plane.request, "GET", f"{path.format(self.namespace)}/{name}")
+                    found = reply.body if reply.status == 200 else {}
+                    if question(found):
+                        return found
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(json.dumps(found.get("status"))) from None
+
+    async def phase(self, wanted: str, name: str = "chat") -> Node:
+        """Waits for a request to be in a phase."""
+        return await self.until(REQUESTS, name, lambda one: one.get("status", {}).get("phase") == wanted)
+
+    async def pod_of(self, name: str = "chat") -> str:
+        """The pod that the Job's controller has made for a request."""
+        return await self.pod_of_job(f"profile-{name}")
+
+    async def pod_of_job(self, job: str) -> str:
+        """The pod that the Job's controller has made."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                pods = await self.all(f"{PODS}?labelSelector=job-name%3D{job}")
+                if pods:
+                    return str(pods[0]["metadata"]["name"])
+                await asyncio.sleep(0.1)
+
+    async def end(self, name: str, **data: str) -> None:
+        """Has a profiler end with a result, as an admin."""
+        pod = await self.pod_of(name)
+        await self.ask("PATCH", f"{MAPS}/dgdr-output-{name}", {"data": {key.replace("__", "."): text for key, text in data.items()}}, MERGE)
+        await self.ask("PATCH", f"{PODS}/{pod}/status", {"status": {"phase": "Succeeded"}}, MERGE)
+
+    @contextlib.asynccontextmanager
+    async def as_profiler(self, name: str = "chat") -> AsyncIterator[Cluster]:
+        """A client with the account of a request's Job."""
+        file = self.home / f"{self.namespace}-{name}.kubeconfig"
+        await asyncio.to_thread(self.plane.kubeconfig_of, f"dgdr-profiling-job-{name}", self.namespace, file)
+        cluster = await connect("profiler", str(file))
+        try:
+            yield cluster
+        finally:
+            await cluster.close()
+
+    async def checkpoint(self, name: str) -> str:
+        """Creates a checkpoint of an identity of its own; gives the name of its Job."""
+        made = checkpoint(name)
+        made["metadata"]["namespace"] = self.namespace
+        made["spec"]["identity"]["model"] = name
+        await self.ask("POST", CHECKPOINTS, made)
+        return f"checkpoint-job-{read_identity_hash(made)}-1"
+
+    async def step(self, phase: str, name: str, reason: str = "") -> Node:
+        """Waits for a checkpoint to be in a phase, with a condition of a reason."""
+
+        def is_so(one: Node) -> bool:
+            status = one.get("status", {})
+            return status.get("phase") == phase and (not reason or reason in [each["reason"] for each in status.get("conditions", ())])
+
+        return await self.until(CHECKPOINTS, name, is_so)
+
+    async def mark(self, path: str, name: str, annotations: dict[str, str]) -> None:
+        """Changes annotations."""
+        await self.ask("PATCH", f"{path}/{name}", {"metadata": {"annotations": annotations}}, MERGE)
+
+
+def graph_found(image: str = "i:1", **worker: Any) -> Node:
+    """What a profiler finds: a frontend, and workers that serve the model and are scaled by an adapter."""
+
+    def part(name: str, kind: str, **more: Any) -> Node:
+        return {"name": name, "type": kind, "podTemplate": {"spec": {"containers": [{"name": "main", "image": image}]}}, **more}
+
+    workers = part("decode", "worker", replicas=2, modelRef={"name": BASE}, scalingAdapter={}, **worker)
+    spec = {"backendFramework": "vllm", "components": [part("Frontend", "frontend", replicas=1), workers]}
+    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "agg"}, "spec": spec}

@@ -1,0 +1,214 @@
+"""Admission as users of an API server see it: what refuses a write and how kubectl shows it, what is stored, and what is never judged.
+
+What is said of which object is compared in test_check_agrees.py, what is stored of it in test_line15.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from tests.cluster.admission import SELECTED, wait_until_asked
+from tests.cluster.objects import DISCOVERY, ORIGIN, graph, make, path_of
+from tests.cluster.playing import MERGE
+from tests.conversion.test_bounds import noise
+
+if TYPE_CHECKING:
+    from tests.cluster.admission import Admission
+    from tests.cluster.harness import ControlPlane, Reply
+
+Node: TypeAlias = dict[str, Any]
+
+
+def _thrice_wrong(namespace: str) -> Node:
+    return graph(
+        namespace, spec={"restart": {"id": "r", "strategy": {"order": ["x"]}}, "pvcs": [{"name": ""}]}, annotations={DISCOVERY: "Pod"}
+    )
+
+
+def _rules(reply: Reply) -> set[str]:
+    """The names of our rules among the causes; schema causes carry none."""
+    causes = (reply.body.get("details") or {}).get("causes", [])
+    return {name for cause in causes for name in re.findall(r"\[([a-z0-9-]+)\]$", cause["message"])}
+
+
+def _create(plane: ControlPlane, obj: Node, query: str = "") -> Reply:
+    return plane.request("POST", path_of(obj) + query, obj)
+
+
+def _stored(plane: ControlPlane, obj: Node) -> Node:
+    reply = plane.request("POST", path_of(obj), obj)
+    assert reply.status == 201, reply.body
+    return reply.body
+
+
+def _patch(plane: ControlPlane, obj: Node, change: Node, subresource: str = "") -> Reply:
+    return plane.request("PATCH", path_of(obj, named=True) + subresource, change, kind=MERGE)
+
+
+def test_all_causes_are_in_the_status(guarded_alpha: ControlPlane, guarded: str) -> None:
+    reply = _create(guarded_alpha, _thrice_wrong(guarded))
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert 'admission webhook "vdynamographdeployment.kb.io" denied the request' in reply.body["message"]
+    assert {"dgd-annotation-discovery-mode", "restart-order-unknown", "pvc-name-required"} <= _rules(reply)
+    assert {f"metadata.annotations[{DISCOVERY}]", "spec.pvcs[0].name"} <= {field for field, _ in reply.causes()}
+    details = reply.body["details"]
+    assert (details["name"], details["group"], details["kind"]) == ("t", "nvidia.com", "DynamoGraphDeployment")
+    assert _create(guarded_alpha, _thrice_wrong(guarded), "?dryRun=All").body == reply.body
+
+
+@pytest.mark.parametrize("command", [("create",), ("apply",), ("apply", "--server-side"), ("apply", "--dry-run=server")], ids=" ".join)
+def test_all_causes_are_visible_in_kubectl(guarded_alpha: ControlPlane, guarded: str, command: tuple[str, ...]) -> None:
+    done = guarded_alpha.kubectl(*command, "-f", "-", input=_thrice_wrong(guarded), user="author")
+    assert done.code == 1
+    assert all(rule in done.stderr for rule in ("dgd-annotation-discovery-mode", "restart-order-unknown", "pvc-name-required")), done.stderr
+    assert "spec.pvcs[0].name" in done.stderr
+
+
+def test_warnings_are_printed_and_do_not_refuse(guarded_alpha: ControlPlane, guarded: str) -> None:
+    obj = graph(guarded, {"w": {"autoscaling": {"enabled": False}, "dynamoNamespace": "old"}})
+    done = guarded_alpha.kubectl("create", "-f", "-", input=obj)
+    assert done.code == 0, done.stderr
+    ours = [line for line in done.stderr.splitlines() if line.startswith("Warning: spec.services[w]")]
+    assert any("[warn-autoscaling]" in line for line in ours), done.stderr
+    assert any("dynamoNamespace" in line for line in ours), done.stderr
+
+
+def _judge(plane: ControlPlane, admission: Admission, namespace: str) -> None:
+    """Has a namespace, whose objects no webhook judged so far, judged from now on."""
+    label = plane.request("PATCH", f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": SELECTED}}, kind=MERGE)
+    assert label.status == 200, label.body
+    wait_until_asked(plane, admission, namespace)
+
+
+@pytest.fixture
+def late(guarded_alpha: ControlPlane, admission: Admission) -> tuple[str, Node]:
+    """A namespace that was labelled after an illegal graph had been stored in it, and the graph."""
+    namespace = guarded_alpha.namespace()
+    illegal = graph(namespace, spec={"pvcs": [{"name": ""}]}, annotations={DISCOVERY: "Pod"}, finalizers=["example.com/hold"])
+    stored = _stored(guarded_alpha, illegal)
+    _judge(guarded_alpha, admission, namespace)
+    return namespace, stored
+
+
+def test_what_was_stored_before_us_may_still_be_labelled(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:
+    """Promise 4: an update is not refused for what it did not touch."""
+    namespace, stored = late
+    done = guarded_alpha.kubectl("label", "dgd", "t", "-n", namespace, "team=a", user="author")
+    assert done.code == 0, done.stderr
+    assert guarded_alpha.request("GET", path_of(stored, named=True)).body["metadata"]["labels"] == {"team": "a"}
+    assert guarded_alpha.kubectl(
+        "create", "--dry-run=server", "-f", "-", input=graph(namespace, name="u", annotations={DISCOVERY: "Pod"})
+    ).code
+
+
+def test_what_is_too_long_for_the_other_version_is_refused_unless_it_is_stored(guarded_alpha: ControlPlane, admission: Admission) -> None:
+    """Its update is a warning; kubectl shows the field and the size in either case."""
+    namespace = guarded_alpha.namespace()
+    long = graph(namespace, {"w": {"annotations": {"a": noise(300_000)}}})
+    _stored(guarded_alpha, long)
+    _judge(guarded_alpha, admission, namespace)
+    done = guarded_alpha.kubectl("label", "dgd", "t", "-n", namespace, "team=a", user="author")
+    assert done.code == 0, done.stderr
+    field = "spec.services[w].annotations[a]: must be smaller:"
+    assert f"Warning: {field} 294 of 256 KiB of annotations in v1beta1; read-only there" in done.stderr
+    long["metadata"]["name"] = "u"
+    done = guarded_alpha.kubectl("create", "-f", "-", input=long, user="author")
+    assert done.code == 1
+    assert f"{field} in v1beta1 it needs 294 of 256 KiB of annotations [long-remainder]" in done.stderr
+
+
+def test_an_illegal_object_can_be_deleted_and_its_finalizer_removed(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:
+    """Even an update that makes the spec worse passes while the object is on its way out."""
+    namespace, stored = late
+    done = guarded_alpha.kubectl("delete", "dgd", "t", "-n", namespace, "--wait=false")
+    assert done.code == 0, done.stderr
+    leaving = _patch(guarded_alpha, stored, {"spec": {"services": {"w": None}}, "metadata": {"annotations": {DISCOVERY: "Worse"}}})
+    assert leaving.status == 200, leaving.body
+    assert _patch(guarded_alpha, stored, {"metadata": {"finalizers": None}}).status == 200
+    assert guarded_alpha.request("GET", path_of(stored, named=True)).status == 404
+
+
+def test_replicas_belong_to_the_adapter(guarded_alpha: ControlPlane, guarded: str) -> None:
+    """In the version that is served today: refused to people, the planner's account may."""
+    stored = _stored(guarded_alpha, graph(guarded, {"w": {"replicas": 1, "scalingAdapter": {"enabled": True}}}))
+    scale = ("patch", "dgd", "t", "-n", guarded, "--type=merge", "-p", '{"spec":{"services":{"w":{"replicas":3}}}}')
+    refused = guarded_alpha.kubectl(*scale, user="author")
+    assert refused.code == 1
+    assert "scaling-adapter-owns-replicas" in refused.stderr
+    planner = f"system:serviceaccount:{guarded}:planner-serviceaccount"
+    done = guarded_alpha.kubectl(*scale, "--as", planner, "--as-group", "authors")
+    assert done.code == 0, done.stderr
+    assert guarded_alpha.request("GET", path_of(stored, named=True)).body["spec"]["services"]["w"]["replicas"] == 3
+
+
+def test_status_writes_are_never_judged(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:
+    """Neither for the stored violation nor for what the status says."""
+    _, stored = late
+    current = guarded_alpha.request("GET", path_of(stored, named=True)).body
+    status = {"state": "failed", "rollingUpdate": {"phase": "InProgress"}}
+    reply = guarded_alpha.request("PUT", path_of(stored, named=True) + "/status", {**current, "status": status})
+    assert reply.status == 200, reply.body
+    assert reply.body["status"] == status
+
+
+def test_an_adapter_is_judged_by_its_schema_alone(guarded_alpha: ControlPlane, guarded: str) -> None:
+    """Scaling it through the subresource and pointing it elsewhere both pass."""
+    stored = _stored(guarded_alpha, make("DGDSA", ALPHA, guarded, {"replicas": 1, "dgdRef": {"name": "g", "serviceName": "w"}}))
+    done = guarded_alpha.kubectl("scale", "dgdsa", "t", "-n", guarded, "--replicas=5", user="author")
+    assert done.code == 0, done.stderr
+    moved = _patch(guarded_alpha, stored, {"spec": {"dgdRef": {"name": "h"}}})
+    assert (moved.status, moved.body["spec"]["replicas"]) == (200, 5)
+
+
+def _created(plane: ControlPlane, obj: Node) -> Node:
+    """Creates through kubectl and returns what is stored."""
+    done = plane.kubectl("create", "-f", "-", "-o", "json", input=obj)
+    assert done.code == 0, done.stderr
+    return plane.request("GET", path_of(done.json(), named=True)).body
+
+
+def test_a_graph_gets_replicas_and_its_origin(guarded_alpha: ControlPlane, guarded: str) -> None:
+    """And nothing else; the specs of 1.2 got a dozen zero values with it."""
+    stored = _created(guarded_alpha, graph(guarded, {"a": {}}))
+    assert stored["spec"] == {"services": {"a": {"replicas": 1}}}
+    assert stored["metadata"]["annotations"] == {ORIGIN: "1.2.0"}
+    assert "status" not in stored
+
+
+def test_a_component_is_named_after_its_object(guarded_beta: ControlPlane, guarded_in_beta: str) -> None:
+    """The same without a spec at all."""
+    stored = _created(guarded_beta, make("DCD", BETA, guarded_in_beta, {}))
+    assert stored["spec"] == {"name": "t"}
+    assert _created(guarded_beta, make("DCD", BETA, guarded_in_beta, None, name="u"))["spec"] == {"name": "u"}
+
+
+def test_a_component_in_the_older_version_is_left_alone(guarded_alpha: ControlPlane, guarded: str) -> None:
+    """The registration matches the newer version exactly."""
+    assert _created(guarded_alpha, make("DCD", ALPHA, guarded, {}))["spec"] == {}
+
+
+def test_an_update_gets_its_replicas_back(guarded_alpha: ControlPlane, guarded: str) -> None:
+    """A service that lost its replicas gets them again; 1.2 left the hole."""
+    stored = _created(guarded_alpha, graph(guarded))
+    del stored["spec"]["services"]["w"]["replicas"]
+    reply = guarded_alpha.request("PUT", path_of(stored, named=True), stored)
+    assert reply.status == 200, reply.body
+    assert reply.body["spec"]["services"]["w"] == {"replicas": 1}
+
+
+def test_a_dry_run_shows_the_defaults_and_stores_nothing(guarded_alpha: ControlPlane, guarded: str) -> None:
+    shown = guarded_alpha.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", input=graph(guarded)).json()
+    assert shown["spec"]["services"]["w"]["replicas"] == 1
+    assert guarded_alpha.request("GET", path_of(shown, named=True)).status == 404
+
+
+def test_server_side_apply_gets_the_same_defaults_and_stays_quiet_afterwards(guarded_alpha: ControlPlane, guarded: str) -> None:
+    wanted = graph(guarded)
+    first = guarded_alpha.kubectl("apply", "--server-side", "-o", "json", "-f", "-", input=wanted).json()
+    again = guarded_alpha.kubectl("apply", "--server-side", "-o", "json", "-f", "-", input=wanted).json()
+    assert first["spec"]["services"]["w"]["replicas"] == 1
+    assert again["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]

@@ -1,0 +1,56 @@
+"""The definitions of each line on a real API server, which prices their rules, and judges as the offline walker does."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
+from tests.cluster.harness import control_plane
+from tests.cluster.objects import checkpoint, path_of
+from tests.cluster.test_cel import Site, agree, sites
+from tests.cluster.test_check_generated import agree as agree_on_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+MANY: Final = 46  # objects of a kind and version, which makes 500 a line
+# the sites that a line adds; those of the oldest are in test_cel.py
+SITES: Final = [(line, site) for before, line in pairwise(Line) for site in sites(line) if site not in sites(before)]
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """An API server with the definitions of a line; nothing is registered, and nothing converts."""
+    with control_plane(assets, tmp_path_factory.mktemp("line")) as found:
+        found.install(*(build(kind.name, line=request.param) for kind in KINDS if kind.is_of(request.param)))
+        yield found
+
+
+@pytest.mark.parametrize(("plane", "line", "site"), [(line, line, site) for line, site in SITES], ids=str, indirect=["plane"])
+def test_rules_of_a_line_judge_as_the_api_server(plane: ControlPlane, line: Line, site: Site) -> None:
+    agree(plane, site, line, alone=False)
+
+
+@pytest.mark.parametrize(("plane", "line"), [(line, line) for line in Line], ids=str, indirect=["plane"])
+def test_generated_objects_are_judged_as_by_the_api_server(plane: ControlPlane, line: Line) -> None:
+    pairs = [(kind, version.name) for kind in KINDS if kind.is_of(line) for version in kind.versions]
+    replies = [
+        said for kind, name in pairs for said in agree_on_objects(plane, kind.name, name, MANY, line, stored=kind.stored(line) == name)
+    ]
+    assert len(replies) > 450
+    assert len(replies) / 10 < sum(not said.causes for said in replies if said.decoded) < len(replies) * 0.9
+
+
+@pytest.mark.parametrize(("plane", "line"), [(line, line) for line in Line], ids=str, indirect=["plane"])
+def test_a_kind_that_is_gone_is_unknown(plane: ControlPlane, line: Line) -> None:
+    """E29."""
+    obj = checkpoint("default")
+    assert plane.request("POST", f"{path_of(obj)}?dryRun=All", obj).status == (404 if line >= Line.V1_5 else 201)

@@ -1,0 +1,117 @@
+"""`dynamo-webhooks up` on a real API server: from nothing to a refused graph and a running one, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pytest
+
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.cli.commands.up.registration import MARK
+from dynamo_webhooks.webhooks import child_process
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import Process, wait_until
+from tests.cluster.reconciling import GRAPHS, Pods
+from tests.cluster.trying import COMMAND, made, trying, until_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+KINDS: Final = (
+    "customresourcedefinitions,validatingwebhookconfigurations,mutatingwebhookconfigurations,deployments,replicasets,services,pods,"
+    "serviceaccounts,roles,rolebindings,leases,configmaps,secrets"
+)
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with control_plane(assets, tmp_path_factory.mktemp("up"), controllers=True) as found, Pods(found):
+        wait_until(lambda: "kube-root-ca.crt" in _there(found), "the cluster being at rest", found.server)
+        yield found
+
+
+def _there(plane: ControlPlane) -> str:
+    done = plane.kubectl("get", KINDS, "--all-namespaces", "-o", "name")
+    assert done.code == 0, done.stderr
+    return "\n".join(line for line in done.stdout.splitlines() if "kube-controller-manager" not in line)
+
+
+def _once(plane: ControlPlane, *more: str) -> tuple[int, str]:
+    words = [*COMMAND, str(plane.kubeconfig), *more]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=child_process.environment())
+    return done.returncode, done.stderr
+
+
+def _stopped(process: Process) -> int:
+    os.kill(process.pid, signal.SIGINT)
+    wait_until(lambda: process.ended() is not None, "its end")
+    return int(process.ended() or 0)
+
+
+@pytest.mark.parametrize("line", ["1.2", "1.5"])
+def test_from_nothing_to_a_refused_graph_and_to_a_running_one_and_nothing_is_left(plane: ControlPlane, tmp_path: Path, line: str) -> None:
+    before = _there(plane)
+    with trying(plane, tmp_path, "--line", line) as process:
+        until_running(plane, process)
+        shown = plane.kubectl("get", "dgd").stdout
+        assert "MESSAGE" in shown
+        assert "All resources are ready" in shown
+        old = plane.request("GET", GRAPHS.format("default").replace("v1beta1", "v1alpha1") + "/g")
+        assert set(old.body["spec"]["services"]) == {"Frontend", "planner"}
+        assert _stopped(process) == 0, process.text()
+        # one of DynamoCheckpoint's, which 1.5 no longer has
+        assert f"removed {9 if line == '1.2' else 8} registrations" in process.text()
+        assert "Traceback" not in process.text()
+    wait_until(lambda: _there(plane) == before, "nothing being left", plane.server)
+
+
+def test_what_a_killed_one_left_is_taken_over_or_removed(plane: ControlPlane, tmp_path: Path) -> None:
+    before = _there(plane)
+    with trying(plane, tmp_path) as process:
+        for more in ((), ("--clean",)):
+            code, said = _once(plane, *more)
+            assert (code, "another `up` serves the cluster at https://127.0.0.1:" in said) == (1, True), said
+        assert plane.kubectl("apply", "-f", "-", input=made()).code == 0
+        os.kill(process.pid, signal.SIGKILL)
+        process.stop()
+    assert "dynamographdeployments" in _there(plane)
+    with trying(plane, tmp_path / "second") as process:
+        assert plane.request("GET", GRAPHS.format("default") + "/g").status == 200
+        os.kill(process.pid, signal.SIGKILL)
+        process.stop()
+    code, said = _once(plane, "--clean")
+    assert code == 0, said
+    assert "removed 9 registrations" in said
+    wait_until(lambda: _there(plane) == before, "nothing being left", plane.server)
+    assert _once(plane, "--clean") == (0, "nothing of `up` is there\n")
+
+
+def test_an_address_that_the_api_server_does_not_reach_is_named_with_another(plane: ControlPlane, tmp_path: Path) -> None:
+    before = _there(plane)
+    code, said = _once(plane, "--address", "nowhere.invalid:0")
+    assert code == 1, said
+    assert re.search(r"the API server can't reach https://nowhere.invalid:\d+: .*; name an address of this machine .*--address", said)
+    wait_until(lambda: _there(plane) == before, "nothing being left", plane.server)
+
+
+def test_another_installation_is_left_alone(plane: ControlPlane, tmp_path: Path) -> None:
+    plane.apply(crd("DynamoModel"))
+    code, said = _once(plane)
+    assert (code, "an installation that `up` didn't make: CustomResourceDefinition dynamomodels.nvidia.com" in said) == (1, True), said
+    assert (
+        not MARK.items()
+        <= (
+            plane.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamomodels.nvidia.com")
+            .body["metadata"]
+            .get("labels")
+            or {}
+        ).items()
+    )
+    assert _once(plane, "--clean")[0] == 0
+    assert plane.kubectl("delete", "crd", "dynamomodels.nvidia.com").code == 0

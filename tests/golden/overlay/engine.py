@@ -1,0 +1,125 @@
+"""Lays the Go operator 1.2 over this project: its rules, and what its engine does otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+from dynamo_webhooks.admission import defaults, judging, pipeline
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.admission.version_view import VersionView
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.conversion.engine import convert_for_reading
+from dynamo_webhooks.policies import catalogue, evaluate
+from dynamo_webhooks.policies.component import failover
+from dynamo_webhooks.policies.domain import INTRA_POD, read_failover
+from dynamo_webhooks.policies.evaluate import is_deletion, place
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
+from dynamo_webhooks.policies.graph import failover as graph_failover
+from dynamo_webhooks.policies.request import _sameness
+from dynamo_webhooks.policies.review import DELETE
+from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1
+from dynamo_webhooks.webhooks import admission
+from tests.golden.overlay import component, graph, others
+from tests.golden.overlay.declare import VARIANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dynamo_webhooks.admission.defaults import Defaulted
+    from dynamo_webhooks.admission.pipeline import Settings
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields, Review
+    from dynamo_webhooks.policies.rule import Rule
+    from dynamo_webhooks.webhooks.envelope import Call, Outcome
+    from dynamo_webhooks.webhooks.routes import Route
+
+MODULES: Final = (component, graph, others)  # which declare the variants
+_CACHES: Final = (catalogue.list_rules, catalogue.list_all, evaluate._plan)
+_AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only v1alpha1 can say
+# rules that read v1alpha1, whatever the object was written in
+_READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
+
+_judge, _compute_defaults, _answer = judging.judge, defaults.compute_defaults, admission._judge
+_list_declared, _says_nothing = catalogue.list_declared, _sameness._says_nothing
+
+
+def list_rules_of_1_2() -> tuple[Rule, ...]:
+    """Its rules and defaults, sorted by code."""
+    there = {rule.name: rule for rule in _list_declared() if rule.difference is None or not rule.difference.lacking} | VARIANTS
+    return tuple(sorted(there.values(), key=lambda rule: rule.code))
+
+
+def _judged(view: VersionView, obj: Fields) -> Fields:
+    """The definitions of line 1.5 can say more of what 1.2 judges: any type, and a checkpoint that is off."""
+    wide = view.kind._replace(line=Line.V1_5) if view.kind.name != "DynamoGraphDeploymentRequest" else view.kind
+    return convert_for_reading(wide, obj, view.read)
+
+
+def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:
+    """The findings of a review; some rules read v1alpha1, and are asked of a v1beta1 object, too."""
+    found = _judge(review, most, named)
+    if review.kind not in _READ_V1ALPHA1 or review.operation == DELETE or is_deletion(review):
+        return found
+    view = VersionView(review.kind.partition("/")[0], BETA, ALPHA, review.line)
+    there = review.across(_READ_V1ALPHA1[review.kind], view.judged(review.object), None if review.old is None else view.judged(review.old))
+    more = [one for one in evaluate.evaluate(there) if not one.rule.module.startswith(_AS_WRITTEN)]
+    return sorted((*found, *view.findings(more, there.object, review.object, named)), key=place)
+
+
+def compute_defaults(review: Review) -> Defaulted:
+    """The defaults, which don't look at stored objects and leases."""
+    lean = review.with_old(None)
+    lean.facts = lean.facts._replace(excludedNamespaces=UNKNOWN)
+    return _compute_defaults(lean)
+
+
+def _answered(route: Route, call: Call, settings: Settings, length: int) -> Outcome:
+    if route.purpose is Purpose.MUTATE:
+        call = call._replace(old=None)
+        settings = settings._replace(facts=settings.facts._replace(excludedNamespaces=UNKNOWN))
+    return _answer(route, call, settings, length)
+
+
+def _is_intrapod(component: Fields) -> bool:
+    """The mode must be written."""
+    return (read_failover(component) or {}).get("mode") == INTRA_POD
+
+
+def _as_written(name: str, part: Any, node: Any, *, empty_block: bool) -> bool:
+    """An empty block is kept."""
+    del empty_block
+    return _says_nothing(name, part, node, empty_block=False)
+
+
+_REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
+    (catalogue, "list_declared", list_rules_of_1_2),
+    (Facts, "line", property(lambda _: Line.V1_2)),
+    (evaluate, "_pardon", lambda _, found: found),
+    (VersionView, "judged", _judged),
+    (judging, "judge", judge),
+    (pipeline, "judge", judge),
+    (defaults, "compute_defaults", compute_defaults),
+    (pipeline, "compute_defaults", compute_defaults),
+    (admission, "_judge", _answered),
+    (admission, "long_remainder", lambda *_: []),
+    (failover, "is_intrapod", _is_intrapod),
+    (graph_failover, "is_intrapod", _is_intrapod),
+    (_sameness, "_says_nothing", _as_written),
+    (_sameness, "_free", json.dumps),
+)
+
+
+@contextlib.contextmanager
+def profile_1_2() -> Iterator[None]:
+    """Answers as the Go operator 1.2 until the end of the block."""
+    with contextlib.ExitStack() as stack:
+        for target, name, new in _REPLACED:
+            stack.enter_context(mock.patch.object(target, name, new))
+        for cache in _CACHES:
+            cache.cache_clear()
+            stack.callback(cache.cache_clear)
+        yield

@@ -1,0 +1,117 @@
+"""A storm over servers: the generator in a process of its own, victims beside it, and the memory of each server meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tests.bench.footprint import Watch, footprint
+from tests.hostile.storm.generator import Order, Target
+from tests.hostile.storm.victims import Victims
+from tests.webhooks.processes import ROOT, Command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MIB: Final = 1024 * 1024
+MOST: Final = 500 * MIB  # of all processes of a pod
+MORE: Final = 100 * MIB  # than at the start, so many seconds after a storm:
+AFTERWARDS: Final = 10.0
+FRESH: Final = 1.0  # seconds for an answer over a new connection
+KEPT: Final = 0.5  # and over one that is kept
+LISTEN: Final = ("--listen", ":0")  # by IPv6, too
+_LOOKS: Final = 0.2  # seconds between two looks at memory
+
+
+class Outcome(NamedTuple):
+    """What one storm did to one server."""
+
+    victims: Victims
+    before: int  # bytes
+    most: int
+    after: int
+    opened: dict[str, int]
+
+    def faults(self) -> list[str]:
+        """What went beyond its bound or failed, but for waiting."""
+        return [*self.memory_faults(), *(str(seen) for seen in self.victims.all if seen.failures or not seen.answered)]
+
+    def late(self) -> list[str]:
+        """Who waited too long, not counting what the server could not change: waits of processes for a processor."""
+        kept, fresh = self.victims.kept.owed, self.victims.fresh.owed
+        return [
+            *([f"a kept connection must be answered within {KEPT:g} s, waited {kept:.2f}"] if kept > KEPT else []),
+            *([f"a fresh connection must be answered within {FRESH:g} s, waited {fresh:.2f}"] if fresh > FRESH else []),
+        ]
+
+    def memory_faults(self) -> list[str]:
+        """What of memory went beyond its bound."""
+        before, most, after = (each // MIB for each in (self.before, self.most, self.after))
+        return [
+            *([f"memory must stay below {MOST // MIB} MiB, was {most}"] if self.most >= MOST else []),
+            *([f"memory must be back within {MORE // MIB} MiB of {before}, was {after}"] if self.after >= self.before + MORE else []),
+        ]
+
+    def __str__(self) -> str:
+        memory = " → ".join(f"{each // MIB}" for each in (self.before, self.most, self.after))
+        said = "; ".join(map(str, self.victims.all))
+        return f"{memory} MiB; {said}; their own lag {self.victims.lag:.2f} s; {self.opened}"
+
+
+class Attacked(NamedTuple):
+    """A running server, and what its victims know of it."""
+
+    process: int
+    target: Target
+    authority: str  # PEM
+    name: str = "localhost"
+
+    def victims(self) -> Victims:
+        """Clients of it."""
+        context = ssl.create_default_context(cadata=self.authority)
+        return Victims(self.process, (self.target.hosts[0], self.target.webhooks), self.target.probes, context, self.name)
+
+
+def attacked(server: Command) -> Attacked:
+    """A server that is ready, and was started to `LISTEN`."""
+    ports = (int(server.line(f"{name} ").rpartition(":")[2]) for name in ("ready", "probes", "metrics"))
+    return Attacked(server.process.pid, Target(("127.0.0.1", "::1"), *ports), (server.directory / "ca.crt").read_text())
+
+
+async def storm(servers: Sequence[Attacked], order: Order) -> list[Outcome]:
+    """Carries an order out on servers, while victims ask them and for a second more."""
+    end = asyncio.Event()
+    victims = [each.victims() for each in servers]
+    asking = [asyncio.create_task(each.until(end)) for each in victims]
+    await asyncio.sleep(1)
+    with contextlib.ExitStack() as looking:
+        watches = [looking.enter_context(Watch(each.process, _LOOKS)) for each in servers]
+        before = [each.most for each in watches]
+        opened = await asyncio.to_thread(_generate, order._replace(targets=[each.target for each in servers]))
+        await asyncio.sleep(1)
+    end.set()
+    await asyncio.gather(*asking)
+    after = await _settled([each.process for each in servers], before)
+    return [Outcome(*each, opened) for each in zip(victims, before, [each.most for each in watches], after, strict=True)]
+
+
+def _generate(order: Order) -> dict[str, int]:
+    words = (sys.executable, "-m", "tests.hostile.storm.generator", json.dumps(order._asdict()))
+    done = subprocess.run(words, stdout=subprocess.PIPE, cwd=ROOT, timeout=order.seconds + 60, check=True)
+    found: dict[str, int] = json.loads(done.stdout)
+    return found
+
+
+async def _settled(processes: list[int], before: list[int]) -> list[int]:
+    """Memory when all have given it back, at the latest when they must have."""
+    for _ in range(int(AFTERWARDS)):
+        await asyncio.sleep(1)
+        now = [footprint(each) for each in processes]
+        if all(most < least + MORE for most, least in zip(now, before, strict=True)):
+            break
+    return now

@@ -1,0 +1,62 @@
+"""Strangers who only open connections: memory stays within its bound, and nobody else waits or fails. Each was seen to break it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.hostile.settings import SEED
+from tests.hostile.storm.generator import Order
+from tests.hostile.storm.kinds import KINDS
+from tests.hostile.storm.storm import LISTEN, Outcome, attacked, storm
+from tests.webhooks.processes import Command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIXED: Final = 29
+ROW: Final = 8.0  # seconds
+MIXED: Final = 8.0
+
+
+async def _harmless(tmp_path: Path, order: Order) -> Outcome:
+    """Attacks once more when somebody waited too long: a server that lets clients wait does so again."""
+    outcome = await _attacked(tmp_path, order)
+    assert outcome.faults() == []
+    if outcome.late():
+        outcome = await _attacked(tmp_path, order)
+        assert [*outcome.faults(), *outcome.late()] == []
+    return outcome
+
+
+async def _attacked(tmp_path: Path, order: Order) -> Outcome:
+    with Command(tmp_path, *LISTEN) as server:
+        [outcome] = await storm([attacked(server.ready())], order)
+        print(f"HOSTILE_SEED={SEED}", outcome)
+        assert server.process.poll() is None
+    assert set(order.kinds or KINDS) >= outcome.opened.keys() != set()
+    return outcome
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [("large heads", 1_500), ("pipelined", 200), ("side heads", 1_500), ("scrapes", 1_500), ("hellos", 200), ("hellos", 900)],
+)
+async def test_many_connections_of_one_kind_harm_nobody(tmp_path: Path, kind: str, size: int) -> None:
+    outcome = await _harmless(tmp_path, Order(FIXED, ROW, [], (kind,), size))
+    assert outcome.opened[kind] >= size
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("seed", [FIXED, SEED])
+async def test_connections_of_all_kinds_harm_nobody(tmp_path: Path, seed: int) -> None:
+    await _harmless(tmp_path, Order(seed, 3 * MIXED, []))
+
+
+@pytest.mark.parametrize("seed", [FIXED, SEED])
+async def test_memory_stays_within_its_bound_whatever_connections_come(tmp_path: Path, seed: int) -> None:
+    """Beside other tests, so that nothing is said of waiting."""
+    outcome = await _attacked(tmp_path, Order(seed, MIXED, []))
+    assert outcome.memory_faults() == []

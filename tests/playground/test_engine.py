@@ -1,0 +1,124 @@
+"""What the playground's worker calls, in this interpreter: the commands' own words, and no module that a browser lacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from tests.cli.conftest import command
+from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tools.playground import __main__ as builder
+from tools.playground.runtime import engine
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+__all__ = ["command"]
+
+ROOT: Final = Path(__file__).parents[2]
+EXAMPLE: Final = (builder.HERE / "page" / "example.yaml").read_text()
+VIEWS: Final = ("check", "answer", "convert", "default", "render", "picture", "explain")
+# what Pyodide has not, or can't use: each stops an import; orjson and libyaml are compiled
+MISSING: Final = (
+    *("subprocess", "socket", "_socket", "ssl", "_ssl", "mmap", "fcntl", "resource", "multiprocessing", "_posixsubprocess"),
+    *("pwd", "grp", "termios", "yaml._yaml"),
+)
+BLOCKED: Final = """
+import sys
+for name in {missing}:
+    sys.modules[name] = None
+sys.path[:0] = [{archive!r}]
+import engine, orjson, yaml, json
+assert not yaml.__with_libyaml__ and not hasattr(orjson, "__version__")
+print(json.dumps([json.loads(engine.describe()), *(json.loads(engine.answer({text!r}, view, "1.5", "grove=true")) for view in {views})]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ask(text: str, view: str, line: str = "1.5", facts: str = "") -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(engine.answer(text, view, line, facts))
+    return told
+
+
+def test_it_runs_without_what_a_browser_lacks(folder: Path) -> None:
+    """The files of the archive in an interpreter of their own answer as the commands do here."""
+    for name, content in builder.collect().items():
+        (folder / "app" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "app" / name).write_bytes(content)
+    program = BLOCKED.format(missing=MISSING, archive=str(folder / "app"), text=EXAMPLE, views=VIEWS)
+    done = subprocess.run([sys.executable, "-I", "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    described, *answers = json.loads(done.stdout)
+    assert answers == [ask(EXAMPLE, view, facts="grove=true") for view in VIEWS]
+    assert described == json.loads(engine.describe())
+
+
+def test_it_names_all_lines_and_rules_with_a_page() -> None:
+    described = json.loads(engine.describe())
+    assert described["lines"] == list(Line)
+    assert described["usual"] in described["lines"]
+    pages = {page.stem for page in (ROOT / "docs" / "rules").glob("*.md")}
+    assert set(described["rules"]) == pages
+
+
+def test_each_view_is_what_its_command_prints(command: Command, folder: Path) -> None:
+    (folder / engine.FILE).write_text(BAD)
+    for view, words in {
+        "default": ["default", "input.yaml"],
+        "convert": ["convert", "input.yaml", "--to", "v1beta1"],
+        "v1alpha1": ["convert", "input.yaml", "--to", "v1alpha1"],
+        "render": ["render", "input.yaml"],
+        "picture": ["picture", "input.yaml", "-o", "svg"],
+    }.items():
+        printed = command(*words, "--line", "1.5")
+        told = ask(BAD, view)
+        assert (told["text"], told["code"], told["version"]) == (printed.out, printed.code, "v1alpha1"), view
+    told = ask(BAD, "check")
+    assert [(each["rule"], each["line"]) for each in told["report"]["findings"]] == [(BAD_RULE, 10)]
+    assert "is invalid" in ask(BAD, "answer")["text"]
+    assert ask(BAD, "explain")["text"] == command("explain", BAD_RULE).out
+    assert ask(GOOD, "explain")["text"] == command("explain", "DynamoGraphDeployment").out
+
+
+def test_line_and_facts_are_those_that_are_named() -> None:
+    assert ask(GOOD, "check", "1.2")["report"]["summary"]["operatorLine"] == "1.2"
+    assert "gruve" in ask(GOOD, "check", facts="gruve=true")["notes"]
+
+
+def test_no_other_command_can_be_run() -> None:
+    for view in ("constructor", "up", "migrate", "schema", ""):
+        assert (ask(BAD, view)["text"], ask(BAD, view)["code"]) == ("", 1)
+
+
+def test_a_message_is_explained_whatever_the_view() -> None:
+    told = ask('* spec.restart.strategy.order[1]: must be a component of this graph, got "wroker" [restart-order-unknown]', "render")
+    assert told["view"] == "explain"
+    assert told["text"].startswith("# restart-order-unknown (DYN135, error)")
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "kind: [", "apiVersion: \ud800", "kind: a\n" + "x: " + "[" * 5000, "\0", "kind: a\0", "-- kind"]
+)
+def test_any_text_has_an_answer(text: str) -> None:
+    for view in VIEWS:
+        assert ask(text, view)["code"] != 70, view
+
+
+def test_packages_are_pinned_with_hashes_and_name_no_registry() -> None:
+    named = json.loads((builder.HERE / "package.json").read_text())
+    locked = json.loads((builder.HERE / "package-lock.json").read_text())["packages"]
+    for name, version in {**named["dependencies"], **named["devDependencies"]}.items():
+        assert locked[f"node_modules/{name}"]["version"] == version
+    assert [name for name, about in locked.items() if name and not about["integrity"].startswith("sha512-")] == []
+    assert [name for name, about in locked.items() if "resolved" in about] == []

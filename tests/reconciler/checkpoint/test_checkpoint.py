@@ -1,0 +1,334 @@
+"""Passes over DynamoCheckpoints: the Job that is made, and what is written and said of it."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.resources import CLAIMS, LEASES
+from dynamo_webhooks.kube.times import format_micro_time
+from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
+from dynamo_webhooks.reconciler.common.marks import FINALIZER, MANAGER, RETRY
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, JOBS
+from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW
+from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
+from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
+from tests.reconciler.site import NAMESPACE, Site, settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+
+CLAIM: Final = "checkpoint: {storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}\n"
+
+
+class Scene(Site):
+    """A site with checkpoints, and what agents and the Job controller do."""
+
+    async def put(self, *objects: Node) -> None:
+        """Creates checkpoints, claims, Jobs or Leases."""
+        for obj in objects:
+            resource = {each.kind: each for each in (CHECKPOINTS, CLAIMS, JOBS, LEASES)}[obj["kind"]]
+            await self.user.create(resource, obj, NAMESPACE)
+            if status := obj.get("status"):
+                await self.kubelet.merge_patch(resource, obj["metadata"]["name"], {"status": status}, NAMESPACE, subresource="status")
+
+    async def checkpoint(self, name: str = "ck") -> Node:
+        """A checkpoint as it is stored."""
+        found = await self.user.get(CHECKPOINTS, name, NAMESPACE)
+        assert found is not None
+        return found
+
+    async def phase(self, name: str = "ck") -> str:
+        """The phase of a checkpoint."""
+        return str((await self.checkpoint(name)).get("status", {}).get("phase"))
+
+    async def told(self, kind: str, name: str = "ck") -> tuple[str, str, str]:
+        """Status, reason and message of a condition of a checkpoint."""
+        [found] = [one for one in (await self.checkpoint(name))["status"]["conditions"] if one["type"] == kind]
+        return found["status"], found["reason"], found["message"]
+
+    async def mark(self, value: str, name: str = JOB) -> None:
+        """What an agent writes on a Job."""
+        await self.user.merge_patch(JOBS, name, {"metadata": {"annotations": {STATUS: value}}}, NAMESPACE)
+
+    async def end(self, how: str, name: str = JOB) -> None:
+        """What the Job controller writes when a Job has ended."""
+        await self.kubelet.merge_patch(JOBS, name, {"status": ended(how)}, NAMESPACE, subresource="status")
+
+    async def annotate(self, name: str, value: str) -> None:
+        """Changes an annotation of the checkpoint as a user does."""
+        await self.user.merge_patch(CHECKPOINTS, "ck", {"metadata": {"annotations": {name: value}}}, NAMESPACE)
+
+    def quiet_since(self, number: int) -> list[tuple[str, str, str]]:
+        """Writes of the reconciler since so many, but for its own Lease."""
+        return [one for one in self.cluster.writes[number:] if one[2] != self.settings.leader_election.lease]
+
+
+@contextlib.asynccontextmanager
+async def scene(*objects: Node, more: str = "") -> AsyncIterator[Scene]:
+    """A cluster with these objects, at rest."""
+    made = Scene(settings(more))
+    await made.put(*objects)
+    made.start()
+    try:
+        await made.later(3)
+        yield made
+    finally:
+        await made.stop()
+
+
+def claim(name: str = "snaps") -> Node:
+    """A claim for snapshots."""
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": {}}
+
+
+async def test_a_checkpoint_from_its_job_to_its_end() -> None:
+    async with scene(checkpoint()) as site:
+        found = await site.checkpoint()
+        assert found["metadata"]["labels"] == {"nvidia.com/snapshot-checkpoint-id": HASH}
+        assert {key: found["status"][key] for key in ("phase", "jobName", "identityHash")} == {
+            "phase": "Creating",
+            "jobName": JOB,
+            "identityHash": HASH,
+        }
+        assert await site.told("JobCreated") == ("True", "JobCreated", f"Checkpoint job {JOB} created")
+        job = (await site.all(JOBS))[JOB]
+        assert job["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
+        assert "ttlSecondsAfterFinished" not in job["spec"]
+        await site.mark("completed")
+        await site.end("Complete")
+        await site.later(1)
+        found = await site.checkpoint()
+        assert (found["status"]["phase"], found["status"]["createdAt"]) == ("Ready", "2030-01-01T00:00:00Z")
+        assert await site.told("JobCompleted") == ("True", "JobSucceeded", "Checkpoint job completed successfully")
+        assert found["metadata"]["annotations"][IMAGE] == "img:1"
+        assert (await site.all(JOBS))[JOB]["spec"]["ttlSecondsAfterFinished"] == 300
+        assert await site.reasons() == ["CreateJob", "CheckpointReady"]
+
+
+async def test_nothing_is_read_or_written_at_rest() -> None:
+    several = [{**checkpoint(f"ck{number}")} for number in range(3)]
+    for number, one in enumerate(several):
+        one["spec"]["identity"] = {**one["spec"]["identity"], "model": f"m{number}"}
+    async with scene(*several) as site:
+        for name in [*(await site.all(JOBS))]:
+            await site.mark("completed", name)
+            await site.end("Complete", name)
+        await site.later(3)
+        assert [await site.phase(f"ck{number}") for number in range(3)] == ["Ready"] * 3
+        reads: list[str] = []
+        site.cluster.fail(lambda verb, resource, *_: reads.append(f"{verb} {resource and resource.plural}"))
+        writes = len(site.cluster.writes)
+        await site.later(300)
+        assert site.quiet_since(writes) == []
+        assert not {"get jobs", "get dynamocheckpoints", "get persistentvolumeclaims"} & {*reads}
+
+
+async def test_a_lease_in_force_is_waited_for_by_the_next_process_too() -> None:
+    async with scene(checkpoint()) as site:
+        await site.put(lease(format_micro_time(site.timing.now()), 40))
+        await site.end("Complete")
+        await site.later(10)
+        assert await site.phase() == "Creating"
+        await site.stop()
+        await site.user.delete(LEASES, site.settings.leader_election.lease, site.settings.leader_namespace)
+        site.start()
+        await site.later(10)
+        assert await site.phase() == "Creating"
+        await site.later(30)
+        assert await site.told("JobCompleted") == (
+            "False",
+            "CheckpointVerificationFailed",
+            "Checkpoint job completed without snapshot-agent completion confirmation",
+        )
+
+
+async def test_a_job_that_was_deleted_fails_until_another_try_is_asked_for() -> None:
+    async with scene(checkpoint()) as site:
+        await site.user.delete(JOBS, JOB, NAMESPACE)
+        await site.later(2)
+        assert (await site.phase(), (await site.told("JobCreated"))[1]) == ("Failed", "JobDeleted")
+        await site.annotate(RETRY, "1")
+        await site.later(2)
+        assert (await site.phase(), [*await site.all(JOBS)]) == ("Creating", [JOB])
+        await site.mark("failed")
+        await site.later(2)
+        assert await site.phase() == "Failed"
+        first = (await site.all(JOBS))[JOB]["metadata"]["uid"]
+        await site.annotate(RETRY, "2")
+        await site.later(2)
+        assert await site.phase() == "Creating"
+        assert (await site.all(JOBS))[JOB]["metadata"]["uid"] != first
+
+
+async def test_a_new_version_makes_a_second_job_and_leaves_the_first_alone() -> None:
+    async with scene(checkpoint()) as site:
+        await site.mark("completed")
+        await site.later(2)
+        assert await site.phase() == "Ready"
+        await site.annotate(ARTIFACT_VERSION, "2")
+        await site.later(2)
+        assert (await site.checkpoint())["status"]["jobName"] == f"checkpoint-job-{HASH}-2"
+        assert [*await site.all(JOBS)] == [JOB, f"checkpoint-job-{HASH}-2"]
+        assert "createdAt" not in (await site.checkpoint())["status"]
+
+
+async def test_of_two_of_one_identity_the_older_counts_and_the_younger_follows_it() -> None:
+    async with scene(checkpoint("b")) as site:
+        site.storage.now += timedelta(seconds=2)
+        await site.put(checkpoint("a"))
+        await site.later(2)
+        assert (await site.phase("b"), await site.phase("a")) == ("Creating", "Failed")
+        text = f"checkpoint identity hash {HASH} is already owned by b"
+        assert await site.told("JobCreated", "a") == ("False", "Duplicate", text)
+        assert [*await site.all(JOBS)] == [JOB]
+        await site.user.delete(CHECKPOINTS, "b", NAMESPACE)
+        await site.later(5)
+        assert await site.phase("a") == "Creating"
+        assert (await site.all(JOBS))[JOB]["metadata"]["ownerReferences"][0]["name"] == "a"
+
+
+async def test_a_missing_claim_is_told_and_looked_for_again() -> None:
+    async with scene(checkpoint(), more=CLAIM) as site:
+        text = f"checkpoint storage PVC {NAMESPACE}/snaps does not exist and checkpoint.storage.pvc.create is false"
+        assert await site.told("JobCreated") == ("False", "StorageNotReady", text)
+        assert (await site.phase(), (await site.checkpoint())["status"]["message"]) == ("Pending", text)
+        writes = len(site.cluster.writes)
+        await site.later(2 * RETRY_SLOW)
+        assert site.quiet_since(writes) == []
+        await site.put(claim())
+        await site.later(RETRY_SLOW + 1)
+        assert await site.phase() == "Creating"
+        await site.mark("completed")
+        await site.later(1)
+        assert (await site.checkpoint())["status"]["location"] == f"/c/{HASH}/versions/1"
+
+
+async def test_a_template_that_makes_no_job_is_told() -> None:
+    async with scene(checkpoint(podTemplateSpec=None)) as site:
+        status, reason, message = await site.told("JobCreated")
+        assert (await site.phase(), status, reason) == ("Pending", "False", "InvalidTemplate")
+        assert "requires at least one container" in message
+        assert await site.all(JOBS) == {}
+
+
+async def test_a_missing_permission_is_told() -> None:
+    async with scene(more="controllers: {checkpoints: on}\n") as site:
+        site.cluster.denied |= {("patch", "jobs"), ("create", "jobs")}
+        await site.put(checkpoint())
+        await site.later(2)
+        assert (await site.told("JobCreated"))[1] == "Forbidden"
+        site.cluster.denied.clear()
+        await site.later(RETRY_SLOW + 1)
+        assert await site.phase() == "Creating"
+
+
+async def test_without_permissions_the_object_says_what_is_missing() -> None:
+    site = Scene()
+    site.cluster.denied |= {("create", "jobs")}
+    await site.put(checkpoint())
+    site.start()
+    await site.later(70)
+    status, reason, message = await site.told("Reconciled")
+    assert (status, reason) == ("False", "Forbidden")
+    assert "(create jobs); add the component overlays/checkpoints" in message
+    site.cluster.denied.clear()
+    await site.later(40)
+    assert await site.phase() == "Creating"
+    assert [one["type"] for one in (await site.checkpoint())["status"]["conditions"]] == ["JobCreated"]
+    await site.stop()
+
+
+async def test_a_job_of_somebody_else_is_left_alone() -> None:
+    stranger = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": JOB, "namespace": NAMESPACE}, "spec": {}}
+    async with scene(stranger, checkpoint()) as site:
+        assert (await site.told("JobCreated"))[1] == "TakenName"
+        assert "ownerReferences" not in (await site.all(JOBS))[JOB]["metadata"]
+
+
+async def test_a_job_that_the_status_names_is_adopted() -> None:
+    """As after a restore from a backup, which gives all objects new uids."""
+    metadata = {"name": JOB, "namespace": NAMESPACE, "labels": {CHECKPOINT_ID: HASH}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {}}
+    async with scene(job, {**checkpoint(), "status": {"phase": "Creating", "jobName": JOB}}) as site:
+        assert (await site.all(JOBS))[JOB]["metadata"]["ownerReferences"][0]["name"] == "ck"
+        await site.mark("completed")
+        await site.later(2)
+        assert await site.phase() == "Ready"
+
+
+async def test_a_changed_template_asks_for_a_new_version() -> None:
+    async with scene(checkpoint()) as site:
+        await site.user.merge_patch(CHECKPOINTS, "ck", {"spec": {"job": {"activeDeadlineSeconds": 60}}}, NAMESPACE)
+        await site.later(2)
+        assert (await site.told("TemplateChanged"))[:2] == ("True", "NewVersionNeeded")
+        assert (await site.all(JOBS))[JOB]["spec"]["activeDeadlineSeconds"] == 3600
+        await site.mark("completed")
+        await site.later(2)
+        await site.annotate(ARTIFACT_VERSION, "2")
+        await site.later(2)
+        assert (await site.all(JOBS))[f"checkpoint-job-{HASH}-2"]["spec"]["activeDeadlineSeconds"] == 60
+        assert [one["type"] for one in (await site.checkpoint())["status"]["conditions"]] == ["JobCreated"]
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+async def test_wherever_the_process_is_killed_there_is_one_job(number: int) -> None:
+    site = Scene()
+    site.kill_at(number)
+    await site.put(checkpoint())
+    site.start()
+    await site.later(10)
+    assert [*await site.all(JOBS)] == [JOB]
+    uid = (await site.all(JOBS))[JOB]["metadata"]["uid"]
+    await site.mark("completed")
+    await site.later(10)
+    assert await site.phase() == "Ready"
+    assert (await site.all(JOBS))[JOB]["metadata"]["uid"] == uid
+    assert (await site.all(JOBS))[JOB]["spec"]["ttlSecondsAfterFinished"] == 300
+    await site.stop()
+
+
+async def test_an_unavailable_server_never_ends_a_checkpoint() -> None:
+    async with scene() as site:
+        away = site.cluster.fail(
+            lambda verb, resource, *_: UnavailableError(503, "", "away") if resource == JOBS and verb in ("apply", "get") else None
+        )
+        await site.put(checkpoint())
+        await site.later(20)
+        assert await site.phase() in ("None", "Pending")
+        away()
+        await site.later(20)
+        assert await site.phase() == "Creating"
+
+
+async def test_a_deleted_checkpoint_loses_the_finalizer_of_the_go_operator_and_its_job() -> None:
+    async with scene({**checkpoint(), "metadata": {**checkpoint()["metadata"], "finalizers": [FINALIZER]}}) as site:
+        assert [*await site.all(JOBS)] == [JOB]
+        await site.user.delete(CHECKPOINTS, "ck", NAMESPACE)
+        await site.later(2)
+        assert await site.user.get(CHECKPOINTS, "ck", NAMESPACE) is None
+        assert await site.all(JOBS) == {}
+
+
+async def test_only_the_reconcilers_manager_writes_the_job() -> None:
+    async with scene(checkpoint()) as site:
+        managers = {one["manager"] for one in (await site.all(JOBS))[JOB]["metadata"]["managedFields"]}
+        assert managers == {MANAGER}
+
+
+async def test_a_checkpoint_that_is_nested_too_deeply_is_told_and_keeps_its_label() -> None:
+    deep: Node = {}
+    for _ in range(250):
+        deep = {"a": deep}
+    async with scene(checkpoint(podTemplateSpec=deep), checkpoint("other", podTemplateSpec=deep)) as site:
+        for name in ("ck", "other"):
+            assert (await site.told("JobCreated", name))[1] == "InvalidTemplate"
+            assert "must be nested at most 200 levels deep" in (await site.told("JobCreated", name))[2]
+            assert "labels" not in (await site.checkpoint(name))["metadata"]
+        assert await site.all(JOBS) == {}

@@ -1,0 +1,224 @@
+"""What recorded passes don't show of checkpoints: contradictions, storage of agents, Leases, and which pods are restored."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.operator.features import Pvc
+from dynamo_webhooks.reconciler.checkpoint.phases import in_force
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import RestoreState, find_hindrance, sum_up, takes
+from dynamo_webhooks.reconciler.render.checkpoint.identity import job_name
+from dynamo_webhooks.reconciler.render.checkpoint.job import job_of, jobs
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
+from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage, find_agent_storage, find_configured_storage
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET
+from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from tests.reconciler.checkpoint.objects import JOB, checkpoint, lease
+
+Fields = dict[str, Any]
+NOW = datetime(2030, 1, 1, 0, 0, 20, tzinfo=UTC)
+CLAIM = Checkpoints(enabled=True, pvc=Pvc(pvc_name="snaps", base_path="/c"))
+
+
+@pytest.mark.parametrize("path", ["/etc/podinfo", "/snapshot-control", "/c"])
+def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> None:
+    obj = checkpoint()
+    [main] = obj["spec"]["job"]["podTemplateSpec"]["spec"]["containers"]
+    main["volumeMounts"] = [{"name": "mine", "mountPath": path}]
+    with pytest.raises(RenderError) as raised:
+        job_of(obj, CLAIM)
+    assert raised.value.path == ("spec", "job", "podTemplateSpec", "spec", "containers", 0, "volumeMounts", 0, "mountPath")
+    assert f"must not be {path}" in raised.value.reason
+
+
+def test_a_job_leaves_the_checkpoint_as_it_is_and_expires_only_later() -> None:
+    obj = checkpoint()
+    before = copy.deepcopy(obj)
+    made = job_of(obj, Checkpoints())
+    assert obj == before
+    assert "ttlSecondsAfterFinished" not in made["spec"]
+    assert made["metadata"]["name"] == JOB == job_name(obj)
+
+
+@pytest.mark.parametrize("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
+def test_a_version_that_makes_no_name_is_told(version: str) -> None:
+    with pytest.raises(RenderError, match="snapshot-artifact-version: must be at most 31 lower-case letters"):
+        job_of(checkpoint(version=version), Checkpoints())
+    assert job_of(checkpoint(version="x" * 31), Checkpoints())["metadata"]["name"].endswith("x" * 31)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ({"targetContainerName": "zz"}, 'pod spec has no container named "zz"'),
+        ({"podTemplateSpec": {"spec": {"containers": []}}}, "checkpoint job requires at least one container"),
+        ({"podTemplateSpec": {"spec": {"containers": "x"}}}, "spec.job.podTemplateSpec.spec.containers"),
+        ({"podTemplateSpec": None}, "requires at least one container"),
+    ],
+)
+def test_a_template_that_makes_no_job_is_told(template: dict[str, Any], text: str) -> None:
+    with pytest.raises(RenderError) as raised:
+        job_of(checkpoint(**template), Checkpoints())
+    assert text in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None,
+        {},
+        {"identity": None},
+        {"job": []},
+        {"job": {"podTemplateSpec": {"spec": {"containers": [None]}}}},
+        {"identity": {"model": []}},
+    ],
+)
+def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
+    made = render({**checkpoint(), "spec": spec}, Settings())
+    assert made.children == []
+    assert len(made.problems) == 1
+
+
+def test_a_checkpoint_renders_its_claim_and_its_job() -> None:
+    asked = CLAIM._replace(pvc=replace(CLAIM.pvc, create=True, size="1Gi"))
+    assert [one["kind"] for one in jobs(checkpoint(), asked)] == ["PersistentVolumeClaim", "Job"]
+    made = render(checkpoint(), Settings(operator_version="1.2.0", checkpoints=asked))
+    assert [one["kind"] for one in made.children] == ["PersistentVolumeClaim", "Job"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (Checkpoints(), None),
+        (Checkpoints(storage="pvc"), None),
+        (Checkpoints(storage="s3"), None),
+        (CLAIM, Storage("snaps", "/c")),
+        (CLAIM._replace(pvc=replace(CLAIM.pvc, base_path="//a/../b//")), Storage("snaps", "/b")),
+        (CLAIM._replace(pvc=replace(CLAIM.pvc, base_path="/")), Storage("snaps", "/")),
+    ],
+)
+def test_the_storage_of_the_configuration(asked: Checkpoints, found: Storage | None) -> None:
+    assert find_configured_storage(asked) == found
+
+
+def _agent(name: str, path: str = "/snaps/", container: str = "agent", **volume: Any) -> Fields:
+    held = volume or {"persistentVolumeClaim": {"claimName": "kept"}}
+    pod = {
+        "volumes": [{"name": "checkpoints", **held}],
+        "containers": [{"name": container, "volumeMounts": [{"name": "checkpoints", "mountPath": path}]}],
+    }
+    return {"metadata": {"name": name}, "spec": {"template": {"spec": pod}}}
+
+
+def test_the_first_agent_that_mounts_a_claim_tells_where_snapshots_are() -> None:
+    unsuitable = [_agent("a", emptyDir={}), _agent("b", container="other"), _agent("c", path="/")]
+    assert find_agent_storage([*unsuitable, _agent("d")], "demo") == Storage("kept", "/snaps", configured=False)
+    with pytest.raises(RenderError, match=r"does not mount a PVC-backed checkpoint volume \(a, b, c\)"):
+        find_agent_storage(unsuitable, "demo")
+    with pytest.raises(RenderError, match="no snapshot-agent daemonset found in namespace demo"):
+        find_agent_storage([], "demo")
+
+
+@pytest.mark.parametrize(
+    ("renewed", "seconds", "left"),
+    [
+        ("2030-01-01T00:00:00.000000Z", 30, 10.0),
+        ("2029-12-31T23:00:00.000000Z", 30, 0.0),
+        ("never", 30, 0.0),
+        ("2030-01-01T00:00:00Z", 20, 0.0),
+    ],
+)
+def test_for_how_long_a_lease_is_in_force(renewed: str, seconds: int, left: float) -> None:
+    assert in_force(lease(renewed, seconds), NOW) == left
+    assert in_force(None, NOW) == 0.0
+    assert in_force({"spec": {"leaseDurationSeconds": "30", "renewTime": renewed}}, NOW) == 0.0
+
+
+def _component(image: str = "img:1", **experimental: Any) -> Fields:
+    template = {"spec": {"containers": [{"name": "main", "image": image}]}}
+    return {"name": "w", "podTemplate": template, "experimental": {"checkpoint": {"checkpointRef": "ck"}, **experimental}}
+
+
+READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
+
+
+@pytest.mark.parametrize(
+    ("found", "component", "asked", "reason"),
+    [
+        (None, _component(), CLAIM, "CheckpointMissing"),
+        (None, {**_component(), "experimental": {"checkpoint": {"identity": {"model": "m"}}}}, CLAIM, "CheckpointNotReady"),
+        (checkpoint(), _component(), CLAIM, "CheckpointNotReady"),
+        ({**checkpoint(), "status": {"phase": "Failed", "message": "x"}}, _component(), CLAIM, "CheckpointFailed"),
+        (READY, _component(), Checkpoints(), "RestoreOff"),
+        (READY, {**_component(), "multinode": {"nodeCount": 2}}, CLAIM, "RestoreUnavailable"),
+        (READY, _component("img:2"), CLAIM, "ImageDiffers"),
+        (READY, _component(), CLAIM, None),
+    ],
+)
+def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: Checkpoints, reason: str | None) -> None:
+    hindered = find_hindrance(found, component, asked, any_image=False)
+    assert (hindered.reason if hindered else None) == reason
+    if reason == "ImageDiffers":
+        assert find_hindrance(found, component, asked, any_image=True) is None
+
+
+def test_shared_gpu_memory_must_be_on_both_sides() -> None:
+    shared = {**READY, "spec": {**READY["spec"], "gpuMemoryService": {"enabled": True}}}
+    gate = CLAIM._replace(gate=True)
+    both = _component(gpuMemoryService={"mode": "IntraPod"})
+    assert find_hindrance(shared, both, gate, any_image=False) is None
+    for found, component, asked in ((shared, both, CLAIM), (shared, _component(), gate), (READY, both, gate)):
+        with pytest.raises(RenderError, match="gpuMemoryService"):
+            find_hindrance(found, component, asked, any_image=False)
+
+
+def test_running_pods_are_not_replaced_for_a_snapshot() -> None:
+    cold: Fields = {"metadata": {"labels": {}}, "spec": {}}
+    warm: Fields = {"metadata": {"labels": {RESTORE_TARGET: "true"}}, "spec": {}}
+    assert not takes(cold, same=True, roll=False)
+    assert takes(cold, same=False, roll=False)
+    assert takes(cold, same=True, roll=True)
+    assert takes(warm, same=True, roll=False)
+    assert takes(None, same=False, roll=False)
+
+
+def test_a_graph_tells_the_worst_of_its_components() -> None:
+    said = {"a": RestoreState("Restored", "x"), "b": RestoreState("ImageDiffers", "y"), "c": RestoreState("ImageDiffers", "z")}
+    assert sum_up(said) == RestoreState("ImageDiffers", "b: y; c: z")
+    assert sum_up({}) is None
+
+
+def test_a_restored_pod_waits_for_its_agent_and_keeps_what_the_user_mounts() -> None:
+    probe = {"httpGet": {"path": "/live", "port": 1}, "initialDelaySeconds": 9, "failureThreshold": 3}
+    main = {
+        "name": "main",
+        "command": ["a"],
+        "args": ["b"],
+        "livenessProbe": probe,
+        "volumeMounts": [{"name": "podinfo", "mountPath": "/p"}],
+    }
+    pod: Fields = {"containers": [main], "volumes": [{"name": "podinfo", "emptyDir": {}}]}
+    restore = Restore("h" * 16, "1", Storage("kept", "/snaps", configured=False), "")
+    restore_pod_spec(pod, targets_of(_component()), restore, ("spec",))
+    [found] = pod["containers"]
+    assert (found["command"], "args" in found, "securityContext" in pod) == (["sleep", "infinity"], False, False)
+    startup = {"httpGet": {"path": "/live", "port": 1}, "periodSeconds": 1, "failureThreshold": 2**31 - 1, "successThreshold": 1}
+    assert found["startupProbe"] == startup
+    assert [one["mountPath"] for one in found["volumeMounts"]] == ["/p", "/snaps", "/snapshot-control"]
+    marks = restore_pod_metadata({"labels": {"a": "b"}}, targets_of(_component()), restore)
+    assert "nvidia.com/snapshot-storage-type" not in marks["annotations"]
+    assert marks["labels"] == {"a": "b", RESTORE_TARGET: "true", "nvidia.com/snapshot-checkpoint-id": "h" * 16}
+
+
+def test_both_engines_of_a_failover_are_restored() -> None:
+    pod: Fields = {"containers": [{"name": "engine-0"}, {"name": "engine-1"}, {"name": "side", "command": ["x"]}]}
+    restore_pod_spec(pod, targets_of(_component(failover={"mode": "IntraPod"})), Restore("h", "1", Storage("kept", "/c"), "p"), ("spec",))
+    assert [one["command"] for one in pod["containers"]] == [["sleep", "infinity"], ["sleep", "infinity"], ["x"]]
+    assert [one["volumeMounts"][1]["subPath"] for one in pod["containers"][:2]] == ["engine-0", "engine-1"]

@@ -1,0 +1,119 @@
+"""Writes that a pass over a checkpoint plans, by values."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.kube.times import format_micro_time
+from dynamo_webhooks.reconciler.checkpoint import phases
+from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
+from dynamo_webhooks.reconciler.common.conditions import condition_of
+from dynamo_webhooks.reconciler.common.marks import RECONCILED
+from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
+from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
+from dynamo_webhooks.reconciler.render.objects import reference
+from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+
+NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
+STRANGER: Final = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "z", "controller": True}
+
+
+def _checkpoint(phase: str = "Creating", **status: Any) -> Node:
+    obj = checkpoint()
+    obj["metadata"] |= {"uid": "u", "generation": 2, "labels": {CHECKPOINT_ID: HASH}}
+    return {**obj, "status": {"phase": phase, "jobName": JOB, **status}}
+
+
+def _job(mark: str = "", how: str = "", **metadata: Any) -> Node:
+    found = {"name": JOB, "namespace": "demo", "uid": "j", "ownerReferences": [reference(_checkpoint())], "labels": {RECONCILED: "true"}}
+    found |= {"annotations": {STATUS: mark}} if mark else {}
+    template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
+    return {"kind": "Job", "metadata": found | metadata, "spec": {"template": template}, "status": ended(how) if how else {}}
+
+
+def _decided(obj: Node, job: Node | None = None, **seen: Any) -> Plan:
+    return decide(Seen(obj, NOW, phases.on_open(obj, "", gate=False, moment=NOW), job=job, **seen))
+
+
+def _told(plan: Plan, kind: str) -> tuple[str, str]:
+    found = condition_of(plan.step.status, kind)
+    return found["status"], found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "how", "phase", "reason"),
+    [
+        ("failed", "", "Failed", "JobFailed"),
+        ("failed", "Complete", "Failed", "CheckpointVerificationFailed"),
+        ("", "Complete", "Failed", "CheckpointVerificationFailed"),
+        ("odd", "Complete", "Failed", "CheckpointVerificationFailed"),
+        ("", "Failed", "Failed", "JobFailed"),
+        ("completed", "Failed", "Ready", "JobSucceeded"),
+        ("completed", "", "Ready", "JobSucceeded"),
+    ],
+)
+def test_a_phase_follows_from_the_agents_mark_and_the_end_of_the_job(mark: str, how: str, phase: str, reason: str) -> None:
+    plan = _decided(_checkpoint(), job := _job(mark, how))
+    assert plan.step.status["phase"] == phase
+    assert _told(plan, "JobCompleted") == (str(phase == "Ready"), reason)
+    assert [event.reason for event in plan.step.events] == ["CheckpointReady" if phase == "Ready" else "CheckpointFailed"]
+    assert plan.expire == job
+
+
+@pytest.mark.parametrize(
+    ("mark", "how", "waits"), [("", "Complete", True), ("completed", "", True), ("failed", "", False), ("", "", False)]
+)
+def test_a_lease_in_force_is_waited_for_where_it_decides(mark: str, how: str, *, waits: bool) -> None:
+    plan = _decided(_checkpoint(), _job(mark, how), lease=lease(format_micro_time(NOW), 40))
+    assert (plan.step.status["phase"] == "Creating", plan.after) == ((True, 40.0) if waits else (not mark, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "left"),
+    [
+        ({}, ""),
+        ({"labels": {CHECKPOINT_ID: HASH}, "ownerReferences": []}, ""),
+        ({"labels": {}, "ownerReferences": []}, "was made by somebody else"),
+        ({"labels": {CHECKPOINT_ID: HASH}, "ownerReferences": [STRANGER]}, "belongs to CronJob c"),
+    ],
+)
+def test_a_job_of_another_owner_is_left_alone_and_a_restored_one_is_adopted(metadata: Node, left: str) -> None:
+    plan = _decided(_checkpoint(), job := _job(**metadata))
+    if left:
+        assert _told(plan, "JobCreated") == ("False", "TakenName")
+        assert plan.step.status["message"] == f"Job {JOB} {left}, and is left alone; rename or remove it"
+    assert (plan.adopt, plan.drop, plan.expire) == (job if metadata and not left else None, None, None)
+
+
+def test_a_lost_job_ends_the_checkpoint() -> None:
+    plan = _decided(_checkpoint())
+    assert (plan.step.status["phase"], _told(plan, "JobCreated")) == ("Failed", ("False", "JobDeleted"))
+
+
+@pytest.mark.parametrize(("after", "phase"), [(RETRY_SLOW, "Pending"), (0.0, "Failed")])
+def test_a_refusal_that_only_the_spec_can_end_is_final(after: float, phase: str) -> None:
+    plan = _decided(_checkpoint("Pending"), refusal=Refusal("StorageNotReady", "there is no claim", after))
+    assert (plan.step.status["phase"], _told(plan, "JobCreated"), plan.after) == (phase, ("False", "StorageNotReady"), after)
+    assert [problem.text for problem in plan.problems] == (["there is no claim"] if after else [])
+
+
+@pytest.mark.parametrize(
+    ("job", "drops"), [(_job(), True), (_job(ownerReferences=[]), False), (_job(deletionTimestamp="2030-01-01T00:00:00Z"), True)]
+)
+def test_another_try_begins_with_the_end_of_the_failed_job(job: Node, *, drops: bool) -> None:
+    obj = _checkpoint("Failed", conditions=[{"type": "JobCreated", "status": "True", "reason": "JobCreated", "observedGeneration": 1}])
+    children = [{"kind": "Job", "metadata": {"name": JOB}}]
+    plan = _decided(obj, job, children=children)
+    assert (plan.drop, plan.after) == ((job, RETRY_SOON) if drops else (None, 0.0))
+    assert [*plan.children] == ([] if drops else children)
+
+
+def test_at_its_end_a_checkpoint_waits_only_for_jobs_that_are_not_listed() -> None:
+    obj = _checkpoint("Ready")
+    assert [_decided(obj, listed=listed).after for listed in (True, False)] == [0.0, RETRY_UNLISTED]

@@ -1,0 +1,1 @@
+"""Tests: keys, resources, conditions, problems."""

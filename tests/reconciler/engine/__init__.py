@@ -1,0 +1,1 @@
+"""Tests: the loop, whatever the kind."""

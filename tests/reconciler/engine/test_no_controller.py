@@ -1,0 +1,144 @@
+"""Objects of kinds that nobody here acts on say so, unless somebody else acts on them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
+from tests.reconciler.model.test_model import Scene
+from tests.reconciler.model.workers import model, slice_of
+from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+
+OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
+
+
+async def _status(site: Site, number: int) -> Any:
+    found = await site.user.get(OPTED[number], "x", NAMESPACE)
+    assert found is not None
+    return found.get("status") or {}
+
+
+async def _make(site: Site, number: int) -> None:
+    resource = OPTED[number]
+    made: Any = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}, "spec": {}}
+    await site.user.create(resource, made, NAMESPACE)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
+    async with running(settings(OFF)) as site:
+        await _make(site, number)
+        await site.later(50)
+        assert await _status(site, number) == {}
+        await site.later(20)
+        [condition] = (await _status(site, number))["conditions"]
+        assert (condition["type"], condition["status"], condition["reason"]) == ("Reconciled", "False", "NoController")
+        assert OPTED[number].kind in condition["message"]
+        assert (await site.reasons()).count("NoController") == 1
+        writes = len(site.cluster.writes)
+        await site.later(200)
+        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+
+
+async def test_another_controllers_object_is_left_alone() -> None:
+    async with running(settings(OFF)) as site:
+        await _make(site, 1)
+        await site.later(70)
+        theirs = {"type": "EndpointsReady", "status": "True"}
+        conditions = [*(await _status(site, 1))["conditions"], theirs]
+        await site.kubelet.merge_patch(OPTED[1], "x", {"status": {"conditions": conditions}}, NAMESPACE, subresource="status")
+        await site.rest()
+        assert (await _status(site, 1))["conditions"] == [theirs]
+        await site.later(100)
+        assert (await _status(site, 1))["conditions"] == [theirs]
+
+
+async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
+    site = Site()
+    kinds = {each.plural for each in OPTED}
+    asked = {"list", "watch", "merge_patch"}
+    site.cluster.fail(
+        lambda verb, resource, *_: UnavailableError(503, "", "away") if verb in asked and resource and resource.plural in kinds else None
+    )
+    site.start()
+    await site.make(disagg())
+    await site.rest()
+    assert (await site.condition())["status"] == "True"
+    await site.stop()
+
+
+@pytest.mark.parametrize(
+    ("more", "denied", "reason", "said"),
+    [
+        ("controllers: {models: 'off'}\n", (), "NoController", "controllers.models is off in the configuration"),
+        (
+            "",
+            (("patch", "dynamomodels"),),
+            "Forbidden",
+            "lacks a permission for it (patch dynamomodels); add the component overlays/models",
+        ),
+        (
+            "",
+            (("watch", "endpointslices"),),
+            "Forbidden",
+            "(watch endpointslices); add the component overlays/models, or set reconciler.models",
+        ),
+    ],
+)
+async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[tuple[str, str], ...], reason: str, said: str) -> None:
+    site = Site(settings(more))
+    site.cluster.denied |= {*denied}
+    site.start()
+    try:
+        await _make(site, 0)
+        await site.later(70)
+        [condition] = (await _status(site, 0))["conditions"]
+        assert (condition["type"], condition["reason"]) == ("Reconciled", reason)
+        assert said in condition["message"]
+        assert (await site.reasons()).count(reason) == 1
+        site.cluster.denied.clear()
+        await site.later(70)
+        kinds = {one["type"] for one in (await _status(site, 0))["conditions"]}
+        assert ("Reconciled" in kinds) == bool(more)
+    finally:
+        await site.stop()
+
+
+@pytest.mark.parametrize("mute", [False, True])
+async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there(mute: bool) -> None:
+    site = Scene("controllers: {models: 'on'}\n")
+    site.cluster.denied |= {("patch", "dynamomodels"), *[("patch", "dynamomodels/status")] * mute}
+    await site.put(model(), slice_of("10.0.0.1"))
+    site.begin()
+    try:
+        await site.later(5)
+        [text] = [message for _, reason, message in await site.events() if reason == "Forbidden"]
+        assert text.startswith("the reconciler lacks a permission: dynamomodels ")
+        assert text.endswith("; add the component overlays/models, or set reconciler.models=true of the chart")
+        assert mute or (await site.told("Reconciled"))[:2] == ("False", "Forbidden")
+        site.cluster.denied.clear()
+        await site.later(70)
+        assert {one["type"] for one in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
+        assert site.fleet.loaded["10.0.0.1"] == {"org/adapter": "s3://b/a"}
+    finally:
+        await site.stop()
+
+
+async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
+    site = Scene("controllers: {models: 'on'}\n")
+
+    def full(verb: str, resource: Any, *_: str) -> Exception | None:
+        refused = resource == MODELS and verb == "merge_patch"
+        return ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q") if refused else None
+
+    site.cluster.fail(full)
+    await site.put(model(), slice_of("10.0.0.1"))
+    site.begin()
+    try:
+        await site.later(10)
+        assert "Forbidden" not in await site.reasons()
+    finally:
+        await site.stop()

@@ -1,0 +1,168 @@
+"""Watches are often faster than answers: what the loop itself writes must not make it pass over an object once more."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
+from dynamo_webhooks.reconciler import reconciler as module
+from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.marks import RECONCILED
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS
+from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.route import route_change
+from tests.kube.memory import MemoryCluster
+from tests.kube.timing import settle
+from tests.reconciler.site import NAMESPACE, disagg, running
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+
+KEY = Key("Service", "n", "s")
+SERVICE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "s", "namespace": "n", "labels": {RECONCILED: "true"}},
+    "spec": {"ports": [{"port": 80}]},
+}
+
+
+class Told:
+    """A cache that listens, and what it has told: object there before, object there now, ours."""
+
+    def __init__(self) -> None:
+        self.cluster = MemoryCluster()
+        self.changes: list[tuple[bool, bool, bool]] = []
+        self.cache = Cache(self.cluster, [""], lambda old, new, ours: self.changes.append((old is not None, new is not None, ours)))
+
+
+@contextlib.asynccontextmanager
+async def telling() -> AsyncIterator[Told]:
+    told = Told()
+    told.cache.start()
+    await settle()
+    yield told
+    await told.cache.close()
+
+
+async def test_a_write_that_is_heard_of_before_its_answer_is_ours() -> None:
+    async with telling() as told:
+        with told.cache.writing(KEY):
+            made = await told.cluster.create(SERVICES, SERVICE)
+            await settle()
+            assert told.cache.get(KEY) is not None
+            assert told.changes == []
+            told.cache.wrote({**made, "apiVersion": "v1", "kind": "Service"})
+        assert told.changes == [(False, True, True)]
+
+
+async def test_what_others_do_during_a_write_is_told_after_it() -> None:
+    async with telling() as told:
+        with told.cache.writing(KEY):
+            made = await told.cluster.create(SERVICES, SERVICE)
+            await told.cluster.merge_patch(SERVICES, "s", {"spec": {"ports": [{"port": 81}]}}, "n")
+            await settle()
+            told.cache.wrote({**made, "apiVersion": "v1", "kind": "Service"})
+        assert told.changes == [(False, True, True), (True, True, False)]
+
+
+async def test_a_write_without_an_answer_loses_no_change() -> None:
+    async with telling() as told:
+
+        async def fail() -> None:
+            with told.cache.writing(KEY), told.cache.writing(KEY):
+                await told.cluster.create(SERVICES, SERVICE)
+                await settle()
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            await fail()
+        assert told.changes == [(False, True, False)]
+        await told.cluster.delete(SERVICES, "s", "n")
+        await settle()
+        assert told.changes[1:] == [(True, False, False)]
+
+
+def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
+    owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "name": "c", "uid": "1", "controller": True}
+    made: Node = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "n", "uid": "2", "ownerReferences": [owner]},
+        "spec": {},
+        "status": {},
+    }
+    cache = Cache(MemoryCluster(), [""], lambda *_: None)
+    cache.wrote({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
+    assert route_change(None, made, cache, ours=True) == []
+    assert route_change(None, made, cache) == [Key("DynamoComponentDeployment", "n", "c")]
+    ready = {**made, "status": {"replicas": 1}}
+    assert route_change(made, ready, cache) == [Key("DynamoComponentDeployment", "n", "c")]
+
+
+async def test_answers_that_come_late_cause_no_more_passes() -> None:
+    async with running() as site:
+        reconciler, passes = site.reconciler, list[Key]()
+        assert reconciler is not None
+        settled = reconciler.worker._settle
+        apply = site.cluster.apply
+
+        async def slow(*arguments: Any, **options: Any) -> Any:
+            made = await apply(*arguments, **options)
+            await settle()
+            return made
+
+        def settling(key: Key, outcome: Any) -> str:
+            passes.append(key)
+            return settled(key, outcome)
+
+        site.cluster.apply, reconciler.worker._settle = slow, settling  # type: ignore[method-assign]
+        await site.make(disagg("g"))
+        await site.rest()
+        components = await site.all(COMPONENTS)
+        assert len([key for key in passes if key.kind == "DynamoComponentDeployment"]) == 2 * len(components) == 6
+        assert len([key for key in passes if key.kind == "DynamoGraphDeployment"]) == 2
+
+
+async def test_components_become_ready_with_their_graph_and_only_later_by_themselves() -> None:
+    async with running() as site:
+        await site.make(disagg("g"))
+        await site.rest()
+        assert await site.reasons() == ["AllResourcesAreReady"]
+        [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
+        site.held[decode] = 0
+        await site.rest()
+        assert (decode, "ComponentNotReady", "DynamoComponent is not ready") in await site.events()
+        del site.held[decode]
+        await site.rest()
+        assert (decode, "ComponentReady", "DynamoComponent is ready") in await site.events()
+
+
+async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def asking(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:
+        asked.append((new or old or {})["kind"])
+        return route_change(old, new, cache, ours=ours)
+
+    async with running() as site:
+        await site.make(disagg("g"))
+        await site.rest()
+        await site.stop()
+        [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
+        await site.user.delete(DEPLOYMENTS, decode, NAMESPACE)
+        await site.user.merge_patch(SERVICES, "g-frontend", {"spec": {"ports": None}}, NAMESPACE)
+        monkeypatch.setattr(module, "route_change", asking)
+        before = len(site.cluster.writes)
+        site.start()
+        await site.rest()
+        assert {"ServiceAccount", "Role", "RoleBinding"}.isdisjoint(asked)
+        assert asked.count("Service") == 1  # which is mended
+        assert decode in await site.all(DEPLOYMENTS)
+        assert (await site.all(SERVICES))["g-frontend"]["spec"]["ports"]
+        assert [kind for _, kind, _ in site.cluster.writes[before:]].count("deployments") == 1

@@ -1,0 +1,1 @@
+"""Tests: DynamoGraphDeployments and their scaling adapters."""

@@ -1,0 +1,104 @@
+"""What Grove says of a graph: progress of rolls and restarts is that of the cliques, since a set is observed only at the end."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status
+from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
+from dynamo_webhooks.reconciler.render.restart import restart_marks
+from tests.reconciler.rendering import graph, stored, vllm
+
+Node = dict[str, Any]
+ASKED: Final = "r1"
+
+
+def _graph(kind: str = "Sequential") -> Graph:
+    restart = {"id": ASKED, "strategy": {"type": kind, "order": ["b", "a", "c"]}}
+    return read_graph(stored(graph(*(vllm(name, replicas=2) for name in "abc"), restart=restart)))
+
+
+def _set(**marks: str) -> Node:
+    """A set that is being rolled, with the marks of its components."""
+    cliques = [
+        {
+            "name": name,
+            "labels": {"nvidia.com/dynamo-component": name},
+            "annotations": {"nvidia.com/restartAt": marks[name]} if name in marks else {},
+        }
+        for name in "abc"
+    ]
+    status = {"observedGeneration": 1, "updatedReplicas": 0}
+    return {
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "g", "generation": 2},
+        "spec": {"replicas": 1, "template": {"cliques": cliques}},
+        "status": status,
+    }
+
+
+def _clique(name: str, mark: str = "", *, wanted: str | None = "new", current: str | None = "new", updated: int = 2) -> Node:
+    labels = {"nvidia.com/dynamo-component": name} | ({"grove.io/pod-template-hash": wanted} if wanted else {})
+    metadata = {"name": f"g-0-{name}", "generation": 1, "labels": labels, "annotations": {"nvidia.com/restartAt": mark} if mark else {}}
+    status: Node = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": updated, "readyReplicas": 2}
+    status |= {"currentPodTemplateHash": current} if current else {}
+    return {"kind": "PodClique", "metadata": metadata, "spec": {"replicas": 2}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("cliques", "text"),
+    [
+        ([_clique("a"), _clique("b", updated=1), _clique("c", current="old")], "performing rolling update: 1 of 3 podcliques are updated"),
+        ([_clique("a"), _clique("b"), _clique("c")], "spec not yet processed: generation=2, observedGeneration=1"),
+        ([_clique(name, wanted=None, current=None) for name in "abc"], "spec not yet processed: generation=2, observedGeneration=1"),
+    ],
+)
+def test_a_roll_is_reported_by_cliques_that_are_updated(cliques: list[Node], text: str) -> None:
+    assert read_grove_status(_graph(), _set(), cliques).waits["g"] == text
+
+
+def test_a_set_that_has_never_been_observed_does_not_roll() -> None:
+    made = _set()
+    del made["status"]
+    assert read_grove_status(_graph(), made, [_clique("a", updated=0)]).waits["g"] == "observedGeneration is nil"
+
+
+def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:
+    made, counted = _set(), _clique("a")
+    for clique in made["spec"]["template"]["cliques"]:
+        env = [{"name": "DYN_NAMESPACE", "value": f"demo-{clique['name']}"}]
+        clique["spec"] = {"podSpec": {"containers": [{"name": "main", "env": env}]}}
+    counted["status"]["scheduledReplicas"] = 0
+    told = read_grove_status(_graph(), made, [counted, _clique("b")], Line.V1_4).figures
+    assert [(one["runtimeNamespace"], one.get("scheduledReplicas")) for one in told.values()] == [("demo-a", 0), ("demo-b", None)]
+    assert {*read_grove_status(_graph(), made, [counted]).figures["a"]}.isdisjoint({"runtimeNamespace", "scheduledReplicas"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "cliques", "restarted"),
+    [
+        # its template is Grove's, not yet its pods'
+        ("Sequential", [_clique("b", ASKED, current="old")], set()),
+        ("Sequential", [_clique("b", "r0")], set()),
+        ("Sequential", [_clique("b", ASKED, updated=1)], set()),
+        # what Grove doesn't tell of is over when the set is
+        ("Sequential", [_clique("b", ASKED, wanted=None, current=None)], set()),
+        ("Sequential", [_clique("b", ASKED)], {"b"}),
+        ("Parallel", [_clique("a", ASKED, current="old"), _clique("b", ASKED), _clique("c", ASKED)], {"b", "c"}),
+    ],
+)
+def test_a_component_has_restarted_when_its_cliques_are_updated(kind: str, cliques: list[Node], restarted: set[str]) -> None:
+    asked = _graph(kind)
+    marks = {one["metadata"]["labels"]["nvidia.com/dynamo-component"]: ASKED for one in cliques}
+    observed = observe_on_grove(asked, [_set(**marks)], cliques)
+    assert observed.restarted == restarted
+    assert restart_marks(asked, observed) == {**marks, **({"a": ASKED} if restarted == {"b"} else {})}
+
+
+def test_a_component_whose_successor_restarts_has_restarted_though_grove_tells_of_no_templates() -> None:
+    cliques = [_clique(name, ASKED, wanted=None, current=None) for name in "ab"]
+    observed = observe_on_grove(_graph(), [_set(a=ASKED, b=ASKED)], cliques)
+    assert observed.restarted == {"b"}

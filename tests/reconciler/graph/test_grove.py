@@ -1,0 +1,322 @@
+"""Graphs on Grove: one object for all components, which restart one after the other and only when they are asked to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dynamo_webhooks.kube.resources import QUEUES
+from dynamo_webhooks.policies.no_effect import KAI_QUEUE
+from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.resources import CLIQUE, GRAPHS, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW
+from dynamo_webhooks.reconciler.engine.write import REPAIRS
+from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
+from dynamo_webhooks.reconciler.graph.clique_status import why_not
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.grove.schedulers import QUEUE
+from tests.reconciler.rendering import component, graph, vllm
+from tests.reconciler.site import NAMESPACE, Site, clique_of, settings
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+
+GROVE = OPTIONAL["grove"]
+CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
+RESTART_AT = "nvidia.com/restartAt"
+
+
+async def _started() -> Site:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", replicas=1)))
+    await site.rest()
+    return site
+
+
+async def _ask(site: Site, **restart: str) -> None:
+    obj = await site.graph()
+    obj["spec"].pop("restart", None)
+    obj["spec"] |= {"restart": restart} if restart else {}
+    await site.user.replace(GRAPHS, obj)
+    await site.rest()
+
+
+async def _updated(site: Site, *, replicas: int = 1) -> None:
+    """What Grove would do and say."""
+    made = await _set(site)
+    for clique in made["spec"]["template"]["cliques"]:
+        name = f"g-0-{clique['name']}"
+        live = await site.kubelet.get(CLIQUES, name, NAMESPACE)
+        if live is None:
+            live = await site.kubelet.create(CLIQUES, clique_of(made, clique), NAMESPACE)
+        wanted = live["spec"]["replicas"]
+        figures = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
+        status = {"observedGeneration": live["metadata"]["generation"], **figures}
+        await site.kubelet.merge_patch(CLIQUES, name, {"status": status}, NAMESPACE)
+    status = {"observedGeneration": made["metadata"]["generation"], "availableReplicas": 1, "updatedReplicas": replicas}
+    await site.kubelet.merge_patch(GROVE, "g", {"status": status}, NAMESPACE)
+    await site.rest()
+
+
+async def _set(site: Site) -> Node:
+    found = await site.user.get(GROVE, "g", NAMESPACE)
+    assert found is not None
+    return found
+
+
+async def _marks(site: Site) -> dict[str, str]:
+    cliques = (await _set(site))["spec"]["template"]["cliques"]
+    return {one["name"]: one["annotations"][RESTART_AT] for one in cliques if RESTART_AT in one["annotations"]}
+
+
+async def test_components_restart_one_after_the_other() -> None:
+    site = await _started()
+    await _updated(site)
+    assert await _marks(site) == {}
+    await _ask(site, id="r1")
+    assert await _marks(site) == {"fe": "r1"}
+    await _updated(site, replicas=0)
+    assert await _marks(site) == {"fe": "r1"}  # its pods are still the older ones
+    await _updated(site)
+    assert await _marks(site) == {"fe": "r1", "w": "r1"}
+    assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Restarting", "inProgress": ["w"]}
+    await _updated(site)
+    assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
+    await site.stop()
+
+
+async def test_a_restart_that_is_not_asked_for_any_more_restarts_nobody_again() -> None:
+    site = await _started()
+    await _ask(site, id="r1")
+    for _ in range(2):
+        await _updated(site)
+    marked = await _set(site)
+    await _ask(site)
+    assert (await _set(site))["spec"] == marked["spec"]
+    assert await _marks(site) == {"fe": "r1", "w": "r1"}
+    await site.stop()
+
+
+async def _replicas(site: Site, name: str) -> int:
+    found = await site.user.get(CLIQUES, name, NAMESPACE)
+    assert found is not None
+    return int(found["spec"]["replicas"])
+
+
+async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> None:
+    site = await _started()
+    await _updated(site)
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    before = len(site.cluster.writes)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    assert await _replicas(site, "g-0-w") == 3
+    assert [verb for verb, plural, _ in site.cluster.writes[before:] if plural == "podcliques"] == ["merge_patch"]
+    assert (await site.condition())["message"] == (
+        "Resources not ready: podclique/g-0-w: spec not yet processed: generation=2, observedGeneration=1"
+    )
+    assert ("g", "Scaled", "PodClique g-0-w has 3 replicas") in await site.events()
+    await _updated(site)
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    before = len(site.cluster.writes)
+    await site.later(5)
+    assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+    await site.stop()
+
+
+async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:
+    site = await _started()
+    await _updated(site)
+    assert site.reconciler is not None
+    cache = site.reconciler.cache
+    assert cache is not None
+    held, stored = cache.get(Key(CLIQUE, NAMESPACE, "g-0-w")), await site.user.get(CLIQUES, "g-0-w", NAMESPACE)
+    assert held is not None
+    assert stored is not None
+    assert stored["spec"].keys() - held["spec"].keys() == {"podSpec"}
+    await site.stop()
+
+
+async def test_a_component_without_replicas_keeps_those_that_somebody_else_gives_it() -> None:
+    site = await _started()
+    obj = await site.graph()
+    del obj["spec"]["components"][1]["replicas"]
+    await site.user.replace(GRAPHS, obj)
+    await _updated(site)
+    await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 4}}, NAMESPACE, subresource="scale")
+    await _updated(site)
+    assert await _replicas(site, "g-0-w") == 4
+    assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 4
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    await site.stop()
+
+
+async def test_replicas_that_others_keep_changing_are_left_alone_after_a_while() -> None:
+    site = await _started()
+    await _updated(site)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    for _ in range(REPAIRS):
+        await _others_scale(site)
+        assert await _replicas(site, "g-0-w") == 3
+    await _others_scale(site)
+    assert await _replicas(site, "g-0-w") == 9
+    assert (await site.condition())["message"].startswith("PodClique g-0-w is changed again and again by others through its scale")
+    assert (await site.reasons()).count("DriftRepaired") >= 1
+    await site.stop()
+
+
+async def _others_scale(site: Site) -> None:
+    await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 9}}, NAMESPACE, subresource="scale")
+    await site.rest()
+
+
+async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
+    site = await _started()
+    foreign = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "spec": {"replicas": 7}}
+    foreign["metadata"] = {"name": "g-0-w", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
+    await site.kubelet.create(CLIQUES, foreign, NAMESPACE)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    assert await _replicas(site, "g-0-w") == 7
+    assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
+    await site.stop()
+
+
+@pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
+async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.cluster.denied.add((verb, resource))
+    site.start()
+    await site.make(graph(vllm("w", replicas=1)))
+    await site.rest()
+    await _updated(site)
+    await site.edit("g", 0, replicas=2)
+    await site.rest()
+    assert (await site.graph())["status"]["state"] == "failed"
+    assert f"cannot {verb} {resource}" in (await site.condition())["message"]
+    if verb == "patch":
+        assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
+    await site.stop()
+
+
+def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None:
+    def made(*names: str, replicas: int = 1) -> Node:
+        cliques = [{"name": name, "spec": {"replicas": replicas, "roleName": name}} for name in names]
+        groups = [{"name": "wide", "cliqueNames": ["x"], "replicas": replicas}]
+        return {"kind": "PodCliqueSet", "spec": {"template": {"cliques": cliques, "podCliqueScalingGroups": groups}}}
+
+    kept = as_grove_has_it(made("new", "x", "b", "a"), made("a", "x", "gone", "b", replicas=5))["spec"]["template"]
+    assert [(one["name"], one["spec"]["replicas"]) for one in kept["cliques"]] == [("a", 5), ("x", 1), ("b", 5), ("new", 1)]
+    assert [one["replicas"] for one in kept["podCliqueScalingGroups"]] == [5]
+    assert as_grove_has_it(made("a"), None) == made("a")
+
+
+@pytest.mark.parametrize(
+    ("asked", "live", "status", "expected"),
+    [
+        (2, 2, None, "observedGeneration is nil"),
+        (2, 2, {"observedGeneration": 1}, "spec not yet processed: generation=2, observedGeneration=1"),
+        (3, 2, {"observedGeneration": 2}, "not scaled yet: desired=3, spec.replicas=2"),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 1}, "desired=2, ready=1"),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 1}, "desired=2, updated=1"),
+        (
+            2,
+            2,
+            {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 2, "replicas": 3},
+            "performing rolling update: desired=2, replicas=3",
+        ),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 2, "replicas": 2}, ""),
+        (0, 0, {"observedGeneration": 2, "readyReplicas": 1, "replicas": 1}, ""),
+    ],
+)
+def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None, expected: str) -> None:
+    member = read_graph(graph(vllm("w", replicas=asked))).members[0]
+    one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
+    assert why_not(member, {**one, "status": status} if status is not None else one) == expected
+    assert why_not(member, None) == "resource not found"
+
+
+@pytest.mark.parametrize(
+    ("more", "served", "expected"),
+    [
+        ("orchestrators: {grove: {enabled: false}}\n", True, "Grove is switched off in the operator"),
+        ("", False, "Grove is not served by the cluster"),
+    ],
+)
+async def test_why_there_is_no_grove_is_told(more: str, served: bool, expected: str) -> None:
+    site = Site(settings(more))
+    if served:
+        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.start()
+    await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
+    await site.rest()
+    assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
+    await site.stop()
+
+
+async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_restarts() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    made = await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
+    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
+    labels = {
+        "nvidia.com/dynamo-component": "w",
+        "nvidia.com/dynamo-component-type": "worker",
+        "nvidia.com/dynamo-sub-component-type": "decode",
+    }
+    theirs: list[Node] = [{"name": name, "spec": {"roleName": name, "replicas": 7}} for name in ("w", "fe")]
+    theirs[0] |= {"labels": labels, "annotations": {RESTART_AT: "r0"}}
+    foreign = {"metadata": {"name": "g", "ownerReferences": [owner]}, "spec": {"replicas": 1, "template": {"cliques": theirs}}}
+    await site.kubelet.create(GROVE, foreign, NAMESPACE)
+    site.start()
+    await site.rest()
+    found = await _set(site)
+    assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
+    assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
+    assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
+    assert await _marks(site) == {"w": "r0"}
+    await _updated(site)
+    assert await _replicas(site, "g-0-w") == 1
+    await site.stop()
+
+
+async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={KAI_QUEUE: "team"}))
+    await site.rest()
+    condition = await site.condition()
+    text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
+    assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
+    assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
+    queue = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind, "metadata": {"name": "team"}}
+    await site.user.create(QUEUES, queue)
+    await site.later(RETRY_SLOW + 1)
+    assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
+
+
+@pytest.mark.parametrize("served", [True, False])
+async def test_volcano_that_is_chosen_and_not_installed_is_a_problem(served: bool) -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.cluster.served.update({"scheduling.volcano.sh": frozenset({"v1beta1"})} if served else {})
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, {"schedulerName": "volcano"}, replicas=1)))
+    await site.rest()
+    assert (await site.condition())["message"].startswith("Volcano must be installed to place pods") is not served
+
+
+async def test_a_queue_that_may_not_be_read_stops_nothing() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
+    site.cluster.denied.add(("get", "queues"))
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)))
+    await site.rest()
+    assert (await site.condition())["reason"] == "some_resources_are_not_ready"

@@ -1,0 +1,261 @@
+"""What graphs of line 1.5 say: where they run, when their pods start, what becomes of their checkpoint, and what has no effect."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
+from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
+from tests.reconciler.render.test_line15_fields import COMPONENT, STANDALONE, objects
+from tests.reconciler.rendering import GROUP, graph, vllm
+from tests.reconciler.site import NAMESPACE, Site, clique_of, running, settings
+from tests.reconciler.workload.test_orchestrator import GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+
+LWS = GROUPS["lws"]
+GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
+WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
+
+
+@contextlib.asynccontextmanager
+async def _beside_sets(obj: Node) -> AsyncIterator[Site]:
+    """A cluster with LeaderWorkerSets and an object, at rest."""
+    async with running() as site:
+        site.cluster.served.update(LWS)
+        await site.later(40)
+        await site.make(obj)
+        await site.rest()
+        yield site
+
+
+async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
+    async with running() as site:
+        await site.make(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1)))
+        await site.rest()
+        told = await site.condition(kind="FieldsIgnored")
+        assert (told["status"], told["reason"]) == ("True", "NotActedOn")
+        assert "spec.components[0].runtimeVersionOverride: has no effect" in told["message"]
+        assert "spec.components[0].minAvailable: has no effect: only Grove acts on it" in told["message"]
+        assert (await site.reasons()).count("NotActedOn") == 1
+        assert (await site.graph())["status"]["state"] == "successful"
+        made = [*(await site.all(COMPONENTS)).values()]
+        assert all("minAvailable" not in one["spec"] for one in made)  # admission refuses it there
+        obj = await site.graph()
+        for name in ("runtimeVersionOverride", "minAvailable"):
+            del obj["spec"]["components"][0][name]
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert await site.condition(kind="FieldsIgnored") == {}
+        assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
+
+
+@pytest.mark.parametrize("grove", [False, True])
+async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool) -> None:
+    async with running() as site:
+        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})} if grove else {})
+        await site.later(40)
+        constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
+        await site.make(graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint))
+        await site.rest()
+        told = (await site.condition(kind="FieldsIgnored")).get("message", "")
+        assert (await site.condition())["reason"] != "refused_by_validation"
+        why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
+        named = [f"{path}.topologyConstraint: {why}" for path in ("spec", "spec.components[0]")]
+        name = "spec.topologyConstraint.clusterTopologyName: has no effect on placement: "
+        assert told.startswith(name) if grove else told == "; ".join(named)
+        assert told.count("has no effect") == (1 if grove else 2)
+
+
+@pytest.mark.parametrize("name", [name for name, (*_, said) in COMPONENT.items() if said])
+async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> None:
+    _, obj = objects("DynamoGraphDeployment.v1beta1", f"spec.components[].{name}")
+    async with _beside_sets(obj) as site:
+        told = await site.condition(kind="FieldsIgnored")
+        assert f"spec.components[0].{name}" in told["message"]
+        assert COMPONENT[name][2] in told["message"]
+
+
+@pytest.mark.parametrize("name", [name for name, (*_, said) in STANDALONE.items() if said])
+async def test_each_field_without_effect_is_named_in_a_standalone_component(name: str) -> None:
+    path = name.replace("checkpoint", "experimental.checkpoint")
+    _, obj = objects("DynamoComponentDeployment.v1beta1", f"spec.{path}")
+    async with _beside_sets(obj) as site:
+        conditions = (await site.all(COMPONENTS))["g"]["status"]["conditions"]
+        [told] = [one for one in conditions if one["type"] == "FieldsIgnored"]
+        assert f"spec.{path}" in told["message"]
+        assert STANDALONE[name][2] in told["message"]
+
+
+async def test_a_standalone_component_says_it_too() -> None:
+    async with running() as site:
+        spec = {**vllm(), "runtimeVersionOverride": "1.5.0"}
+        obj = {"apiVersion": f"{GROUP}/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": NAMESPACE}}
+        await site.make({**obj, "spec": spec})
+        await site.rest()
+        [told] = [one for one in (await site.all(COMPONENTS))["c"]["status"]["conditions"] if one["type"] == "FieldsIgnored"]
+        assert told["message"].startswith("spec.runtimeVersionOverride: has no effect")
+
+
+async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.start()
+    try:
+        await site.make(graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}))
+        await site.make(graph(vllm(), name="g", annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}))
+        await site.rest()
+        assert {*await site.all(GROVE)} == {"g"}
+        assert all(name.startswith("a-") for name in await site.all(DEPLOYMENTS))
+        told = await site.condition(kind="FieldsIgnored")
+        assert told["message"] == f"metadata.annotations[{ENABLE_GROVE}]: has no effect: {WORKLOAD_PROVIDER} decides"
+        site.cluster.served.pop("grove.io")
+        await site.later(40)
+        told = await site.condition(kind="Orchestrator")
+        assert told["reason"] == "GroveNotServed"
+        assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
+    finally:
+        await site.stop()
+
+
+@pytest.mark.parametrize("more", [RESTORING, ROLLING])
+async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> None:
+    async with scene(warm(**WAITING), more) as site:
+        assert (await _worker(site))["spec"]["replicas"] == 0
+        assert (await site.graph())["status"]["state"] == "pending"
+        told = await site.condition(kind="Restore")
+        assert (told["reason"], told["message"].rpartition("; ")[2]) == ("CheckpointNotReady", "pods wait for it, as startupPolicy says")
+        [component] = [one for one in (await site.all(COMPONENTS)).values() if one["spec"]["name"] == "worker"]
+        [available] = [one for one in component["status"]["conditions"] if one["type"] == "Available"]
+        assert (available["status"], available["reason"]) == ("False", "WaitingForCheckpoint")
+        await _ready(site)
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert await _is_restored(site)
+        assert await _told(site) == ("True", "Restored")
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_pods_that_run_are_not_taken_away_to_wait() -> None:
+    async with scene(warm(**{**WAITING, "startupPolicy": "Immediate"})) as site:
+        assert (await _worker(site))["spec"].get("replicas", 1) == 1
+        obj = await site.graph()
+        obj["spec"]["components"][1]["experimental"]["checkpoint"]["startupPolicy"] = "WaitForCheckpoint"
+        await site.user.replace(GRAPHS, obj)
+        await site.later(5)
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert len(await site.workers()) == 1  # the policy is no change of the pods
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+@pytest.mark.parametrize("more", ["checkpoint: {enabled: false}\n", RESTORING + "controllers: {checkpoints: 'off'}\n"])
+async def test_nobody_waits_for_what_never_comes(more: str) -> None:
+    async with scene(warm(**WAITING), more) as site:
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_pods_wait_on_grove_too() -> None:
+    async with scene(graph(vllm("w", replicas=2, experimental={"checkpoint": WAITING})), grove=True) as site:
+        [made] = (await site.all(GROVE)).values()
+        [clique] = made["spec"]["template"]["cliques"]
+        assert clique["spec"]["replicas"] == 0
+        await site.kubelet.create(CLIQUE, clique_of(made, clique), NAMESPACE)
+        await site.later(5)
+        assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 0
+        assert "desired=2, spec.replicas=0" in (await site.condition())["message"]
+        await _ready(site)
+        assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 2
+        assert await _told(site) == ("True", "Restored")
+
+
+async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> None:
+    async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
+        [owner] = (await site.checkpoint(NAME))["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["controller"]) == ("DynamoGraphDeployment", "g", False)
+        other = warm(identity=dict(IDENTITY), deletionPolicy="Delete")
+        other["metadata"]["name"] = "h"
+        await site.make(other)
+        await site.rest()
+        assert [one["name"] for one in (await site.checkpoint(NAME))["metadata"]["ownerReferences"]] == ["g", "h"]
+        await site.user.delete(GRAPHS, "g", NAMESPACE)
+        await site.rest()
+        assert NAME in await site.all(CHECKPOINTS)
+        await site.user.delete(GRAPHS, "h", NAMESPACE)
+        await site.rest()
+        assert NAME not in await site.all(CHECKPOINTS)
+
+
+async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
+    async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
+        other = warm(identity=dict(IDENTITY), deletionPolicy="Retain")
+        other["metadata"]["name"] = "h"
+        await site.make(other)
+        await site.later(5)
+        assert not (await site.checkpoint(NAME))["metadata"].get("ownerReferences")
+        writes = len(site.cluster.writes)
+        await site.later(60)
+        assert site.quiet_since(writes) == []
+        for name in ("g", "h"):
+            await site.user.delete(GRAPHS, name, NAMESPACE)
+        await site.rest()
+        assert NAME in await site.all(CHECKPOINTS)
+
+
+def _of(version: str, more: str = "") -> Site:
+    """A site whose operator is of a version, by whose line graphs are judged."""
+    found = settings(more)
+    return Site(replace(found, operator=replace(found.operator, version=version)))
+
+
+async def test_a_checkpoint_that_nobody_names_keeps_no_graph_from_running() -> None:
+    site = _of("1.4.0", RESTORING)
+    main = {"image": "img:1.5.0"}
+    await site.make(graph(vllm("w", main=main, experimental={"checkpoint": {"enabled": True, "startupPolicy": "WaitForCheckpoint"}})))
+    site.start()
+    try:
+        await site.later(5)
+        assert (await site.graph())["status"]["state"] == "successful"
+        told = (await site.condition(kind="FieldsIgnored"))["message"]
+        assert told.startswith("spec.components[0].experimental.checkpoint: has no effect: neither checkpointRef nor identity")
+        assert await _told(site) == ("False", "CheckpointMissing")
+        assert await site.all(CHECKPOINTS) == {}
+    finally:
+        await site.stop()
+
+
+async def test_a_topology_of_grove_means_a_node_label() -> None:
+    site = _of("1.5.0")  # line 1.2 refuses the field
+    for each in (site.cluster, site.user):
+        each.served.update({"grove.io": frozenset({"v1alpha1"})})
+    policy = {"clusterTopologyName": "topo", "domain": "rack"}
+    await site.make(graph(vllm("w", main={"image": "img:1.5.0"}), experimental={"kvTransferPolicy": policy}))
+    site.start()
+    try:
+        await site.rest()
+        assert await site.all(GROVE) == {}
+        assert (await site.condition())["message"].endswith('must name a ClusterTopologyBinding, got "topo", which is not there')
+        levels = {"spec": {"levels": [{"domain": "rack", "key": "example/rack"}]}}
+        binding = {"apiVersion": TOPOLOGY_BINDINGS.api_version, "kind": TOPOLOGY_BINDINGS.kind, "metadata": {"name": "topo"}, **levels}
+        await site.user.create(TOPOLOGY_BINDINGS, binding)
+        await site.later(62)
+        [clique] = (await site.all(GROVE))["g"]["spec"]["template"]["cliques"]
+        assert clique["annotations"]["nvidia.com/topology-label-key"] == "example/rack"
+        assert await site.condition(kind="FieldsIgnored") == {}
+        assert (await site.graph())["spec"]["experimental"]["kvTransferPolicy"] == policy
+        before = await site.all(GROVE)
+        site.cluster.denied.add(("get", "clustertopologybindings"))
+        await site.edit("g", 0, replicas=3)
+        await site.rest()
+        assert "add the component overlays/orchestrators" in (await site.condition())["message"]
+        assert await site.all(GROVE) == before
+    finally:
+        await site.stop()

@@ -1,0 +1,1 @@
+"""Tests: metrics of the reconciler."""

@@ -1,0 +1,165 @@
+"""Pods after they are made: the label of their place, and restored ones whose GPU memory service has restarted."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.kube.resources import NODES, PODS
+from dynamo_webhooks.reconciler.pod.decide import Plan, decide, find_missing_label, lighten
+from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
+from tests.reconciler.rendering import graph, vllm
+from tests.reconciler.site import NAMESPACE, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+
+OWNER: Final = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+ZONE: Final = "topology.kubernetes.io/zone"
+LABELS: Final = {"nvidia.com/dynamo-graph-deployment-name": "g", "nvidia.com/dynamo-component": "worker"}
+POLICY: Final = {"kvTransferPolicy": {"labelKey": ZONE, "domain": "zone", "enforcement": "required"}}
+
+
+def _pod(name: str = "p", node: str = "n", key: str = ZONE, **labels: str) -> Node:
+    metadata: Node = {"name": name, "namespace": NAMESPACE, "labels": {**LABELS, **labels}}
+    metadata["annotations"] = {TOPOLOGY_LABEL: key} if key else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": node} if node else {}}
+
+
+def _node(name: str = "n", **labels: str) -> Node:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def test_a_scheduled_pod_gets_the_one_label_that_it_names() -> None:
+    assert decide(_pod(), _node(**{ZONE: "a", "other": "x"})) == Plan(labels={ZONE: "a"})
+
+
+@pytest.mark.parametrize("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}])
+def test_other_pods_get_none(pod: Node) -> None:
+    assert find_missing_label(pod) == ""
+    assert decide(pod, _node(**{ZONE: "a"})) == Plan()
+
+
+def test_a_pod_that_goes_is_left_alone() -> None:
+    going = _pod()
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert decide(going, _node(**{ZONE: "a"})) == Plan()
+
+
+def test_a_node_without_the_label_is_told_of() -> None:
+    assert ZONE in decide(_pod(), _node()).lacking
+    assert decide(_pod(), None) == Plan()
+
+
+def _restored(server: str = "2026-01-01T00:00:20Z", restarts: int = 1, *, started: bool = True, target: str = "true") -> Node:
+    pod = _pod(key="", **{RESTORE_TARGET: target})
+    pod["metadata"] |= {"annotations": {TARGET_CONTAINERS: "main", "more": "x"}, "ownerReferences": [OWNER]}
+    main = {"name": "main", "started": started, "state": {"running": {"startedAt": "2026-01-01T00:00:10Z"}}, "image": "i"}
+    sidecar = {"name": "gms-server", "restartCount": restarts, "state": {"running": {"startedAt": server}}}
+    pod["status"] = {"containerStatuses": [main, {"name": "side", "started": True}], "initContainerStatuses": [sidecar]}
+    return pod
+
+
+def test_a_restored_pod_whose_server_restarted_is_replaced() -> None:
+    pod = _restored()
+    assert "gms-server" in decide(pod, None).broken
+    lighten(pod)
+    assert "gms-server" in decide(pod, None).broken
+    assert "more" not in pod["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        _restored(restarts=0),
+        _restored("2026-01-01T00:00:05Z"),
+        _restored(started=False),
+        _restored(target="false"),
+        _restored() | {"status": {}},
+        _restored("") | {"status": {"initContainerStatuses": "damaged"}},
+    ],
+    ids=["never restarted", "restarted before", "not restored yet", "not restored", "no status", "damaged"],
+)
+def test_another_pod_stays(pod: Node) -> None:
+    assert decide(pod, None) == Plan()
+
+
+@contextlib.asynccontextmanager
+async def _site(*denied: tuple[str, str], **experimental: Any) -> AsyncIterator[Site]:
+    site = Site()
+    site.cluster.denied |= set(denied)
+    made = graph(vllm("worker"))
+    made["spec"] |= {"experimental": experimental} if experimental else {}
+    await site.make(made)
+    site.start()
+    try:
+        await site.later(10)
+        yield site
+    finally:
+        await site.stop()
+
+
+async def _labels(site: Site, name: str = "p") -> dict[str, str]:
+    found: dict[str, str] = (await site.all(PODS))[name]["metadata"]["labels"]
+    return found
+
+
+async def test_pods_are_labelled_once_they_have_a_node() -> None:
+    async with _site(**POLICY) as site:
+        await site.user.create(NODES, _node(**{ZONE: "a"}))
+        await site.kubelet.create(PODS, _pod(node=""), NAMESPACE)
+        await site.later(2)
+        assert ZONE not in await _labels(site)
+        await site.kubelet.merge_patch(PODS, "p", {"spec": {"nodeName": "n"}}, NAMESPACE)
+        await site.later(2)
+        assert (await _labels(site))[ZONE] == "a"
+        assert (await site.condition(kind="FieldsIgnored")) == {}
+        before = (await site.all(PODS))["p"]["metadata"]["resourceVersion"]
+        await site.later(300)
+        assert (await site.all(PODS))["p"]["metadata"]["resourceVersion"] == before
+
+
+async def test_a_label_that_comes_later_reaches_the_pod() -> None:
+    async with _site(**POLICY) as site:
+        await site.user.create(NODES, _node())
+        await site.kubelet.create(PODS, _pod(), NAMESPACE)
+        await site.later(2)
+        assert "TopologyLabelMissing" in await site.reasons()
+        await site.user.merge_patch(NODES, "n", {"metadata": {"labels": {ZONE: "b"}}})
+        await site.later(65)
+        assert (await _labels(site))[ZONE] == "b"
+
+
+async def test_without_the_permission_the_graph_says_that_its_policy_has_no_effect() -> None:
+    async with _site(("get", "nodes"), **POLICY) as site:
+        await site.kubelet.create(PODS, _pod(), NAMESPACE)
+        await site.later(5)
+        assert ZONE not in await _labels(site)
+        found = await site.condition(kind="FieldsIgnored")
+        assert "overlays/topology-labels" in found["message"]
+        assert "spec.experimental.kvTransferPolicy" in found["message"]
+
+
+@pytest.mark.parametrize("owners", [None, [], [{**OWNER, "controller": False}]])
+def test_a_pod_that_only_bears_our_labels_stays(owners: Any) -> None:
+    pod = _restored()
+    pod["metadata"]["ownerReferences"] = owners
+    assert decide(pod, None) == Plan()
+    lighten(pod)
+    assert decide(pod, None) == Plan()
+
+
+async def test_a_broken_pod_is_deleted_where_that_is_permitted() -> None:
+    for denied, left in (((), []), ((("delete", "pods"),), ["p"])):
+        async with _site(*denied) as site:
+            pod, stays = _restored(), {**OWNER, "uid": (await site.graph())["metadata"]["uid"]}
+            pod["metadata"]["ownerReferences"] = [stays]
+            await site.kubelet.create(PODS, pod, NAMESPACE)
+            await site.kubelet.merge_patch(PODS, "p", {"status": _restored()["status"]}, NAMESPACE, subresource="status")
+            await site.later(5)
+            assert [*await site.all(PODS)] == left
+            assert ("RestoredPodReplaced" in await site.reasons()) is not bool(left)

@@ -1,0 +1,1 @@
+"""Tests: children of an object."""

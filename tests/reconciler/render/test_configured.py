@@ -1,0 +1,95 @@
+"""Settings from the operator's configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.api.operator.surroundings import Istio
+from dynamo_webhooks.cli.installation.configuration import load_configuration
+from dynamo_webhooks.reconciler.render.configured import go_duration, settings_from
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.reconciler.rendering import component, graph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Command, Files
+
+CONFIGURATION = """
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+operator: {namespace: dynamo-system, serviceAccount: sa, version: 1.3.0}
+orchestrators: {grove: {enabled: true, terminationDelay: 90s}, lws: {enabled: false}}
+discovery: {backend: etcd}
+infrastructure: {natsAddress: "nats://n", prometheusEndpoint: "http://p"}
+ingress: {controllerClassName: nginx, hostSuffix: example.com}
+rbac: {plannerClusterRoleName: plan, eppClusterRoleName: pick, dgdrProfilingClusterRoleName: profile}
+mpi: {sshSecretName: ssh, sshSecretNamespace: keys}
+serviceMesh: {provider: istio, istio: {tlsMode: SIMPLE}}
+checkpoint: {enabled: true, seccomp: {disabled: true}, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}
+"""
+
+
+def _settings(text: str, folder: Path, **abilities: Any) -> Settings:
+    file = folder / "operator.yaml"
+    file.write_text(text)
+    return settings_from(load_configuration(str(file), {}).configuration, Settings(**abilities))
+
+
+def test_every_key_that_matters_arrives(tmp_path: Path) -> None:
+    found = _settings(CONFIGURATION, tmp_path, lws=True, istio=True)
+    assert (found.grove, found.lws, found.dra, found.istio, found.kai) == (True, False, True, True, False)
+    assert (found.operator_version, found.restricted, found.discovery) == ("1.3.0", False, "etcd")
+    assert (found.infrastructure.nats_address, found.infrastructure.prometheus_endpoint) == ("nats://n", "http://p")
+    assert (found.ingress.controller_class_name, found.ingress.host_suffix) == ("nginx", "example.com")
+    assert found.mesh == Istio(tls_mode="SIMPLE")
+    assert (found.planner_role, found.epp_role, found.ssh_secret, found.ssh_secret_namespace) == ("plan", "pick", "ssh", "keys")
+    assert found.termination_delay == "1m30s"
+    kept = found.checkpoints
+    assert (kept.enabled, kept.made, kept.gate, kept.storage, kept.seccomp_profile) == (True, True, False, "pvc", "")
+    assert (kept.pvc.pvc_name, kept.pvc.base_path, kept.pvc.create) == ("snaps", "/c", False)
+
+
+def test_what_is_not_switched_is_what_the_cluster_serves(tmp_path: Path) -> None:
+    text = CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, lws: {enabled: false}", "kaiScheduler: {enabled: false}")
+    assert _settings(text, tmp_path, grove=True, lws=True, kai=True, dra=False)[:5] == (True, True, False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(900, "15m0s"), (3600, "1h0m0s"), (5405, "1h30m5s"), (59, "59s"), (0, "0s"), (0.25, "250ms"), (1.5, "1.5s"), (90.05, "1m30.05s")],
+)
+def test_durations_are_written_as_go_writes_them(seconds: float, text: str) -> None:
+    assert go_duration(seconds) == text
+
+
+def test_render_reads_the_configuration_and_facts_win(command: Command, files: Files) -> None:
+    obj = graph(component("fe", "frontend"))
+    files(config=CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, ", ""), a=json.dumps(obj))
+    ran = command("render", "-q", "-o", "json", "--config", "config.yaml", "--set-fact", "operatorVersion=1.2.0", "a.yaml")
+    kinds = [one["kind"] for one in ran.json]
+    assert ran.code == 0
+    assert "Ingress" in kinds
+    assert "Role" not in kinds
+    made = next(one for one in ran.json if one["kind"] == "DynamoComponentDeployment")
+    assert made["spec"]["podTemplate"]["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.2.0"}
+
+
+def test_the_version_comes_from_the_configuration_where_no_fact_says_it(command: Command, files: Files) -> None:
+    files(
+        config=CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, ", ""),
+        a=json.dumps(graph(component("fe", "frontend"))),
+    )
+    ran = command("render", "-o", "json", "--config", "config.yaml", "--only", "DynamoComponentDeployment", "a.yaml")
+    assert ran.json[0]["spec"]["podTemplate"]["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.3.0"}
+    assert "operatorVersion" not in ran.err
+
+
+def test_a_wrong_configuration_is_wrong_usage(command: Command, files: Files) -> None:
+    files(config=CONFIGURATION.replace("etcd", "zookeeper"), a=json.dumps(graph(component("fe", "frontend"))))
+    ran = command("render", "--config", "config.yaml", "a.yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert "discovery.backend" in ran.err

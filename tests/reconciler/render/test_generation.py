@@ -1,0 +1,162 @@
+"""Generations of workers: what makes a new one, and the steps from one to the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.reconciler.render.children import worker_hash
+from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, replicas_held_back, share
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from tests.reconciler.rendering import children, component, graph, stored, vllm
+
+Fields = dict[str, Any]
+
+
+def _hash(obj: Fields, line: Line = Line.V1_2) -> str:
+    return worker_hash(read_graph(stored(obj), line), line)
+
+
+def _graph(**worker: Any) -> Fields:
+    return graph(vllm(**worker), component("fe", "frontend"))
+
+
+BASE = _hash(_graph())
+
+ROLLING: dict[str, Fields] = {
+    "arguments": _graph(args=("--x",)),
+    "image": _graph(main={"image": "img:2"}),
+    "GPUs": _graph(gpus="2"),
+    "sidecar": _graph(pod={"containers": [{"name": "s", "image": "s:1"}]}),
+    "pod label": _graph(podTemplate={"metadata": {"labels": {"a": "b"}}}),
+    "graph variable": {**_graph(), "spec": {**_graph()["spec"], "env": [{"name": "A", "value": "b"}]}},
+    "graph label": {**_graph(), "spec": {**_graph()["spec"], "labels": {"a": "b"}}},
+    "model": _graph(modelRef={"name": "m"}),
+    "discovery": graph(vllm(), component("fe", "frontend"), annotations={"nvidia.com/dynamo-discovery-backend": "etcd"}),
+    "another worker": graph(vllm(), vllm("second"), component("fe", "frontend")),
+}
+QUIET: dict[str, Fields] = {
+    "replicas": _graph(replicas=7),
+    "adapter": _graph(scalingAdapter={}),
+    "frontend": graph(vllm(), component("fe", "frontend", {"image": "fe:2"})),
+    "order": graph(component("fe", "frontend"), vllm()),
+    "restart": {**_graph(), "spec": {**_graph()["spec"], "restart": {"id": "r1"}}},
+    "name of pods": _graph(podTemplate={"metadata": {"name": "n", "namespace": "n", "finalizers": ["a/b"]}}),
+    "topology off Grove": _graph(topologyConstraint={"packDomain": "rack"}),
+    "annotation of the graph": graph(vllm(), component("fe", "frontend"), annotations={"team": "a"}),
+}
+
+
+@pytest.mark.parametrize("what", ROLLING)
+def test_a_change_of_what_workers_run_makes_a_new_generation(what: str) -> None:
+    assert _hash(ROLLING[what]) != BASE
+
+
+@pytest.mark.parametrize("what", QUIET)
+def test_a_change_of_anything_else_keeps_the_generation(what: str) -> None:
+    assert _hash(QUIET[what]) == BASE
+
+
+def test_a_revision_and_the_pod_that_takes_a_checkpoint_keep_the_generation() -> None:
+    assert _hash(_graph(modelRef={"name": "m", "revision": "r"})) == _hash(ROLLING["model"])
+    block = {"enabled": True, "identity": {"model": "m", "backendFramework": "vllm"}}
+    job = {"mode": "Manual", "job": {"podTemplate": {"metadata": {"labels": {"a": "b"}}}}}
+    with_job, without = ({**_graph(experimental={"checkpoint": one})} for one in (block | job, block))
+    assert _hash(with_job) == _hash(without) != BASE
+
+
+def test_the_generation_of_a_graph_never_changes_between_releases() -> None:
+    """Another value here means that an upgrade restarts every worker of every graph: don't adapt it, find out why."""
+    assert BASE == "789e610f"
+
+
+def test_workers_carry_their_generation_and_others_none() -> None:
+    made = children(_graph())
+    assert made["Deployment g-worker"]["metadata"]["name"] == f"g-worker-{BASE}"
+    assert made["Deployment g-fe"]["metadata"]["name"] == "g-fe"
+    assert "nvidia.com/dynamo-worker-hash" not in made["Deployment g-fe"]["metadata"]["labels"]
+
+
+# desired, old, old available, new, new available -> old, new
+STEPS = [
+    ((4, 4, 4, 0, 0), (3, 1)),
+    ((4, 3, 3, 1, 0), (3, 2)),
+    ((4, 3, 3, 2, 1), (2, 2)),
+    ((4, 2, 2, 2, 2), (1, 3)),
+    ((4, 1, 1, 3, 2), (1, 4)),
+    ((4, 1, 1, 4, 3), (0, 4)),
+    ((4, 0, 0, 4, 4), (0, 4)),
+]
+
+
+@pytest.mark.parametrize(("sizes", "targets"), STEPS)
+def test_a_roll_of_four_goes_step_by_step(sizes: tuple[int, ...], targets: tuple[int, int]) -> None:
+    assert next_sizes(Sizes(*sizes), "", "") == Targets(*targets)
+
+
+def test_old_pods_that_never_came_up_go_at_once() -> None:
+    assert next_sizes(Sizes(4, 3, 0, 3, 3), "0", "1") == Targets(0, 3)
+    assert next_sizes(Sizes(4, 3, 3, 3, 3), "0", "1") == Targets(0, 3)
+    assert next_sizes(Sizes(4, 3, 3, 3, 0), "0", "1") == Targets(3, 3)
+
+
+@pytest.mark.parametrize(("surge", "unavailable"), [("0", "0"), ("0%", "0%")])
+def test_a_roll_that_may_neither_add_nor_remove_adds_one(surge: str, unavailable: str) -> None:
+    assert next_sizes(Sizes(2, 2, 2, 0, 0), surge, unavailable) == Targets(2, 1)
+
+
+@pytest.mark.parametrize("desired", range(9))
+@pytest.mark.parametrize(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%")])
+def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable: str) -> None:
+    """Pods that are asked for come up one step later; every step keeps what may be missing, and few steps are enough."""
+    old, new, coming = desired, 0, 0
+    missing = int(unavailable) if unavailable.isdigit() else desired * int((unavailable or "25%").rstrip("%")) // 100
+    for _ in range(40):
+        if (old, new) == (0, desired):
+            return
+        targets = next_sizes(Sizes(desired, old, old, new, new - coming), surge, unavailable)
+        assert targets.old + new - coming >= desired - missing
+        old, coming, new = targets.old, max(0, targets.new - new), targets.new
+    raise AssertionError((old, new))
+
+
+@pytest.mark.parametrize("desired", [(1, 1), (1, 4), (4, 1), (2, 3), (8, 5, 3), (2, 0)])
+@pytest.mark.parametrize(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%"), ("0", "50%")])
+@pytest.mark.parametrize("broken", [True, False])
+def test_components_roll_together(desired: tuple[int, ...], surge: str, unavailable: str, broken: bool) -> None:
+    """Of each component something serves in one generation at every step; with a `broken` first component the old one stays."""
+    old, new, ready = [*desired], [0] * len(desired), [0] * len(desired)
+    needed = [index for index, count in enumerate(desired) if count]
+    for step in range(60):
+        sizes = {str(index): Sizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
+        targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
+        held = {name: replicas_held_back(name, sizes, surge, unavailable) for name in sizes}
+        old = [max(targets[str(index)].old, held[str(index)]) for index in range(len(desired))]
+        new = [targets[str(index)].new for index in range(len(desired))]
+        if surge != "0":
+            assert all(old[index] for index in needed) or all(ready[index] for index in needed), (step, old, ready)
+        if (sum(old), new) == (0, [*desired]):
+            break
+        ready = [0 if broken and index == 0 else new[index] for index in range(len(desired))]
+    assert sum(old) == 0 or broken
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2", 2),
+        ("0", 0),
+        (" 3 ", 3),
+        ("50%", "50%"),
+        ("", "25%"),
+        ("-1", "25%"),
+        ("x%", "25%"),
+        ("1.5", "25%"),
+        ("٣", "25%"),
+        ("9" * 30, "25%"),
+    ],
+)
+def test_a_share_is_a_number_a_percentage_or_the_default(text: str, value: int | str) -> None:
+    assert share(text) == value

@@ -1,0 +1,301 @@
+"""Graphs on Grove: names, labels, what belongs to the graph, and what keeps a set from being made."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
+from dynamo_webhooks.reconciler.render.grove import clique_set
+from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
+from dynamo_webhooks.reconciler.render.grove.names import set_name
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.reconciler.rendering import children, component, env_of, graph, rendered, stored, vllm
+
+Fields = dict[str, Any]
+WIDE: Fields = {"multinode": {"nodeCount": 2}}
+SHARED: Fields = {"gpuMemoryService": {"mode": "InterPod"}}
+
+
+def _set(obj: Fields, **settings: Any) -> Fields:
+    found: Fields = children(obj, grove=True, **settings)["PodCliqueSet g"]["spec"]["template"]
+    return found
+
+
+def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
+    found: Fields = next(one for one in _set(obj, **settings)["cliques"] if one["name"] == name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "expected"),
+    [
+        ("g", component("frontend"), "g"),
+        ("a-very-long-graph-deployment-name-0123456", component("frontend"), "a-very-long-graph-deployment-nam-2d77"),
+        ("a-very-long-graph-deployment", component("decode-worker", **WIDE), "a-very-lon-2ae7"),
+        ("twelve-chars", component("x" * 30, **WIDE), "twe-"),
+    ],
+)
+def test_long_names_of_graphs_are_cut_so_that_pods_can_be_named(name: str, member: Fields, expected: str) -> None:
+    found = set_name(read_graph(graph(member, name=name)))
+    assert found.startswith(expected)
+    assert len(found) == (len(expected) if expected != "twe-" else 8)
+
+
+def test_a_graph_on_grove_has_no_objects_of_components() -> None:
+    done = rendered(graph(component("fe", "frontend"), vllm()), grove=True)
+    kinds = {one["kind"] for one in done.children}
+    assert not kinds & {"DynamoComponentDeployment", "Deployment", "LeaderWorkerSet"}
+    owners = {one["metadata"]["ownerReferences"][0]["kind"] for one in done.children if one["kind"] in ("PodCliqueSet", "Service")}
+    assert owners == {"DynamoGraphDeployment"}
+
+
+@pytest.mark.parametrize("said", ["false", "False", "FALSE"])
+def test_a_graph_can_stay_off_grove(said: str) -> None:
+    done = rendered(graph(vllm(), annotations={"nvidia.com/enable-grove": said}), grove=True)
+    assert "Deployment" in {one["kind"] for one in done.children}
+
+
+def test_labels_of_the_graph_lose_against_those_of_a_service_and_its_template() -> None:
+    service = {"labels": {"a": "service", "b": "service"}, "extraPodMetadata": {"labels": {"b": "template"}}, "componentType": "frontend"}
+    obj = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g", "namespace": "demo"},
+        "spec": {"labels": {"a": "graph", "b": "graph", "c": "graph", "nvidia.com/selector": "mine"}, "services": {"fe": service}},
+    }
+    labels = _clique(obj, "fe")["labels"]
+    assert [labels[key] for key in "abc"] == ["service", "template", "graph"]
+    assert labels["nvidia.com/selector"] == "g-fe"
+    service_labels = children(obj, grove=True)["Service g-fe"]["metadata"]["labels"]
+    assert [service_labels[key] for key in "abc"] == ["service", "template", "graph"]
+
+
+def test_pods_that_discover_by_etcd_get_no_account() -> None:
+    obj = graph(component("fe", "frontend"), annotations={"nvidia.com/dynamo-discovery-backend": "etcd"})
+    clique = _clique(obj, "fe", service_account="labelled")
+    assert "serviceAccountName" not in clique["spec"]["podSpec"]
+    assert clique["annotations"]["nvidia.com/dynamo-discovery-backend"] == "etcd"
+    assert "nvidia.com/dynamo-discovery-enabled" not in clique["labels"]
+
+
+def test_replicas_are_those_of_the_component() -> None:
+    made = _set(graph(vllm("a", replicas=0), vllm("b"), vllm("c", replicas=4, **WIDE), vllm("d", multinode={"nodeCount": 4})))
+    assert [(one["name"], one["spec"]["replicas"], one["spec"]["minAvailable"]) for one in made["cliques"]] == [
+        ("a", 0, 1),
+        ("b", 1, 1),
+        ("c-ldr", 1, 1),
+        ("c-wkr", 1, 1),
+        ("d-ldr", 1, 1),
+        ("d-wkr", 3, 3),
+    ]
+    assert [(one["name"], one["replicas"]) for one in made["podCliqueScalingGroups"]] == [("c", 4), ("d", 1)]
+
+
+def test_a_constraint_stands_on_the_group_where_there_is_one() -> None:
+    said: Fields = {"topologyConstraint": {"packDomain": "rack"}}
+    graph_said: Fields = {"topologyConstraint": {"clusterTopologyName": "t", "packDomain": "zone"}}
+    made = _set(graph(vllm("a", **said), vllm("b", **said, **WIDE), **graph_said))
+    assert made["topologyConstraint"] == {"packDomain": "zone"}
+    assert [one.get("topologyConstraint") for one in made["cliques"]] == [{"packDomain": "rack"}, None, None]
+    assert made["podCliqueScalingGroups"][0]["topologyConstraint"] == {"packDomain": "rack"}
+
+
+def test_engines_stand_by_as_often_as_is_said() -> None:
+    worker = vllm("w", experimental={**SHARED, "failover": {"mode": "InterPod", "numShadows": 1}})
+    obj = graph(worker)
+    engine = _clique(obj, "w")
+    assert (engine["spec"]["replicas"], engine["spec"]["minAvailable"], engine["spec"]["startsAfter"]) == (2, 1, ["w-gms-0"])
+    assert engine["labels"]["nvidia.com/dynamo-failover-engine-group-member"] == "true"
+    server = _clique(obj, "w-gms-0")
+    assert "nvidia.com/dynamo-failover-engine-group-member" not in server["labels"]
+    assert [one["spec"]["podSpec"]["restartPolicy"] for one in (server, engine)] == ["Always", "Never"]
+
+
+def test_a_load_format_of_the_users_own_stays() -> None:
+    args = _clique(graph(vllm("w", args=("--load-format", "x"), experimental=SHARED)), "w")["spec"]["podSpec"]["containers"][0]["args"]
+    assert args == ["--model", "m", "--load-format", "x"]
+
+
+def test_gpus_are_counted_for_sharing() -> None:
+    done = rendered(graph(vllm("w", gpus="500m", experimental=SHARED)), grove=True)
+    assert any("must ask for whole GPUs" in str(one) for one in done.problems)
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+
+
+def test_a_component_that_is_no_pod_keeps_the_set_from_being_made_but_not_its_services() -> None:
+    done = rendered(graph(component("fe", "frontend"), component("w", frontendSidecar="nobody")), grove=True)
+    assert [str(one) for one in done.problems] == [
+        "spec.components[1].frontendSidecar: must be the name of a container of the pod template, got 'nobody'"
+    ]
+    kinds = [one["kind"] for one in done.children]
+    assert "PodCliqueSet" not in kinds
+    assert kinds.count("Service") == 2
+
+
+def test_more_nodes_than_any_cluster_has_are_a_problem() -> None:
+    cases: tuple[Fields, ...] = ({}, SHARED)
+    for experimental in cases:
+        done = rendered(graph(vllm("w", multinode={"nodeCount": 2**31 - 1}, experimental=experimental)), grove=True)
+        assert [str(one) for one in done.problems] == [
+            "spec.components[0].multinode.nodeCount: must be at most 1024 for children to be made, got 2147483647"
+        ]
+
+
+def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
+    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), component("c", pod={"schedulerName": "kai-scheduler"}))
+    cliques = {one["name"]: one for one in _set(obj, kai=True)["cliques"]}
+    assert {name: one["spec"]["podSpec"]["schedulerName"] for name, one in cliques.items()} == {
+        "a": "kai-scheduler",
+        "b": "mine",
+        "c": "kai-scheduler",
+    }
+    assert {name: one["labels"].get("kai.scheduler/queue") for name, one in cliques.items()} == {"a": "dynamo", "b": None, "c": "dynamo"}
+    assert "schedulerName" not in _clique(obj, "a")["spec"]["podSpec"]
+
+
+def test_volcano_places_pods_of_its_queue_instead_of_kai_where_it_is_switched_on() -> None:
+    queue = "nvidia.com/volcano-scheduler-queue"
+    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), annotations={queue: "team"})
+    cliques = {one["name"]: one for one in _set(obj, kai=True, volcano=True)["cliques"]}
+    assert {name: one["spec"]["podSpec"]["schedulerName"] for name, one in cliques.items()} == {"a": "volcano", "b": "mine"}
+    assert {name: one["annotations"].get("scheduling.volcano.sh/queue-name") for name, one in cliques.items()} == {"a": "team", "b": None}
+    assert not any("kai.scheduler/queue" in one["labels"] for one in cliques.values())
+    notes = [str(one) for one in rendered(obj, grove=True).notes]
+    assert [one.partition(": has no effect: Volcano")[0] for one in notes] == [f"metadata.annotations[{queue}]"]
+    assert rendered(obj, grove=True, volcano=True).notes == []
+
+
+def test_pods_have_the_node_pool_of_kai_that_their_graph_names() -> None:
+    pool = "nvidia.com/kai-scheduler-node-pool"
+    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), annotations={pool: "gb200"})
+    cliques = {one["name"]: one["labels"].get("kai.scheduler/node-pool") for one in _set(obj, kai=True)["cliques"]}
+    assert cliques == {"a": "gb200", "b": None}
+
+
+def test_services_follow_the_graph_not_the_template() -> None:
+    etcd = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+    members = (component("fe", "frontend"), component("w", "worker", podTemplate={"metadata": {"annotations": etcd}}))
+
+    def services(**settings: Any) -> list[str]:
+        return [one["metadata"]["name"] for one in rendered(graph(*members, **settings), grove=True).children if one["kind"] == "Service"]
+
+    assert services() == ["g-fe", "g-w"]
+    assert services(annotations=etcd) == ["g-fe"]
+
+
+def test_metrics_are_switched_off_by_the_graph_alone() -> None:
+    off = {"nvidia.com/enable-metrics": "false"}
+    worker = component("w", podTemplate={"metadata": {"annotations": off}})
+    assert _clique(graph(worker), "w")["labels"]["nvidia.com/metrics-enabled"] == "true"
+    assert "nvidia.com/metrics-enabled" not in _clique(graph(component("w"), annotations=off), "w")["labels"]
+
+
+def test_a_place_comes_from_the_policy_and_is_told_to_engines_alone() -> None:
+    key = "nvidia.com/topology-label-key"
+    policy = {"kvTransferPolicy": {"labelKey": "zone", "domain": "zone"}}
+    worker = vllm("w", experimental=SHARED, podTemplate={"metadata": {"annotations": {key: "mine"}}})
+    obj = graph(worker, experimental=policy)
+    assert _clique(obj, "w")["annotations"][key] == "zone"
+    assert key not in _clique(obj, "w-gms-0")["annotations"]
+    assert key not in _clique(graph(worker), "w")["annotations"]
+
+
+def test_shadows_of_another_layout_are_not_counted() -> None:
+    member = read_graph(graph(vllm("w", experimental={**SHARED, "failover": {"mode": "IntraPod", "numShadows": 3}}))).members[0]
+    assert engines(member) == 1
+
+
+@pytest.mark.parametrize("pathway", ["lws", "grove"])
+def test_every_node_of_vllm_is_told_where_its_cache_is(pathway: str) -> None:
+    made = children(graph(vllm("w", compilationCache={"pvcName": "c", "mountPath": "/cache"}, **WIDE)), **{pathway: True})
+    if pathway == "grove":
+        pods = [one["spec"]["podSpec"] for one in made["PodCliqueSet g"]["spec"]["template"]["cliques"]]
+    else:
+        [template] = [one["spec"]["leaderWorkerTemplate"] for name, one in made.items() if name.startswith("LeaderWorkerSet ")]
+        pods = [template[name]["spec"] for name in ("leaderTemplate", "workerTemplate")]
+    assert [env_of(pod["containers"][0]).get("VLLM_CACHE_ROOT") for pod in pods] == ["/cache", "/cache"]
+
+
+@pytest.mark.parametrize(
+    ("wide", "other", "name"),
+    [
+        (vllm("w", **WIDE), vllm("w-ldr"), "w-ldr"),
+        (vllm("W", **WIDE), component("w-wkr"), "w-wkr"),
+        (vllm("w", experimental=SHARED), vllm("w-gms-0"), "w-gms-0"),
+        (vllm("w", experimental=SHARED, **WIDE), vllm("w-wkr-1"), "w-wkr-1"),
+    ],
+)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_components_that_would_make_the_same_clique_are_named(wide: Fields, other: Fields, name: str, turn: int) -> None:
+    both = [wide, other][::turn]
+    done = rendered(graph(*both), grove=True)
+    told = f"would make the PodClique {name} of Grove, as spec.components[0] ({both[0]['name']}) does; rename one of both"
+    assert f"spec.components[1].name: must be another one: {both[1]['name']} {told}" in [str(problem) for problem in done.problems]
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+    assert rendered(graph(*both, annotations={"nvidia.com/enable-grove": "false"}), grove=True, lws=True).problems == []
+
+
+def test_components_whose_names_only_begin_alike_run_on_grove() -> None:
+    found = _set(graph(vllm("w", **WIDE), vllm("w-ldr", **WIDE), vllm("w-led")))
+    assert [one["name"] for one in found["cliques"]] == ["w-ldr", "w-wkr", "w-ldr-ldr", "w-ldr-wkr", "w-led"]
+
+
+@pytest.mark.parametrize(
+    ("members", "more"),
+    [
+        ([vllm(f"w{number}", experimental=SHARED, multinode={"nodeCount": 1024}) for number in range(25)], {}),
+        ([vllm("w", experimental=SHARED, multinode={"nodeCount": 1024})], {}),
+        ([vllm("w", experimental=SHARED, multinode={"nodeCount": 9})], {"env": [{"name": "A", "value": "x" * 200_000}]}),
+        ([vllm(f"w{number}") for number in range(25)], {"env": [{"name": "A", "value": "x" * 200_000}]}),
+    ],
+)
+def test_a_set_that_no_api_server_takes_is_refused_before_it_is_rendered(
+    members: list[Fields], more: Fields, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clique_set, "cliques", None)  # calling it fails
+    done = rendered(graph(*members, **more), grove=True)
+    [problem] = [str(one) for one in done.problems if "podTemplate: must be short enough" in str(one)]
+    assert "for a PodCliqueSet of 3145728 bytes" in problem
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+
+
+def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
+    """The estimate must not refuse what an API server would take."""
+    for number in range(1, 4):
+        member = component(
+            "w", "", {"resources": {"limits": {"nvidia.com/gpu": "1"}}}, experimental=SHARED, multinode={"nodeCount": number}
+        )
+        found = graph(member, env=[{"name": "A", "value": "x"}])
+        made = [len(json.dumps(one, separators=(",", ":"))) for one in _set(found)["cliques"]]
+        each = size_of(found["spec"]["env"]) + size_of(member["podTemplate"]) + clique_set.LEAST
+        assert each * len(made) <= sum(made)
+
+
+def test_a_graph_of_which_too_much_is_copied_into_each_component_is_refused() -> None:
+    done = rendered(graph(*(vllm(f"w{number}") for number in range(25)), env=[{"name": "A", "value": "x" * 400_000}]))
+    assert done.children == []
+    assert [str(one) for one in done.problems] == [
+        "spec: env, labels, annotations must be at most 8388608 characters of JSON in all components together, got 10000925;"
+        " set long ones in the components that need them"
+    ]
+
+
+GROUPS: list[Fields] = [
+    {"multinode": {"nodeCount": 2}},
+    {"experimental": {"gpuMemoryService": {"mode": "InterPod"}}},
+    {"experimental": {"grove": {"forceScalingGroup": True}}},
+]
+
+
+@pytest.mark.parametrize("fields", GROUPS)
+def test_a_scaling_group_without_replicas_is_made_with_the_fewest_and_scaled_then(fields: Fields) -> None:
+    for least in (1, 2):
+        obj = stored(graph(component("fe", "frontend"), vllm("w", replicas=0, minAvailable=least, **fields)), "1.5.0")
+        done = render(obj, Settings(operator_version="1.5.0", grove=True))
+        [made] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+        [group] = made["spec"]["template"]["podCliqueScalingGroups"]
+        assert (group["replicas"], group["minAvailable"]) == (least, least)

@@ -1,0 +1,196 @@
+"""A law against silence: every field and every documented annotation changes what is rendered, or is told to have no effect.
+
+Each field is set alone, in a graph of either version that has what the field needs beside itself, on Grove and on Deployments and
+LeaderWorkerSets. Kubernetes' own types are entered where rendering looks into them; what lies deeper is copied as a whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.admission.pipeline import Admission
+from dynamo_webhooks.admission.pipeline import Settings as Judged
+from dynamo_webhooks.api.operator.features import Pvc
+from dynamo_webhooks.api.operator.surroundings import Ingress
+from dynamo_webhooks.api.paths import Key, Path, format_path
+from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
+from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from tests.reconciler.render.single_fields import COMPONENT, GRAPH, NAME, find_by_end, graph, leaves, pair, pair_alone, text_of
+from tests.reconciler.rendering import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Fields = dict[str, Any]
+VERSION: Final = "1.5.0"
+WITH_CHECKPOINTS: Final = "1.4.0"  # of the last line on which anything comes of a checkpoint
+ORCHESTRATORS: Final = ("grove", "components")
+SETTINGS: Final = Settings(
+    operator_version=VERSION,
+    lws=True,
+    istio=True,
+    ingress=Ingress(virtual_service_gateway="mesh/gateway"),
+    checkpoints=Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps")),
+    pull_secrets={"img.example": ("of-registry",)},
+)
+# what differs in other objects, or is not accepted alone, with the reason
+ELSEWHERE: Final[dict[str, str]] = {
+    "spec.backendFramework": "must be what the command runs; what it decides of a command that names nothing is in test_multinode",
+    "failover.mode": "must be gpuMemoryService.mode",
+    "components.experimental.failover.numShadows": "has one value",
+    "checkpoint.startupPolicy": "acts on a graph that runs, in test_line15 of the reconciler",
+}
+# the same of a standalone component, which makes no checkpoint, but is restored from one
+ALONE: Final[dict[str, str]] = {
+    "checkpoint.enabled": "restores, in tests of the reconciler",
+    "checkpoint.identity": "chooses the checkpoint, in tests of the reconciler",
+    "checkpoint.targetContainerName": "is the container that is restored",
+    "checkpoint.mode": "Manual is what a standalone component does",
+    "checkpoint.deletionPolicy": "Retain is what it does, and Delete is told, in test_line15_fields",
+}
+# what needs GPUs shared between pods, which only Grove runs
+ONLY_ON_GROVE: Final[dict[str, tuple[str, ...]]] = {
+    "grove": (),
+    "components": ("services.worker.failover", "components.experimental.failover", "failover", "experimental.failover"),
+}
+RENAMED: Final = {"topologyProfile": "clusterTopologyName"}
+
+
+def made(obj: Fields, where: str, operator: str) -> tuple[Any, set[str], list[str], list[str]]:
+    """What runs, without names of generations; these names; problems and notes."""
+    return _made(json.dumps(obj), where, operator)
+
+
+@cache
+def _made(text: str, where: str, operator: str) -> tuple[Any, set[str], list[str], list[str]]:
+    settings = SETTINGS._replace(operator_version=operator, grove=where == "grove")
+    done = render(stored(json.loads(text), operator, grove=where == "grove", lws=True), settings)
+    labels = [one["metadata"].get("labels") or {} for one in done.children]
+    generations = {str(one["nvidia.com/dynamo-worker-hash"]) for one in labels if "nvidia.com/dynamo-worker-hash" in one}
+    plain = json.dumps([one for one in done.children if one["kind"] != "DynamoComponentDeployment"])
+    for name in generations:
+        plain = plain.replace(name, "GENERATION")
+    return plain, generations, [str(one) for one in done.problems], [format_path(note.path) for note in done.notes]
+
+
+def checked(obj: Fields, where: str) -> tuple[list[str], bool]:
+    """The fields that `check` speaks of, and whether it refuses the graph."""
+    version = obj["apiVersion"].rpartition("/")[2]
+    judged = Judged(Facts(operatorVersion=VERSION, grove=where == "grove", lws=True, dra=True, checkpoint=True, allowGmsSnapshot=True))
+    write = Admission(obj["kind"], version, "CREATE", copy.deepcopy(obj), user="", settings=judged)
+    found = write.decode()
+    assert not found, found
+    write.shape()
+    write.mutate()
+    judged_by = write.judge()
+    assert [str(one) for one in judged_by if one.level is Level.FAULT] == []
+    wrong = write.conform()
+    places = [*(one.path for one in wrong), *(one.path for one in judged_by)]
+    return [format_path(path) for path in places], bool(wrong) or any(one.level is Level.ERROR for one in judged_by)
+
+
+def is_told(path: Path, told: Sequence[str]) -> bool:
+    """Whether a field or a block that it is in is named. Names of components may stand for places of lists."""
+    path = tuple(RENAMED.get(str(step), step) for step in path)
+    least = 3 if path[0] in ("components", "services") else 1  # a whole component names no field
+    ways = {format_path(("spec", *path[:end])) for end in range(least, len(path) + 1)}
+    bracketed = {way.replace(f".services.{NAME}", f".services[{NAME}]") for way in ways}
+    beta = {way.replace(f"services[{NAME}]", "components[0]") for way in bracketed}
+    alone = {way.replace("spec.", "spec.experimental.", 1) for way in ways} if least == 1 else set()
+    return bool((ways | bracketed | beta | alone) & {*told})
+
+
+@pytest.mark.parametrize(("kind", "where"), [*((GRAPH, where) for where in ORCHESTRATORS), (COMPONENT, "components")])
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+def test_a_field_acts_or_is_told(version: str, kind: str, where: str) -> None:
+    schema = resolve(load_schema(kind, version, Facts(operatorVersion=VERSION).line))["properties"]["spec"]
+    silent, rolls, seen = [], [], 0
+    for path, _ in leaves(schema):
+        text = text_of(path)
+        before, after = (pair if kind == GRAPH else pair_alone)(version, path, schema)
+        if before == after:
+            continue  # a field of one value
+        operator = WITH_CHECKPOINTS if "checkpoint" in text else VERSION
+        (old, old_names, wrong, _), (new, names, problems, notes) = made(before, where, operator), made(after, where, operator)
+        seen += 1
+        if find_by_end(ELSEWHERE, path) or (kind == COMPONENT and any(f"{one}." in f"{text}." for one in ALONE)):
+            continue
+        assert (wrong, problems) == ([], []), text
+        if old != new:
+            continue
+        if is_told(path, notes):
+            rolls += [text] if names != old_names else []
+        elif not is_told(path, (found := checked(after, where))[0]) and not (found[1] and text.startswith(ONLY_ON_GROVE[where])):
+            silent.append(text)
+    assert (silent, rolls) == ([], []), (silent, rolls)
+    assert seen > (150 if kind == GRAPH else 120)
+
+
+ANNOTATIONS: Final = {
+    ENABLE_GROVE: "false",
+    "nvidia.com/grove-update-strategy": "OnDelete",
+    "nvidia.com/dynamo-discovery-backend": "etcd",
+    "nvidia.com/dynamo-kube-discovery-mode": "container",
+    "nvidia.com/enable-metrics": "false",
+    "nvidia.com/vllm-distributed-executor-backend": "ray",
+    "nvidia.com/kai-scheduler-queue": "mine",
+    "nvidia.com/kai-scheduler-node-pool": "mine",
+    "nvidia.com/volcano-scheduler-queue": "mine",
+    "nvidia.com/deployment-strategy": "Recreate",
+    "nvidia.com/deployment-rolling-update-max-surge": "3",
+    "nvidia.com/deployment-rolling-update-max-unavailable": "3",
+    "nvidia.com/disable-image-pull-secret-discovery": "true",
+}
+# where annotations are read that are below the graph's own, and those that only the graph's own metadata has
+PLACES: Final[dict[str, tuple[Path, ...]]] = {
+    "v1beta1": (("spec", "annotations"), ("spec", "components", 0, "podTemplate", "metadata", "annotations")),
+    "v1alpha1": (("spec", "services", NAME, "annotations"), ("spec", "services", NAME, "extraPodMetadata", "annotations")),
+}
+OF_GRAPHS: Final = (ENABLE_GROVE, *(name for name in ANNOTATIONS if "grove-update" in name or "-scheduler-" in name))
+
+
+def _annotated(version: str, place: Path, name: str) -> tuple[Fields, Fields]:
+    before = graph(version, {"multinode": {"nodeCount": 2}} if "vllm" in name else {})
+    after = copy.deepcopy(before)
+    at: Any = after
+    for step in place:
+        at = at[step] if isinstance(step, int) else at.setdefault(step, {})
+    at[name] = ANNOTATIONS[name]
+    return before, after
+
+
+def _without(value: Any, name: str) -> Any:
+    """Children without an annotation that was only copied."""
+    if isinstance(value, dict):
+        inner = {key: _without(one, name) for key, one in value.items() if key != name}
+        return {key: one for key, one in inner.items() if key != "annotations" or one}
+    return [_without(one, name) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("where", ORCHESTRATORS)
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+def test_an_annotation_acts_or_is_told(version: str, where: str) -> None:
+    silent = []
+    for name in ANNOTATIONS:
+        if name == ENABLE_GROVE and where != "grove":
+            continue  # keeps from Grove what would run there
+        for place in (("metadata", "annotations"), *(() if name in OF_GRAPHS else PLACES[version])):
+            before, after = _annotated(version, place, name)
+            (old, _, wrong, _), (new, _, problems, notes) = made(before, where, VERSION), made(after, where, VERSION)
+            assert (wrong, problems) == ([], []), name
+            if _without(json.loads(old), name) != _without(json.loads(new), name):
+                continue
+            told = format_path((*place, Key(name))).replace(f"services.{NAME}", f"services[{NAME}]")
+            beta = told.replace(f"services[{NAME}].extraPodMetadata", "components[0].podTemplate.metadata")
+            if not {told, beta} & {*notes, *checked(after, where)[0]}:
+                silent.append(told)
+    assert silent == [], silent

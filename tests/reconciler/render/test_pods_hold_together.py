@@ -1,0 +1,155 @@
+"""What an API server asks of every pod holds for all that is rendered: names once, mounts with volumes, probes with one handler."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
+from dynamo_webhooks.reconciler.render.probes import KINDS
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.laws.dice import Dice
+from tests.reconciler.render.golden import load_case, names, render_case
+from tests.reconciler.rendering import component
+from tests.reconciler.rendering import graph as make_graph
+
+Fields = dict[str, Any]
+COMBINATIONS = 240  # each takes some ten milliseconds
+ORCHESTRATORS: tuple[Fields, ...] = ({}, {"lws": True}, {"grove": True}, {"grove": True, "kai": True, "discovery": "etcd"})
+COMMANDS: tuple[tuple[list[str], list[str]], ...] = (
+    (["python3", "-m", "dynamo.FRAMEWORK"], ["--model", "m's"]),
+    (["/bin/sh", "-c"], ["cd /x && python3 -m dynamo.FRAMEWORK --model m | tee /log"]),
+    ([], ["python3 -m dynamo.FRAMEWORK"]),
+    (["run"], []),
+)
+FLAGS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("--tensor-parallel-size", "16"),
+    ("--data-parallel-size", "16", "--tensor-parallel-size", "2"),
+    ("--enable-elastic-ep",),
+    ("--distributed-executor-backend", "mp", "--master-port", "1"),
+    ("--load-format", "x"),
+)
+EXPERIMENTS: tuple[Fields, ...] = (
+    {},
+    {"gpuMemoryService": {}},
+    {"gpuMemoryService": {}, "failover": {}},
+    {"gpuMemoryService": {"mode": "InterPod"}},
+    {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod", "numShadows": 1}},
+)
+MARKS: tuple[Fields, ...] = ({}, {ORIGIN_VERSION: "1.2.0"}, {ORIGIN_VERSION: "1.2.0", VLLM_EXECUTOR: "ray"})
+EXTRAS: tuple[Fields, ...] = (
+    {},
+    {"volumes": [{"name": name, "emptyDir": {}} for name in ("shared-memory", "wait-leader-script", "gms-shared", "mpi-run-ssh-secret")]},
+    {"initContainers": [{"name": "mine", "image": "i"}], "containers": [{"name": "side", "image": "i"}]},
+)
+
+
+def _pod_specs(value: Any) -> Iterator[Fields]:
+    """All pod specs anywhere in an object."""
+    if isinstance(value, dict):
+        if isinstance(value.get("containers"), list) and "restartPolicy" in value:
+            yield value
+        for one in value.values():
+            yield from _pod_specs(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _pod_specs(one)
+
+
+def _faults(spec: Fields) -> Iterator[str]:
+    containers = [*spec["containers"], *(spec.get("initContainers") or ())]
+    lists = {"containers": containers, "volumes": spec.get("volumes") or [], "claims": spec.get("resourceClaims") or []}
+    for part, entries in lists.items():
+        yield from (f"{part}: {name} twice" for name in _twice(one["name"] for one in entries))
+    volumes = {one["name"] for one in lists["volumes"]}
+    claims = {one["name"] for one in lists["claims"]}
+    for one in containers:
+        mounts = one.get("volumeMounts") or []
+        yield from (f"{one['name']}: {path} mounted twice" for path in _twice(mount["mountPath"] for mount in mounts))
+        yield from (f"{one['name']}: no volume {mount['name']}" for mount in mounts if mount["name"] not in volumes)
+        yield from (f"{one['name']}: {name} told twice" for name in _twice(entry["name"] for entry in one.get("env") or ()))
+        wanted = {claim["name"] for claim in (one.get("resources") or {}).get("claims") or ()}
+        yield from (f"{one['name']}: no claim {name}" for name in sorted(wanted - claims))
+        for kind in KINDS:
+            handlers = {"httpGet", "exec", "grpc", "tcpSocket"} & (one.get(kind) or {"exec": {}}).keys()
+            if len(handlers) != 1:
+                yield f"{one['name']}: {kind} has {sorted(handlers)}"
+    yield from (f"$$ in {text[:60]!r}" for text in re.findall(r'"[^"]*\$\$[^"]*"', json.dumps(spec)))  # Kubernetes would take one away
+
+
+def _twice(found: Iterator[str]) -> list[str]:
+    entries = list(found)
+    return sorted({one for one in entries if entries.count(one) > 1})
+
+
+def _all_faults(children: list[Fields]) -> list[str]:
+    return [f"{one['kind']} {one['metadata']['name']}: {fault}" for one in children for spec in _pod_specs(one) for fault in _faults(spec)]
+
+
+@pytest.mark.parametrize("name", names())
+def test_pods_of_golden_cases_hold_together(name: str) -> None:
+    assert _all_faults([one for one in render_case(load_case(name)).children if one["kind"] != "DynamoComponentDeployment"]) == []
+
+
+def _one(draw: Dice, options: Sequence[Any]) -> Any:
+    return options[draw(len(options))]
+
+
+def _worker(number: int) -> Fields:
+    draw = Dice("pods", number)
+    command, args = _one(draw, COMMANDS)
+    framework = _one(draw, ["vllm", "sglang", "trtllm"])
+    main = {
+        "image": "i",
+        "command": [word.replace("FRAMEWORK", framework) for word in command],
+        "args": [word.replace("FRAMEWORK", framework) for word in [*args, *_one(draw, FLAGS)]],
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+        "env": [{"name": name, "value": "mine"} for name in ("GMS_SOCKET_DIR", "ENGINE_ID", "VLLM_NIXL_SIDE_CHANNEL_HOST")],
+    }
+    nodes, experiment = _one(draw, [1, 2, 3]), _one(draw, EXPERIMENTS)
+    fields: Fields = {"multinode": {"nodeCount": nodes}} if nodes > 1 else {}
+    if experiment:
+        fields["experimental"] = experiment
+    worker = component("w", _one(draw, ["worker", "prefill"]), main, dict(_one(draw, EXTRAS)), **fields)
+    return make_graph(worker, component("fe", "frontend"), annotations=dict(_one(draw, MARKS)))
+
+
+def test_pods_of_all_frameworks_layouts_and_orchestrators_hold_together() -> None:
+    made = 0
+    for number, orchestrator in zip(range(COMBINATIONS), itertools.cycle(ORCHESTRATORS), strict=False):
+        graph, settings = _worker(number), Settings(operator_version="1.2.0", **orchestrator)
+        done = render(graph, settings)
+        children = [one for one in done.children if one["kind"] != "DynamoComponentDeployment"]
+        assert _all_faults(children) == [], f"{number}: {json.dumps(graph)}"
+        other = convert_object(graph, target("nvidia.com/v1alpha1")).object
+        assert json.dumps(render(other, settings).children) == json.dumps(done.children), f"{number}: {json.dumps(graph)}"
+        made += any(one["kind"] in ("LeaderWorkerSet", "PodCliqueSet") for one in children)
+    assert made > COMBINATIONS / 4, "too few of these have several nodes, or are on Grove"
+
+
+def test_a_fault_is_noticed() -> None:
+    container = {
+        "name": "a",
+        "env": [{"name": "X"}] * 2,
+        "volumeMounts": [{"name": "v", "mountPath": "/m"}] * 2,
+        "livenessProbe": {"periodSeconds": 1},
+    }
+    spec = {"restartPolicy": "Always", "containers": [container, {"name": "a", "args": ["$$"], "resources": {"claims": [{"name": "c"}]}}]}
+    assert list(_faults(spec)) == [
+        "containers: a twice",
+        "a: /m mounted twice",
+        "a: no volume v",
+        "a: no volume v",
+        "a: X told twice",
+        "a: livenessProbe has []",
+        "a: no claim c",
+        "$$ in '\"$$\"'",
+    ]

@@ -1,0 +1,155 @@
+"""What line 1.6 renders otherwise: pods of roles from their own templates, the sidecar `runtime`, and frontend sidecars by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.reconciler.render.children import render, worker_hash
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.reconciler.rendering import children, env_of, graph, pod_of, stored, vllm
+
+Fields = dict[str, Any]
+BY_CONTAINER = {"nvidia.com/dynamo-kube-discovery-mode": "container"}
+
+
+def _template(role: str, **main: Any) -> Fields:
+    annotations = {"nvidia.com/vllm-distributed-executor-backend": "mp", "of": role}
+    container = {"name": "main", "image": "i:1.6.0", "args": ["--distributed-executor-backend mp", role], **main}
+    pod = {"schedulerName": f"s-{role}", "containers": [container, {"name": "fe", "image": "f:1.6.0"}]}
+    return {"metadata": {"labels": {"of": role}, "annotations": annotations}, "spec": pod}
+
+
+def _roles(*order: str, **main: Any) -> Fields:
+    roles = [{"name": name, "podTemplate": _template(name, **main)} for name in order or ("worker", "leader")]
+    return {"name": "w", "type": "worker", "multinode": {"nodeCount": 3}, "frontendSidecar": "fe", "roles": roles}
+
+
+def _pods(*, grove: bool, **more: Any) -> dict[str, tuple[Fields, Fields]]:
+    """Metadata and spec of the pods of both roles."""
+    env = [{"name": "OF_GRAPH", "value": "x"}]
+    obj = stored(graph(_roles(), backendFramework="vllm", env=env, **more), "1.6.0", grove=grove)
+    done = render(obj, Settings(grove=grove, lws=True, operator_version="1.6.0"))
+    assert (done.problems, [str(note) for note in done.notes if "roles" in str(note)]) == ([], [])
+    if grove:
+        cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
+        return {name: (one, one["spec"]["podSpec"]) for name, one in zip(("leader", "worker"), cliques, strict=True)}
+    inner = next(one for one in done.children if one["kind"] == "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+    return {name: (inner[f"{name}Template"]["metadata"], inner[f"{name}Template"]["spec"]) for name in ("leader", "worker")}
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_pods_of_a_role_come_from_its_template(*, grove: bool) -> None:
+    for name, (metadata, spec) in _pods(grove=grove).items():
+        assert (metadata["labels"]["of"], metadata["annotations"]["of"], spec["schedulerName"]) == (name, name, f"s-{name}")
+        assert metadata["labels"]["nvidia.com/dynamo-component"] == "w"
+        main, sidecar = spec["containers"]
+        assert ("command" in main, main["args"]) == (False, ["--distributed-executor-backend mp", name])
+        assert (main["name"], main["image"], sidecar["name"]) == ("main", "i:1.6.0", "fe")
+        assert "initContainers" not in spec  # nothing is added to what the author starts
+        assert [port["name"] for port in main["ports"]] == ["system", "nixl"]
+        assert {"livenessProbe", "readinessProbe", "startupProbe"} <= main.keys()
+        assert env_of(main)["OF_GRAPH"] == "x"
+        assert env_of(main)["DYN_SYSTEM_PORT"] == "9090"
+        assert env_of(main)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+
+
+def test_a_template_of_a_role_needs_neither_command_nor_gpus() -> None:
+    obj = stored(graph({**_roles(args=None)}), "1.6.0")
+    assert [str(one) for one in render(obj, Settings(lws=True, operator_version="1.6.0")).problems] == []
+
+
+def test_a_problem_in_a_template_of_a_role_has_its_place() -> None:
+    obj = stored(graph(_roles(volumeMounts=[{"name": "v", "mountPath": ""}])), "1.6.0")
+    done = render(obj, Settings(lws=True, operator_version="1.6.0"))
+    said = "spec.components[0].roles[1].podTemplate.spec.containers[0].volumeMounts[0].mountPath"
+    assert [str(one).partition(": ")[0] for one in done.problems] == [said]
+
+
+def test_templates_of_roles_are_content_of_the_generation_and_their_order_is_not() -> None:
+    def named(*order: str, **main: Any) -> str:
+        return worker_hash(read_graph(stored(graph(_roles(*order, **main)), "1.6.0"), Line.V1_6), Line.V1_6)
+
+    assert named() == named("leader", "worker") != named(image="i:1.6.1")
+
+
+def _with_runtime(policy: str = "Always", **runtime: Any) -> Fields:
+    one = {"name": "runtime", "image": "r:1.6.0", "restartPolicy": policy, **runtime}
+    env = [{"name": "OF_GRAPH", "value": "x"}]
+    return graph(vllm(pod={"initContainers": [one]}), annotations=dict(BY_CONTAINER), env=env)
+
+
+def _pod(obj: Fields, version: str) -> Fields:
+    return pod_of(children(obj, operator_version=version)["Deployment g-worker"])
+
+
+def test_the_sidecar_has_the_defaults_and_main_is_its_authors() -> None:
+    spec = _pod(_with_runtime(), "1.6.0")
+    (main,), (runtime,) = spec["containers"], spec["initContainers"]
+    assert main.keys() == {"name", "image", "command", "args", "resources", "env", "volumeMounts"}
+    assert env_of(main) == {"OF_GRAPH": "x"}
+    told = env_of(runtime)
+    names = ("OF_GRAPH", "DYN_SYSTEM_ENABLED", "DYN_SYSTEM_PORT", "CONTAINER_NAME")
+    assert [told[name] for name in names] == ["x", "true", "9090", "runtime"]
+    assert "command" not in runtime
+    assert told["DYN_HEALTH_CHECK_ENABLED"] == "true"  # by the version of its own image, not of main's
+    figures = {
+        kind: [probe["httpGet"]["path"], probe["periodSeconds"], probe["failureThreshold"], probe["timeoutSeconds"]]
+        for kind, probe in runtime.items()
+        if kind.endswith("Probe")
+    }
+    assert figures == {
+        "startupProbe": ["/live", 2, 30, 1],
+        "livenessProbe": ["/live", 5, 3, 4],
+        "readinessProbe": ["/health", 5, 3, 4],
+    }
+
+
+def test_what_an_author_says_of_the_sidecar_wins() -> None:
+    probe = {"exec": {"command": ["ok"]}}
+    spec = _pod(_with_runtime(args=["exec run"], env=[{"name": "DYN_SYSTEM_PORT", "value": "1"}], startupProbe=probe), "1.6.0")
+    (runtime,) = spec["initContainers"]
+    assert (runtime["command"], runtime["args"], runtime["startupProbe"]) == (["/bin/sh", "-c"], ["exec run"], probe)
+    assert env_of(runtime)["DYN_SYSTEM_PORT"] == "1"
+
+
+@pytest.mark.parametrize(("policy", "version"), [("Always", "1.5.0"), ("OnFailure", "1.6.0")])
+def test_another_init_container_of_that_name_is_an_ordinary_one(policy: str, version: str) -> None:
+    done = render(_with_runtime(policy), Settings(operator_version=version))
+    spec = pod_of(next(one for one in done.children if one["kind"] == "Deployment"))
+    assert spec["initContainers"] == [{"name": "runtime", "image": "r:1.6.0", "restartPolicy": policy}]
+    assert "livenessProbe" in spec["containers"][0]
+
+
+def test_the_place_of_kv_caches_is_told_to_the_sidecar() -> None:
+    obj = _with_runtime()
+    obj["spec"]["experimental"] = {"kvTransferPolicy": {"labelKey": "example/rack", "domain": "rack"}}
+    spec = _pod(obj, "1.6.0")
+    assert env_of(spec["initContainers"][0])["DYN_KV_TRANSFER_DOMAIN"] == "rack"
+    assert "DYN_KV_TRANSFER_DOMAIN" not in env_of(spec["containers"][0])
+
+
+FRONTEND = graph(vllm(pod={"containers": [{"name": "fe", "image": "f:1"}]}, frontendSidecar="fe"), annotations=dict(BY_CONTAINER))
+
+
+@pytest.mark.parametrize(("version", "name"), [("1.5.0", "main"), ("1.6.0", "fe")])
+def test_a_frontend_sidecar_is_discovered_by_its_own_name_from_1_6_on(version: str, name: str) -> None:
+    main, sidecar = _pod(FRONTEND, version)["containers"]
+    assert (env_of(main)["CONTAINER_NAME"], env_of(sidecar)["CONTAINER_NAME"]) == ("main", name)
+
+
+ONCE = {"sidecar": _with_runtime(), "frontend": FRONTEND}
+NEVER = {
+    "plain": graph(vllm()),
+    "ordinary": _with_runtime("OnFailure"),
+    "frontend": {**FRONTEND, "metadata": {"name": "g", "namespace": "demo"}},
+}
+
+
+@pytest.mark.parametrize(("obj", "rolls"), [*((one, True) for one in ONCE.values()), *((one, False) for one in NEVER.values())])
+def test_only_pods_that_change_make_a_new_generation_on_1_6(obj: Fields, *, rolls: bool) -> None:
+    before, after = (worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
+    assert (before != after) is rolls

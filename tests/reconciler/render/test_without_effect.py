@@ -1,0 +1,109 @@
+"""What once was accepted and dropped: it acts where it can, and otherwise is told, by both the status and `check`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.reconciler.rendering import VERSION, children, component, graph, main_of, pod_of, stored, vllm
+
+Fields = dict[str, Any]
+SHARED = {"name": "shared-memory", "mountPath": "/dev/shm"}  # noqa: S108 - a place in a container
+STRATEGY = "nvidia.com/grove-update-strategy"
+
+
+def _told(obj: Fields, **settings: Any) -> list[str]:
+    done = render(stored(obj), Settings(operator_version=VERSION, **settings))
+    assert done.problems == []
+    return [str(note) for note in done.notes]
+
+
+@pytest.mark.parametrize("strategy", ["RollingRecreate", "OnDelete"])
+def test_the_annotation_is_the_update_strategy_of_the_set(strategy: str) -> None:
+    obj = graph(vllm(), annotations={STRATEGY: strategy})
+    assert children(obj, grove=True)["PodCliqueSet g"]["spec"]["updateStrategy"] == {"type": strategy}
+    assert _told(obj, grove=True) == []
+    assert _told(obj) == [f"metadata.annotations[{STRATEGY}]: has no effect: the graph does not run on Grove"]
+
+
+def test_an_unknown_update_strategy_does_not_cost_the_graph_its_set() -> None:
+    obj = graph(vllm(), annotations={STRATEGY: "Recreate"})
+    assert "updateStrategy" not in children(obj, grove=True)["PodCliqueSet g"]["spec"]
+    assert _told(obj, grove=True) == [f'metadata.annotations[{STRATEGY}]: has no effect: it must be "RollingRecreate" or "OnDelete"']
+
+
+def test_pods_off_grove_have_the_priority_class_of_their_graph_or_their_own() -> None:
+    made = children(graph(vllm(), vllm("mine", pod={"priorityClassName": "own"}), component("fe"), priorityClassName="high"))
+    classes = {name: pod_of(made[f"Deployment g-{name}"])["priorityClassName"] for name in ("worker", "mine", "fe")}
+    assert classes == {"worker": "high", "mine": "own", "fe": "high"}
+
+
+def test_a_picker_may_start_without_its_configuration() -> None:
+    ref = {"name": "c", "key": "k", "optional": True}
+    made = children(graph(component("epp", "epp", eppConfig={"configMapRef": ref})))
+    [volume] = [one for one in pod_of(made["Deployment g-epp"])["volumes"] if one["name"] == "epp-config"]
+    assert volume["configMap"]["optional"] is True
+
+
+def test_shared_memory_is_mounted_also_where_its_author_says() -> None:
+    mount = {"name": "shared-memory", "mountPath": "/cache"}
+    assert main_of(children(graph(vllm(main={"volumeMounts": [mount]})))["Deployment g-worker"])["volumeMounts"] == [mount, SHARED]
+
+
+def test_what_shared_memory_replaces_is_told_unless_there_is_none() -> None:
+    main = {"volumeMounts": [{**SHARED, "name": "mine"}]}
+    pod = {"volumes": [{"name": "mine", "emptyDir": {}}, {"name": "shared-memory", "emptyDir": {}}]}
+    told = [one.partition(": ")[0] for one in _told(graph(vllm(main=main, pod=pod)))]
+    inner = "spec.components[0].podTemplate.spec"
+    assert told == [f"{inner}.containers[0].volumeMounts[0]", f"{inner}.volumes[1]"]
+    assert _told(graph(vllm(main=main, pod=pod, sharedMemorySize="0"))) == []
+
+
+def test_labels_of_an_ingress_and_names_that_nothing_reads_are_told_in_the_words_of_v1alpha1() -> None:
+    way = {"enabled": True, "host": "h", "ingressControllerClassName": "nginx", "labels": {"a": "b"}, "annotations": {"a/b": "c"}}
+    fe = {"componentType": "frontend", "ingress": way, "serviceName": "mine", "extraPodSpec": {"mainContainer": {"name": "mine"}}}
+    obj = {**graph(), "apiVersion": "nvidia.com/v1alpha1", "spec": {"services": {"fe": fe}}}
+    told = [one.partition(": ")[0].removeprefix("spec.services[fe].") for one in _told(obj)]
+    assert told == ["serviceName", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"]
+
+
+def test_metrics_of_one_component_are_told_to_stay_on_grove() -> None:
+    name = "nvidia.com/enable-metrics"
+    obj = graph(vllm(podTemplate={"metadata": {"annotations": {name: "false"}}}))
+    told = f"spec.components[0].podTemplate.metadata.annotations[{name}]: has no effect on Grove"
+    assert [one.startswith(told) for one in _told(obj, grove=True)] == [True]
+    assert _told(obj) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"modelRef": {"name": "m", "revision": "r"}}, "modelRef.revision"),
+        ({"podTemplate": {"metadata": {"name": "n"}}}, "podTemplate.metadata.name"),
+        ({"podTemplate": {"metadata": {"namespace": "n"}}}, "podTemplate.metadata.namespace"),
+        ({"podTemplate": {"metadata": {"finalizers": ["example.com/f"]}}}, "podTemplate.metadata.finalizers"),
+    ],
+)
+def test_fields_that_nothing_acts_on_are_told_on_both_sides(fields: Fields, path: str) -> None:
+    for settings in ({}, {"grove": True}):
+        [told] = _told(graph(vllm(**fields)), **settings)
+        assert told.startswith(f"spec.components[0].{path}: has no effect")
+
+
+def test_what_only_deployments_do_is_told_on_grove() -> None:
+    name = "nvidia.com/deployment-strategy"
+    template = {"metadata": {"annotations": {name: "Recreate"}}}
+    [told] = _told(graph(vllm(podTemplate=template)), grove=True)
+    assert told.startswith(f"spec.components[0].podTemplate.metadata.annotations[{name}]: has no effect")
+    assert _told(graph(vllm(podTemplate=template))) == []
+    assert _told(graph(vllm(podTemplate=template, multinode={"nodeCount": 2})), lws=True) == [
+        told.replace("the graph runs on Grove", "a LeaderWorkerSet runs the pods")
+    ]
+
+
+def test_the_name_of_a_topology_is_told_to_be_no_placement() -> None:
+    [told] = _told(graph(vllm(), topologyConstraint={"clusterTopologyName": "t", "packDomain": "rack"}), grove=True)
+    assert told.startswith("spec.topologyConstraint.clusterTopologyName: has no effect on placement")

@@ -1,0 +1,144 @@
+"""`overrides.dgd` over the graph of a profiler: by keys, across versions, and twice as once."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.request.graph_override import OverrideError, explain_unfit, override_graph
+from dynamo_webhooks.reconciler.request.hardware import Cluster
+from dynamo_webhooks.reconciler.request.names import RESULT
+from dynamo_webhooks.reconciler.request.result import ResultError, result_of
+from dynamo_webhooks.reconciler.request.validation import explain_invalid
+from tests.reconciler.rendering import component, graph, vllm
+from tests.reconciler.request.asked import asked
+
+Fields = dict[str, Any]
+ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
+KIND = "DynamoGraphDeployment"
+BLUEPRINT = graph(component("Frontend", "frontend", {"image": "img:1", "env": [{"name": "A", "value": "1"}]}), vllm("Worker", gpus="8"))
+
+
+def _in(version: str, obj: Fields) -> Fields:
+    return convert_object(obj, target(version), whole=True).object
+
+
+def _over(version: str, spec: Fields, **metadata: Any) -> Fields:
+    return {"apiVersion": version, "kind": KIND, "spec": spec, **({"metadata": metadata} if metadata else {})}
+
+
+def _beta(worker: Fields) -> Fields:
+    return _over(BETA, {"components": [{"name": "Worker", **worker}]})
+
+
+def _alpha(worker: Fields) -> Fields:
+    return _over(ALPHA, {"services": {"Worker": worker}})
+
+
+OVERRIDES = [
+    _beta({"replicas": 3, "podTemplate": {"spec": {"containers": [{"name": "main", "env": [{"name": "B", "value": "2"}]}]}}}),
+    _beta({"podTemplate": {"spec": {"tolerations": [{"key": "x"}], "containers": [{"name": "side", "image": "s:1"}]}}}),
+    _beta({"sharedMemorySize": "1Gi", "type": None}),
+    _alpha({"replicas": 3, "resources": {"limits": {"gpu": "4"}}, "envs": [{"name": "B", "value": "2"}]}),
+    _alpha({"extraPodSpec": {"mainContainer": {"args": ["--x"]}, "nodeSelector": {"a": "b"}}, "annotations": {"k": "v"}}),
+    _alpha({"ingress": {"enabled": True, "host": "h"}, "dynamoNamespace": "own"}),
+    _over(BETA, {"components": [component("New", "worker", {"image": "new:1"})], "priorityClassName": "high"}, labels={"team": "a"}),
+    _over(ALPHA, {"services": {"New": {"extraPodSpec": {"mainContainer": {"image": "new:1"}}}}}, annotations={"note": "x"}),
+]
+
+
+@pytest.mark.parametrize("written", [ALPHA, BETA])
+@pytest.mark.parametrize("override", OVERRIDES, ids=range(len(OVERRIDES)))
+def test_an_override_is_laid_over_a_graph_of_either_version_and_the_second_time_changes_nothing(override: Fields, written: str) -> None:
+    blueprint = _in(written, BLUEPRINT)
+    before = copy.deepcopy((blueprint, override))
+    once = override_graph(blueprint, override).graph
+    assert once["apiVersion"] == written
+    assert once != blueprint
+    assert override_graph(once, override).graph is once
+    assert (blueprint, override) == before
+    # whichever version the graph is in, it becomes the same
+    both = [override_graph(_in(version, BLUEPRINT), override).graph for version in (ALPHA, BETA)]
+    one, other = (_in(BETA, made) for made in both)
+    assert one["spec"] == other["spec"]
+
+
+def _worker(made: Fields) -> Fields:
+    (found,) = [one for one in _in(BETA, made)["spec"]["components"] if one["name"] == "Worker"]
+    main = found["podTemplate"]["spec"]["containers"][0]
+    return {"replicas": found.get("replicas"), "args": main["args"], "env": main.get("env"), "limits": main["resources"]["limits"]}
+
+
+@pytest.mark.parametrize("written", [ALPHA, BETA])
+def test_what_is_said_replaces_and_what_is_not_said_stays(written: str) -> None:
+    blueprint = _in(written, BLUEPRINT)
+    made = _worker(override_graph(blueprint, OVERRIDES[0]).graph)
+    limits = {"nvidia.com/gpu": "8"}
+    assert made == {"replicas": 3, "args": ["--model", "m"], "env": [{"name": "B", "value": "2"}], "limits": limits}
+    made = _worker(override_graph(blueprint, OVERRIDES[3]).graph)
+    assert (made["replicas"], made["limits"]) == (3, {"nvidia.com/gpu": "4"})
+    replaced = override_graph(blueprint, OVERRIDES[4])
+    assert _worker(replaced.graph)["args"] == ["--x"]
+    (warning,) = replaced.warnings
+    assert warning.startswith("spec.services[Worker].extraPodSpec.mainContainer.args: replaces the whole list of the graph")
+
+
+@pytest.mark.parametrize(
+    ("override", "warning"),
+    [
+        (
+            _over(BETA, {"components": [{"name": "worker", "replicas": 3}]}),
+            "spec.components[worker]: is dropped, since the graph has no such",
+        ),
+        (_over(ALPHA, {"services": {"worker": {"replicas": 3}}}), "to be a new one; it has Frontend, Worker"),
+        (_beta({"replica": 3}), "spec.components[0].replica: is dropped, since nvidia.com/v1beta1 has no such field"),
+        ({**_over(BETA, {}), "status": {"state": "successful"}}, "status: is dropped"),
+        (_over(BETA, {}, name="n", finalizers=["x"]), "metadata.finalizers: is dropped"),
+        (_over(BETA, {}, annotations={"nvidia.com/dgd-spec": "{}"}), "metadata.annotations[nvidia.com/dgd-spec]: is dropped"),
+    ],
+)
+def test_what_has_no_effect_is_told_and_changes_nothing(override: Fields, warning: str) -> None:
+    done = override_graph(BLUEPRINT, override)
+    assert done.graph is BLUEPRINT
+    assert len(done.warnings) == 1
+    assert warning in done.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("override", "why"),
+    [
+        ({"apiVersion": "v1", "kind": "Pod"}, "kind: must be DynamoGraphDeployment, got Pod"),
+        (
+            {"apiVersion": "nvidia.com/v2", "kind": KIND},
+            "apiVersion: must be one of nvidia.com/v1alpha1, nvidia.com/v1beta1, got nvidia.com/v2",
+        ),
+        (_beta({"replicas": "three"}), "spec.components[0].replicas: "),
+    ],
+)
+def test_what_is_no_override_is_refused_before_anything_is_profiled(override: Fields, why: str) -> None:
+    assert explain_unfit(override).startswith(why)
+    with pytest.raises(OverrideError, match=why.partition(",")[0].replace("[", r"\[")):
+        override_graph(BLUEPRINT, override)
+    request = asked(overrides={"dgd": override})
+    assert explain_invalid(request, Cluster(), claim=True).startswith(f"spec.overrides.dgd.{why}")
+    with pytest.raises(ResultError, match=r"spec\.overrides\.dgd\."):
+        result_of(request, {RESULT: _text(BLUEPRINT)})
+
+
+def test_a_request_gets_the_graph_of_its_result_with_its_override() -> None:
+    override = _over(BETA, {"components": [{"name": "Worker", "replicas": 3}, {"name": "x"}]}, name="mine", labels={"team": "a"})
+    made = result_of(asked(overrides={"dgd": override}), {RESULT: _text(BLUEPRINT)})
+    assert _worker(made.graph)["replicas"] == 3
+    assert made.graph["metadata"] == {"name": "mine", "labels": {"team": "a"}}
+    (note,) = made.notes
+    assert note.startswith("spec.overrides.dgd.spec.components[x]: is dropped")
+    assert result_of(asked(overrides={"dgd": override}), {RESULT: _text(made.graph)}).graph == made.graph
+
+
+def _text(obj: Fields) -> str:
+    import json
+
+    return json.dumps(obj)

@@ -1,0 +1,96 @@
+"""Images that pods of our Jobs, or of a request's graph, can't pull: a condition, and one Event for each container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import JOBS, PODS
+from dynamo_webhooks.reconciler.common.image_pulls import find_pull_failures, report_pull_failures
+from tests.reconciler.checkpoint import test_checkpoint
+from tests.reconciler.checkpoint.objects import JOB, checkpoint
+from tests.reconciler.request import test_request
+from tests.reconciler.site import NAMESPACE, Site
+
+MESSAGE = "Back-off pulling image"
+
+
+async def _pod(site: Site, name: str, reason: str = "ImagePullBackOff", **labels: str) -> None:
+    """A pod whose only container waits for a reason."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {}}
+    if await site.kubelet.get(PODS, name, NAMESPACE) is None:
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+    waiting = {"reason": reason, "message": MESSAGE if reason == "ImagePullBackOff" else "not found"}
+    status = {"containerStatuses": [{"name": "main", "state": {"waiting": waiting}}]}
+    await site.kubelet.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
+
+
+def _pulled(obj: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next((one for one in obj["status"]["conditions"] if one["type"] == "ImagePulled"), {})
+    return found
+
+
+async def test_the_job_of_a_checkpoint() -> None:
+    async with test_checkpoint.scene(checkpoint()) as site:
+        await _pod(site, "p", **{"job-name": JOB})
+        await site.later(62)
+        told = _pulled(await site.checkpoint())
+        assert (told["status"], told["reason"]) == ("False", "ImagePullFailed")
+        assert told["message"] == f"pod p container main: ImagePullBackOff: {MESSAGE}"
+        await _pod(site, "p", "ErrImagePull", **{"job-name": JOB})  # a kubelet's two words for the same
+        await site.later(62)
+        assert _pulled(await site.checkpoint())["message"] == told["message"]
+        assert (await site.reasons()).count("ImagePullFailed") == 1
+        await site.kubelet.merge_patch(JOBS, JOB, {"status": {"ready": 1}}, NAMESPACE, subresource="status")
+        await site.later(2)
+        assert _pulled(await site.checkpoint()) == {}
+
+
+async def test_the_job_of_a_request() -> None:
+    async with test_request.scene() as site:
+        await site.ask()
+        await _pod(site, "p", **{"job-name": test_request.JOB})
+        await site.later(135)
+        assert _pulled(await site.request())["message"].startswith("pod p container main: ImagePullBackOff")
+        assert (await site.told("Profiling"))[1] == "ProfilingRunning"
+        assert (await site.reasons()).count("ImagePullFailed") == 1
+        await site.find()
+        assert _pulled(await site.request()) == {}
+
+
+async def test_the_graph_of_a_request() -> None:
+    async with test_request.scene() as site:
+        site.newcomers = 0
+        await site.ask()
+        await site.find()
+        assert await site.phase() == "Deploying"
+        await _pod(site, "p", **{"nvidia.com/dynamo-graph-deployment-name": "req-dgd"})
+        await site.later(135)
+        assert _pulled(await site.request())["reason"] == "ImagePullFailed"
+        assert ("req", "ImagePullFailed") in {(name, reason) for name, reason, _ in await site.events()}
+        site.newcomers = None
+        await site.later(5)
+        assert await site.phase() == "Deployed"
+        assert _pulled(await site.request()) == {}
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
+def test_what_is_no_pull_does_not_count(reason: str) -> None:
+    def pod(waiting: Any, **metadata: Any) -> dict[str, Any]:
+        return {"metadata": {"name": "p", **metadata}, "status": {"initContainerStatuses": [{"name": "c", "state": {"waiting": waiting}}]}}
+
+    assert find_pull_failures([pod({"reason": reason})]) == [f"pod p container c: {reason}"]
+    assert find_pull_failures([pod({"reason": reason}, deletionTimestamp="t"), pod({"reason": "CrashLoopBackOff"}), pod(None)]) == []
+    assert find_pull_failures([{"metadata": {"name": "q"}}, {"metadata": {"name": "r"}, "status": {"containerStatuses": [None]}}]) == []
+
+
+def test_a_further_container_is_one_more_event() -> None:
+    first = report_pull_failures({}, ["pod p container a: ErrImagePull"])
+    status = {"conditions": [{"type": "ImagePulled", "message": first.text}]}
+    second = report_pull_failures(status, ["pod p container a: ImagePullBackOff", "pod p container ab: ErrImagePull"])
+    assert [one.message for one in second.events] == ["pod p container ab: ErrImagePull"]
+    assert second.text == "pod p container a: ImagePullBackOff; pod p container ab: ErrImagePull"
+    assert report_pull_failures(status, []).text == ""
+    many = [f"pod p{number} container c: ErrImagePull: {'x' * 300}" for number in range(100)]
+    assert len(report_pull_failures({}, many).events) == 5

@@ -1,0 +1,571 @@
+"""Passes over DynamoGraphDeploymentRequests: from a request to a graph, through whatever goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS
+from dynamo_webhooks.reconciler.common.marks import FINALIZER, RETRY
+from dynamo_webhooks.reconciler.common.resources import GRAPHS, REQUESTS
+from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
+from tests.reconciler.request.asked import GRAPH, asked
+from tests.reconciler.site import NAMESPACE, Site, settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
+
+OUTPUT = "dgdr-output-req"
+JOB = "profile-req"
+FOREIGN = {"apiVersion": GRAPHS.api_version, "kind": "DynamoGraphDeployment", "metadata": {"name": "req-dgd"}, "spec": {"components": []}}
+CONFIGURATION = "requests: {copierImage: 'copier:1'}\n"
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {
+        "name": "n",
+        "labels": {"nvidia.com/gpu.product": "NVIDIA-H200", "nvidia.com/gpu.count": "8", "nvidia.com/gpu.memory": "143771"},
+    },
+}
+
+
+class FakeExporters:
+    """Answers as exporters of metrics."""
+
+    text = ""
+
+    async def read(self, url: str) -> str:  # noqa: ARG002 - all answer alike
+        """The metrics."""
+        return self.text
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Scene(Site):
+    """A site with requests and a profiler."""
+
+    def start(self) -> Reconciler:
+        """Starts a reconciler, another one each time."""
+        self.lives += 1
+        clocks = self.timing.clocks()
+        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks, scraper=FakeExporters))
+
+    async def ask(self, **spec: Any) -> None:
+        """Creates the request as a user does."""
+        self.storage.now = self.timing.now()
+        await self.user.create(REQUESTS, asked(**spec), NAMESPACE)
+        await self.later(1)
+
+    async def request(self) -> Node:
+        """The request as it is stored."""
+        found = await self.user.get(REQUESTS, "req", NAMESPACE)
+        assert found is not None
+        return found
+
+    async def phase(self) -> str:
+        """Where it is."""
+        return str((await self.request()).get("status", {}).get("phase"))
+
+    async def told(self, kind: str) -> tuple[str, str, str]:
+        """Status, reason and message of a condition of the request; empty where it has none."""
+        found = [one for one in (await self.request()).get("status", {}).get("conditions", ()) if one["type"] == kind]
+        return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else ("", "", "")
+
+    async def edit_request(self, annotations: dict[str, str] | None = None, **spec: Any) -> None:
+        """Changes the request as a user does."""
+        await self.user.merge_patch(REQUESTS, "req", {"metadata": {"annotations": annotations or {}}, "spec": spec}, NAMESPACE)
+        await self.later(1)
+
+    async def write(self, **data: str) -> None:
+        """Writes what the profiler says."""
+        keys = {name.replace("__", "."): text for name, text in data.items()}
+        await self.kubelet.merge_patch(CONFIG_MAPS, OUTPUT, {"data": keys}, NAMESPACE)
+
+    async def end(self, kind: str = "Complete", message: str = "") -> None:
+        """Ends the Job."""
+        status = {"conditions": [{"type": kind, "status": "True", "message": message}]}
+        await self.kubelet.merge_patch(JOBS, JOB, {"status": status}, NAMESPACE, subresource="status")
+        await self.later(2)
+
+    async def find(self, text: str = GRAPH) -> None:
+        """Has the profiler end well."""
+        await self.write(profiler_status="success", final_config__yaml=text)
+        await self.end()
+
+    def writes_of(self, plural: str) -> int:
+        """Writes of the reconciler to a resource so far."""
+        return sum(written == plural for _, written, _ in self.cluster.writes)
+
+
+@contextlib.asynccontextmanager
+async def scene(more: str = "") -> AsyncIterator[Scene]:
+    site = Scene(settings(CONFIGURATION + more))
+    site.start()
+    try:
+        await site.later(2)
+        yield site
+    finally:
+        await site.stop()
+
+
+async def test_from_a_request_to_a_graph_that_serves() -> None:
+    async with scene() as site:
+        await site.ask()
+        assert await site.phase() == "Profiling"
+        assert (await site.all(JOBS)).keys() == {JOB}
+        assert (await site.all(SERVICE_ACCOUNTS)).keys() == {"dgdr-profiling-job-req"}
+        await site.write(phase="SweepingDecode", message="half")
+        await site.later(11)
+        assert await site.told("Profiling") == ("False", "SweepingDecode", "half")
+        await site.find()
+        assert await site.told("SpecGenerated") == ("True", "SpecGenerated", "DynamoGraphDeployment spec generated successfully")
+        graph = await site.graph("req-dgd")
+        assert [one["name"] for one in graph["spec"]["components"]] == ["Frontend"]
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+        assert await site.told("Succeeded") == ("True", "Deployed", "Deployment is healthy")
+        status = (await site.request())["status"]
+        assert status["deploymentInfo"] == {"replicas": 1, "availableReplicas": 1}
+        assert status["profilingResults"]["selectedConfig"]["spec"] == graph["spec"]
+        assert SPEC not in (await site.request())["metadata"]["annotations"]
+        mine = [reason for name, reason, _ in await site.events() if name == "req"]
+        assert mine == ["Initialized", "ProfilingJobCreated", "SpecGenerated", "DeploymentCreated", "DeploymentReady"]
+
+
+@pytest.mark.parametrize("phase", ["Profiling", "Deployed"])
+async def test_nothing_is_written_at_rest(phase: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        if phase == "Deployed":
+            await site.find()
+            await site.later(5)
+        else:
+            await site.later(12)
+        assert await site.phase() == phase
+        writes = len(site.cluster.writes)
+        await site.later(300)
+        assert {one for one in site.cluster.writes[writes:] if one[1] != "leases"} == set()
+
+
+async def test_gpus_are_found_and_the_spec_stays_as_it_was_written() -> None:
+    async with scene() as site:
+        await site.user.create(NODES, NODE)
+        await site.ask(hardware={"totalGpus": 4})
+        await site.later(2)
+        assert await site.phase() == "Profiling"
+        request = await site.request()
+        assert request["spec"]["hardware"] == {"totalGpus": 4}
+        assert '"gpuSku":"h200_sxm"' in request["metadata"]["annotations"][HARDWARE]
+        [job] = (await site.all(JOBS)).values()
+        config = job["spec"]["template"]["spec"]["containers"][0]["args"][1]
+        assert '"hardware":{"gpuSku":"h200_sxm","vramMb":143771,"totalGpus":4,"numGpusPerNode":8,"rdma":false}' in config
+
+
+@pytest.mark.parametrize("odd", [{"hardware": 7}, {"modelCache": "x"}, {"overrides": {"profilingJob": []}}, {"sla": {"ttft": {}}}])
+async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[str, Any]) -> None:
+    async with scene() as site:
+        wrong = asked("wrong", **odd)
+        await site.user.create(REQUESTS, wrong, NAMESPACE)
+        await site.ask()
+        assert await site.phase() == "Profiling"
+        found = await site.user.get(REQUESTS, "wrong", NAMESPACE)
+        assert found is not None
+        assert found["status"]["phase"] == "Failed"
+        [told] = [one for one in found["status"]["conditions"] if one["type"] == "Validation"]
+        assert told["message"].startswith(f"spec.{next(iter(odd))}")
+
+
+async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named() -> None:
+    own = dataclasses.replace(settings().operator, pod_name="own", namespace="dynamo-system")
+    site = Scene(dataclasses.replace(settings(), operator=own))
+    site.start()
+    try:
+        await site.ask()
+        assert (await site.told("Profiling"))[1] == "CopierImageUnknown"
+        spec = {"containers": [{"name": "proxy", "image": "proxy:1"}, {"name": "reconciler", "image": "ours:1"}]}
+        await site.user.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own"}, "spec": spec}, "dynamo-system")
+        await site.later(62)
+        [job] = (await site.all(JOBS)).values()
+        assert [one["image"] for one in job["spec"]["template"]["spec"]["initContainers"]] == ["ours:1"]
+    finally:
+        await site.stop()
+
+
+async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -> None:
+    async with scene() as site:
+        names = [f"r{number}" for number in range(30)]
+        for name in names:
+            await site.user.create(REQUESTS, asked(name), NAMESPACE)
+        await site.later(12)
+        assert len(await site.all(JOBS)) == len(names)
+        before = len(site.cluster.writes)
+        await site.later(60)
+        assert {one for one in site.cluster.writes[before:] if one[1] != "leases"} == set()
+        for name in names:
+            await site.kubelet.merge_patch(CONFIG_MAPS, f"dgdr-output-{name}", {"data": {"phase": "SweepingDecode"}}, NAMESPACE)
+        await site.later(20)
+        wrote = [one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]
+        assert sorted(wrote) == sorted(("merge_patch", REQUESTS.plural, name) for name in names)
+
+
+async def test_a_right_that_is_missing_is_named_and_ends_nothing() -> None:
+    async with scene("controllers: {requests: on}\n") as site:
+        site.cluster.denied.add(("create", "jobs"))
+        await site.ask()
+        assert await site.phase() == "Pending"
+        assert "cannot create jobs" in (await site.told("Reconciled"))[2]
+        site.cluster.denied.clear()
+        await site.later(61)
+        assert await site.phase() == "Profiling"
+        assert await site.told("Reconciled") == ("", "", "")
+
+
+@pytest.mark.parametrize("error", [UnavailableError(500, "", "etcd"), ConflictError(409, "Conflict", "changed")])
+async def test_whatever_passes_ends_nothing(error: Exception) -> None:
+    async with scene() as site:
+        failing = {"left": 4}
+
+        def fault(verb: str, resource: Any, _: str, __: str) -> Exception | None:
+            writing = verb in ("create", "merge_patch", "apply") and resource.plural not in ("leases", "events")
+            if writing and failing["left"] > 0:
+                failing["left"] -= 1
+                return error
+            return None
+
+        site.cluster.fail(fault)
+        await site.ask()
+        await site.later(120)
+        assert await site.phase() == "Profiling"
+        failing["left"] = 4
+        await site.find()
+        await site.later(120)
+        assert await site.phase() == "Deployed"
+
+
+@pytest.mark.parametrize("number", range(1, 14))
+async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -> None:
+    site = Scene(settings(CONFIGURATION))
+    site.kill_at(number)
+    site.start()
+    try:
+        await site.later(2)
+        await site.ask()
+        await site.later(30)
+        [job] = (await site.all(JOBS)).values()
+        await site.find()
+        await site.later(30)
+        assert await site.phase() == "Deployed"
+        assert [one["metadata"]["uid"] for one in (await site.all(JOBS)).values()] == [job["metadata"]["uid"]]
+        assert (await site.all(GRAPHS)).keys() == {"req-dgd"}
+    finally:
+        await site.stop()
+
+
+async def test_a_graph_of_somebody_else_is_left_alone() -> None:
+    async with scene() as site:
+        before = await site.user.create(GRAPHS, FOREIGN, NAMESPACE)
+        await site.ask()
+        await site.find()
+        assert (await site.told("DeploymentReady"))[1] == "NameTaken"
+        after = await site.graph("req-dgd")
+        assert (after["spec"], after["metadata"].get("labels")) == (before["spec"], None)
+        await site.user.delete(GRAPHS, "req-dgd", NAMESPACE)
+        await site.edit_request({RETRY: "1"})
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+        assert site.writes_of("jobs") == 1  # the result was used again
+
+
+async def test_a_deleted_graph_is_not_made_again_unless_somebody_asks() -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.find()
+        await site.later(3)
+        await site.user.delete(GRAPHS, "req-dgd", NAMESPACE)
+        await site.later(3)
+        assert (await site.phase(), (await site.told("DeploymentReady"))[1]) == ("Failed", "DeploymentDeleted")
+        await site.edit_request({RETRY: "now"})
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{{{", "document 1 is no YAML"),
+        ("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "no DynamoGraphDeployment found"),
+        (GRAPH.replace("components:", "components: 7\n  x:"), "the generated graph would be refused: spec.components"),
+        (GRAPH.replace("replicas: 1", "replicas: -1"), "the generated graph would be refused"),
+    ],
+)
+async def test_a_result_that_cant_be_used_ends_one_request_and_no_other(text: str, why: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.find(text)
+        assert await site.phase() == "Failed"
+        assert why in (await site.told("SpecGenerated"))[2]
+        assert (await site.told("Profiling"))[0] == "True"
+        assert (await site.told("Succeeded"))[2].startswith("Spec generation failed: ")
+        assert not await site.all(GRAPHS)
+        await site.edit_request(model="other")
+        await site.later(3)
+        assert await site.phase() == "Profiling"
+
+
+@pytest.mark.parametrize("text", [GRAPH, "{{{"])
+async def test_a_default_of_a_newer_definition_is_no_edit(text: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.find(text)
+        await site.later(3)
+        phase = await site.phase()
+        site.storage.records[REQUESTS.group, REQUESTS.plural, NAMESPACE, "req"].obj["spec"]["newField"] = "default"
+        await site.edit_request({"touched": "1"})
+        await site.later(3)
+        assert (await site.request())["spec"]["newField"] == "default"
+        assert await site.phase() == phase
+        assert await site.told("SpecChanged") == ("", "", "")
+        assert site.writes_of("jobs") == 1
+
+
+async def test_an_edit_while_profiling_has_no_effect_and_can_be_taken_back() -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.edit_request(model="other")
+        assert (await site.told("SpecChanged"))[:2] == ("True", "SpecChangeRejected")
+        await site.later(30)
+        assert (await site.reasons()).count("SpecChangeRejected") == 1
+        await site.edit_request(model="Qwen/Qwen3-0.6B")
+        assert await site.told("SpecChanged") == ("", "", "")
+        await site.find()
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+
+
+async def test_a_result_that_is_changed_after_it_was_read_is_judged_again() -> None:
+    async with scene() as site:
+        await site.ask(autoApply=False)
+        await site.find()
+        assert await site.phase() == "Ready"
+        await site.write(final_config__yaml=GRAPH.replace("replicas: 1", "replicas: -1"))
+        await site.edit_request(autoApply=True)
+        await site.later(3)
+        assert (await site.phase(), (await site.told("SpecGenerated"))[1]) == ("Failed", "GenerationFailed")
+        assert not await site.all(GRAPHS)
+
+
+async def test_a_graph_is_left_to_a_person_until_autoapply_is_switched_on() -> None:
+    async with scene() as site:
+        await site.ask(autoApply=False)
+        await site.find()
+        assert await site.phase() == "Ready"
+        assert "Frontend" in (await site.request())["metadata"]["annotations"][SPEC]
+        await site.later(100)
+        assert not await site.all(GRAPHS)
+        await site.edit_request(autoApply=True)
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+        assert await site.told("SpecChanged") == ("", "", "")
+
+
+async def test_a_job_that_somebody_deletes_is_made_once_more() -> None:
+    async with scene() as site:
+        await site.ask()
+        for _ in range(2):
+            await site.user.delete(JOBS, JOB, NAMESPACE)
+            await site.later(12)
+        assert (await site.phase(), (await site.told("Profiling"))[1]) == ("Failed", "InitializingFailed")
+        assert site.writes_of("jobs") == 2
+
+
+async def test_a_job_that_failed_says_what_its_pod_said() -> None:
+    async with scene() as site:
+        await site.ask()
+        end = {"name": "profiler", "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"job-name": JOB}}, "spec": {}}
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        status = {"phase": "Failed", "containerStatuses": [end]}
+        await site.kubelet.merge_patch(PODS, "p", {"status": status}, NAMESPACE, subresource="status")
+        await site.end("Failed", "BackoffLimitExceeded")
+        text = "profiling job failed: BackoffLimitExceeded. Details: Pod: p, Container: profiler, ExitCode: 137, Reason: OOMKilled"
+        assert (await site.told("Profiling"))[1:] == ("InitializingFailed", text)
+        assert (await site.told("Succeeded"))[2] == f"Profiling failed: {text}"
+
+
+async def test_a_pod_that_waits_says_why() -> None:
+    async with scene() as site:
+        await site.ask()
+        waiting = {"name": "profiler", "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "secret not found"}}}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"job-name": JOB}}, "spec": {}}
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        status = {"phase": "Pending", "containerStatuses": [waiting]}
+        await site.kubelet.merge_patch(PODS, "p", {"status": status}, NAMESPACE, subresource="status")
+        await site.later(80)
+        assert "container profiler: CreateContainerConfigError: secret not found" in (await site.told("Profiling"))[2]
+
+
+async def test_an_unknown_word_of_the_profiler_stops_nothing() -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.write(phase="Bogus", message="hello")
+        await site.later(12)
+        assert (await site.told("Profiling"))[2] == "the profiler says 'Bogus', which is no known phase: hello"
+        await site.find()
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+
+
+async def test_an_override_is_merged_into_the_graph_and_what_has_no_effect_is_an_event() -> None:
+    async with scene() as site:
+        services = {"Frontend": {"replicas": 2}, "Worker": {"replicas": 1}}
+        await site.ask(
+            overrides={"dgd": {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "spec": {"services": services}}}
+        )
+        await site.find()
+        graph = await site.graph("req-dgd")
+        assert [(one["name"], one["replicas"]) for one in graph["spec"]["components"]] == [("Frontend", 2)]
+        told = [text for _, reason, text in await site.events() if reason == "OverrideIgnored"]
+        assert len(told) == 1
+        assert told[0].startswith("spec.overrides.dgd.spec.services[Worker]: is dropped, since the graph has no such component")
+
+
+async def test_an_override_that_is_edited_after_profiling_has_no_effect() -> None:
+    async with scene() as site:
+        said = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment"}
+        await site.ask(overrides={"dgd": {**said, "spec": {"components": [{"name": "Frontend", "replicas": 2}]}}}, autoApply=False)
+        await site.find()
+        assert await site.phase() == "Ready"
+        edited = {"dgd": {**said, "spec": {"components": [{"name": "Frontend", "replicas": 3}]}}}
+        await site.edit_request(overrides=edited, autoApply=True)
+        await site.later(3)
+        assert (await site.told("SpecChanged"))[1] == "SpecChangeRejected"
+        assert [one["replicas"] for one in (await site.graph("req-dgd"))["spec"]["components"]] == [2]
+
+
+async def test_a_merged_graph_that_admission_refuses_is_not_made() -> None:
+    async with scene() as site:
+        said = {"components": [{"name": "Frontend", "replicas": -1}]}
+        await site.ask(overrides={"dgd": {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": said}})
+        await site.find()
+        assert await site.phase() == "Failed"
+        assert "the generated graph would be refused: spec.components[0].replicas" in (await site.told("SpecGenerated"))[2]
+        assert not await site.all(GRAPHS)
+
+
+async def test_config_maps_of_a_result_are_the_graphs_and_others_are_left_alone() -> None:
+    async with scene() as site:
+        theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}, "data": {"x": "theirs"}}
+        await site.user.create(CONFIG_MAPS, theirs, NAMESPACE)
+        await site.ask()
+        await site.find(_maps("taken", "free") + GRAPH)
+        await site.later(3)
+        found = await site.all(CONFIG_MAPS)
+        assert found["taken"]["data"] == {"x": "theirs"}
+        assert found["free"]["metadata"]["ownerReferences"][0]["uid"] == (await site.graph("req-dgd"))["metadata"]["uid"]
+        assert "ConfigMapCreationFailed" in await site.reasons()
+
+
+def _maps(*names: str) -> str:
+    return "".join(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{x: ours}}\n---\n" for name in names)
+
+
+async def test_config_maps_of_a_result_are_there_before_its_graph_and_go_where_none_is_made() -> None:
+    async with scene() as site:
+        said = {"text": 'cannot create resource "dynamographdeployments"'}
+        allow = site.cluster.fail(
+            lambda verb, what, *_: ForbiddenError(403, "Forbidden", said["text"]) if (verb, what) == ("create", GRAPHS) else None
+        )
+        await site.ask()
+        await site.find(_maps("free") + GRAPH)
+        assert "ownerReferences" not in (await site.all(CONFIG_MAPS))["free"]["metadata"]
+        said["text"] = 'admission webhook "x" denied the request: no'
+        await site.later(70)
+        assert await site.phase() == "Failed"
+        assert "free" not in await site.all(CONFIG_MAPS)
+        allow()
+        await site.user.create(GRAPHS, FOREIGN, NAMESPACE)
+        await site.edit_request({RETRY: "1"})
+        await site.later(3)
+        assert (await site.told("DeploymentReady"))[1] == "NameTaken"
+        assert "free" not in await site.all(CONFIG_MAPS)
+
+
+async def test_a_config_map_that_is_refused_is_told_and_keeps_no_graph_away() -> None:
+    async with scene() as site:
+        refused = InvalidError(422, "Invalid", "metadata.name: Invalid value")
+        site.cluster.fail(lambda *call: refused if call[:2] == ("create", CONFIG_MAPS) and call[3] == "Free_" else None)
+        await site.ask()
+        await site.find(_maps("Free_", "free") + GRAPH)
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+        assert "free" in await site.all(CONFIG_MAPS)
+        assert "ConfigMapCreationFailed" in await site.reasons()
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Deployed"])
+async def test_a_deleted_request_takes_everything_but_its_graph_with_it(phase: str) -> None:
+    async with scene("controllers: {requests: on}\n") as site:
+        if phase == "Pending":
+            site.cluster.denied.add(("create", "jobs"))
+        await site.user.create(REQUESTS, asked() | {"metadata": {**asked()["metadata"], "finalizers": [FINALIZER]}}, NAMESPACE)
+        await site.later(3)
+        if phase == "Deployed":
+            await site.find()
+            await site.later(3)
+        assert await site.phase() == phase
+        await site.user.delete(REQUESTS, "req", NAMESPACE)
+        await site.later(3)
+        assert await site.user.get(REQUESTS, "req", NAMESPACE) is None
+        left = [await site.all(resource) for resource in (JOBS, CONFIG_MAPS, ROLES)]
+        assert [[name for name in each if "req" in name and "req-dgd" not in name] for each in left] == [[], [], []]
+        assert (await site.all(GRAPHS)).keys() == ({"req-dgd"} if phase == "Deployed" else set())
+
+
+async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_right_does_not() -> None:
+    async with scene() as site:
+        said = {"text": 'admission webhook "x" denied the request: no'}
+        site.cluster.fail(
+            lambda verb, what, *_: ForbiddenError(403, "Forbidden", said["text"]) if (verb, what) == ("create", GRAPHS) else None
+        )
+        await site.ask()
+        await site.find()
+        assert (await site.phase(), (await site.told("DeploymentReady"))[1]) == ("Failed", "DeploymentRejected")
+        said["text"] = 'cannot create resource "dynamographdeployments"'
+        await site.edit_request({RETRY: "1"})
+        await site.later(2)
+        assert await site.phase() == "Deploying"
+        assert "the reconciler lacks a permission" in (await site.told("Reconciled"))[2]
+
+
+@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(resource: Resource, name: str) -> None:
+    async with scene() as site:
+        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "data": {"theirs": "1"}}
+        before = await site.user.create(resource, obj, NAMESPACE)
+        await site.ask()
+        await site.edit_request({RETRY: "1"})
+        await site.edit_request(modelCache=None, sla={"ttft": 5})
+        await site.edit_request({RETRY: "2"})
+        assert (await site.all(resource))[name]["metadata"]["uid"] == before["metadata"]["uid"]
+        assert (await site.all(resource))[name].get("data") == before.get("data")
+        assert await site.phase() == "Failed"
+        assert f"{resource.kind} {name} belongs to somebody else, and is left alone" in (await site.told("Profiling"))[2]
+
+
+@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+async def test_what_a_backup_restored_without_its_owner_is_still_the_requests(resource: Resource, name: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.user.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)
+        await site.find()
+        await site.later(3)
+        assert await site.phase() == "Deployed"

@@ -1,0 +1,1 @@
+"""Tests: what graphs, components and checkpoints share."""

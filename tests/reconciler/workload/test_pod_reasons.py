@@ -1,0 +1,223 @@
+"""Why pods wait is told in the graph's message, at the price of few reads."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
+from dynamo_webhooks.reconciler.common.conditions import condition_of
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS
+from dynamo_webhooks.reconciler.workload.pod_reasons import AT_ONCE, EVERY, Reads, explain_waiting_pods
+from tests.kube.timing import Timing
+from tests.reconciler.rendering import vllm
+from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.workload.test_orchestrator import GROUPS as SERVED
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Listing, Node
+    from dynamo_webhooks.kube.resources import Resource
+
+GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+COMPONENT = "nvidia.com/dynamo-component"
+
+
+def _pod(name: str, component: str = "decode", **status: Any) -> Node:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {GRAPH: "g", COMPONENT: component}}, "status": status}
+
+
+def _waiting(reason: str, message: str = "", **more: Any) -> Node:
+    return {"name": "main", "state": {"waiting": {"reason": reason, **({"message": message} if message else {})}}, **more}
+
+
+UNSCHEDULABLE = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/3 nodes: 3 Insufficient gpu",
+}
+CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        ({"conditions": [UNSCHEDULABLE]}, "p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"),
+        (
+            {"containerStatuses": [_waiting("ImagePullBackOff", 'Back-off pulling image "x"')]},
+            'p: container main: ImagePullBackOff: Back-off pulling image "x"',
+        ),
+        (
+            {"containerStatuses": [_waiting("CrashLoopBackOff", lastState=CRASHED)]},
+            "p: container main: CrashLoopBackOff; it ended with exit code 1 (Error)",
+        ),
+        ({"initContainerStatuses": [{"name": "wait", "state": CRASHED}]}, "p: container wait: it ended with exit code 1 (Error)"),
+        ({"containerStatuses": [_waiting("ContainerCreating")]}, ""),
+        ({"conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [_waiting("CrashLoopBackOff")]}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_pod_says_why_it_waits(status: Node, text: str) -> None:
+    assert explain_waiting_pods([_pod("p", **status)]) == text
+
+
+def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
+    pods = [_pod(f"{component}-{number}", component, conditions=[UNSCHEDULABLE]) for number in range(3) for component in "abcde"]
+    text = explain_waiting_pods(pods)
+    assert [one.split(":")[0] for one in text.split("; ")] == ["a-0", "b-0", "c-0", "and 2 other components"]
+
+
+def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
+    timing = Timing()
+    reads = Reads(timing.clock)
+    assert sum(reads.may(f"graph-{number}", f"n-{number}") for number in range(100)) == AT_ONCE
+    timing.seconds = EVERY - 1
+    assert not reads.may("graph-0", "n-0")
+    assert reads.may("graph-99", "n-99")
+    timing.seconds = EVERY
+    assert reads.may("graph-0", "n-0")
+    timing.seconds += 10
+    assert reads.may("graph-0", "n-0", 10.0)  # of what waits since then
+    assert not reads.may("graph-0", "n-0", 10.0)
+
+
+def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
+    reads = Reads(Timing().clock)
+    assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == AT_ONCE // 2
+    assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == AT_ONCE // 2
+
+
+async def _reads(site: Site, pods: list[Node]) -> int:
+    """Reads of pods while a graph that never becomes ready waits five minutes."""
+    count = 0
+
+    def counted(verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
+        nonlocal count
+        count += (verb, resource) == ("list", PODS)
+        return None
+
+    for pod in pods:
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        await site.kubelet.merge_patch(PODS, pod["metadata"]["name"], {"status": pod["status"]}, NAMESPACE, subresource="status")
+    site.cluster.fail(counted)
+    await site.later(300)
+    return count
+
+
+async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        assert "Pods wait" not in (await site.condition())["message"]
+        assert 1 <= await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])]) <= 8  # after 5, 10, 20 and 40 seconds, then each minute
+        assert (await site.condition())["message"].endswith(". Pods wait: d: Unschedulable: 0/3 nodes: 3 Insufficient gpu")
+        writes = len(site.cluster.writes)
+        await site.later(200)
+        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        site.newcomers = None
+        await site.rest()
+        assert (await site.condition())["message"] == "All resources are ready"
+
+
+@pytest.mark.parametrize("wide", [False, True])
+async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None:
+    site = Site()
+    site.newcomers = 0
+    if wide:
+        site.cluster.served.update(SERVED["lws"])
+    site.start()
+    spec = {**vllm("w"), **({"multinode": {"nodeCount": 2}} if wide else {})}
+    await site.make({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "lone"}, "spec": spec})
+    await site.rest()
+    label = {"leaderworkerset.sigs.k8s.io/name": "lone"} if wide else {"nvidia.com/selector": "lone"}
+    pod = _pod("p", conditions=[UNSCHEDULABLE])
+    await _reads(site, [{**pod, "metadata": {"name": "p", "labels": label}}])
+    said = condition_of((await site.all(COMPONENTS))["lone"]["status"], "Available")["message"]
+    await site.stop()
+    kind = "LeaderWorkerSet" if wide else "Deployment"
+    assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
+
+
+@pytest.mark.parametrize("served", [{}, SERVED["grove"], SERVED["lws"]], ids=["deployments", "grove", "lws"])
+async def test_the_reason_is_there_within_seconds(served: dict[str, frozenset[str]]) -> None:
+    async with running() as site:
+        site.cluster.served.update(served)
+        await site.later(40)
+        site.newcomers = 0
+        obj = disagg()
+        if served is SERVED["lws"]:
+            obj["spec"]["components"][1]["multinode"] = {"nodeCount": 2}
+        await site.make(obj)
+        await site.rest()
+        pod = _pod("d", conditions=[UNSCHEDULABLE])
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        await site.kubelet.merge_patch(PODS, "d", {"status": pod["status"]}, NAMESPACE, subresource="status")
+        await site.later(10)
+        assert "d: Unschedulable" in (await site.condition())["message"]
+
+
+async def test_reasons_are_read_each_minute_though_the_wall_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, behind = Site(), [timedelta()]
+    wall = site.timing.now
+    monkeypatch.setattr(site.timing, "now", lambda: wall() - behind[0])
+    site.newcomers = 0
+    site.start()
+    await site.make(disagg())
+    await site.rest()
+    await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
+    behind[0] = timedelta(hours=1)
+    await site.kubelet.delete(PODS, "d", NAMESPACE)
+    await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
+    assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
+    await site.stop()
+
+
+async def test_pods_that_can_not_be_made_are_told_of() -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: gpus"}
+        status = (await site.all(DEPLOYMENTS))["g-frontend"]["status"]
+        patch = {"status": {"conditions": [*status["conditions"], refused]}}
+        await site.timing.advance(40)
+        await site.kubelet.merge_patch(DEPLOYMENTS, "g-frontend", patch, NAMESPACE, subresource="status")
+        for _ in range(20):
+            await site.timing.advance(5)
+        assert (await site.condition())["message"].endswith(". Pods wait: g-frontend: FailedCreate: exceeded quota: gpus")
+
+
+async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_and_few_are_read_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        large = _pod("d", conditions=[UNSCHEDULABLE])
+        large["metadata"]["annotations"] = {"a": "x" * 200_000}
+        large["spec"] = {"serviceAccountName": "mine", "containers": [{"name": "c", "args": ["x" * 200_000]}]}
+        found: list[tuple[int, Node]] = []
+        read = site.cluster.list
+
+        async def listed(resource: Resource, *where: str, limit: int = 500, **more: Any) -> Listing:
+            listing = await read(resource, *where, limit=limit, **more)
+            found.extend((limit, one) for one in listing.items if resource == PODS)
+            return listing
+
+        monkeypatch.setattr(site.cluster, "list", listed)
+        await _reads(site, [large])
+        assert found
+        for limit, one in found:
+            assert (limit, one["spec"], len(str(one)) < 2000) == (100, {"serviceAccountName": "mine"}, True)
+        assert ". Pods wait: d: Unschedulable" in (await site.condition())["message"]
+
+
+async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        assert await _reads(site, []) == 0

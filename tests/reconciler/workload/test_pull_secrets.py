@@ -1,0 +1,186 @@
+"""Pull secrets of opted-in namespaces: which Secrets are read, when pods get them, and what is never told."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
+from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
+from tests.reconciler.render.test_registries import secret
+from tests.reconciler.rendering import component, graph
+from tests.reconciler.site import NAMESPACE, Site, settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.resources import Resource
+
+ALL = "secrets: {pull: all, namespaces: [demo]}\n"
+LABELLED = "secrets: {pull: labelled, namespaces: [demo]}\n"
+PASSWORD = base64.b64encode(b"user:hunter2").decode()
+LABEL = {"webhooks.nvidia.com/pull-secret": "true"}
+
+
+class Scene(Site):
+    """A site whose requests for Secrets are counted."""
+
+    def __init__(self, more: str) -> None:
+        super().__init__(settings(more))
+        self.asked: list[tuple[str, str]] = []
+        self.cluster.fail(self._note)
+
+    def _note(self, verb: str, resource: Resource | None, namespace: str, _name: str) -> None:
+        if resource == SECRETS:
+            self.asked.append((verb, namespace))
+
+    async def put(self, name: str, host: str = "nvcr.io", **labels: str) -> None:
+        """Creates a pull secret as a user does."""
+        made = secret({host: {"auth": PASSWORD}}, apiVersion="v1", metadata={"name": name, "labels": labels})
+        await self.user.create(SECRETS, made, NAMESPACE)
+
+    async def names(self) -> list[str]:
+        """The pull secrets of the pods."""
+        found = await self.user.get(DEPLOYMENTS, "g-fe", NAMESPACE)
+        assert found is not None
+        return [one["name"] for one in found["spec"]["template"]["spec"].get("imagePullSecrets", ())]
+
+
+@contextlib.asynccontextmanager
+async def scene(more: str, *names: str, **labels: str) -> AsyncIterator[Scene]:
+    """A graph with an image of nvcr.io beside pull secrets for that host."""
+    site = Scene(more)
+    for name in names:
+        await site.put(name, **labels)
+    site.start()
+    try:
+        await site.make(graph(_frontend()))
+        await site.rest()
+        yield site
+    finally:
+        await site.stop()
+
+
+def _frontend() -> dict[str, Any]:
+    return component("fe", "frontend", {"image": "nvcr.io/x:1"})
+
+
+async def test_without_opting_in_no_secret_is_asked_for() -> None:
+    async with scene("", "a") as site:
+        await site.later(60)
+        assert (await site.names(), site.asked) == ([], [])
+    async with scene("secrets: {pull: all, namespaces: [other]}\n", "a") as site:
+        assert await site.names() == []
+        assert {namespace for _, namespace in site.asked} == {"other"}
+
+
+@pytest.mark.parametrize(("more", "labels", "names"), [(ALL, {}, ["a"]), (LABELLED, {}, []), (LABELLED, LABEL, ["a"])])
+async def test_pods_get_the_secrets_of_their_registries(more: str, labels: dict[str, str], names: list[str]) -> None:
+    async with scene(more, "a", **labels) as site:
+        assert await site.names() == names
+        assert (await site.condition())["status"] == "True"
+        assert {namespace for _, namespace in site.asked} == {NAMESPACE}
+        writes = len(site.cluster.writes)
+        await site.later(100)
+        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+
+
+async def test_an_added_secret_waits_for_another_change_and_a_removed_one_does_not() -> None:
+    async with scene(ALL, "a") as site:
+        before = (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"]
+        await site.put("b")
+        await site.later(5)
+        assert (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"] == before
+        await site.edit("g", 0, replicas=2)
+        await site.rest()
+        assert await site.names() == ["a"]  # more pods of the same kind are no reason to replace those that run
+        await site.edit("g", 0, podTemplate={"spec": {"containers": [{"name": "main", "image": "nvcr.io/x:2"}]}})
+        await site.rest()
+        assert await site.names() == ["a", "b"]
+        await site.user.delete(SECRETS, "a", NAMESPACE)
+        await site.rest()
+        assert await site.names() == ["b"]
+
+
+async def test_opting_in_later_changes_no_pods_that_run() -> None:
+    async with scene("", "a") as site:
+        before = (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"]
+        await site.stop()
+        site.settings = settings(ALL)
+        site.start()
+        await site.rest()
+        assert (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"] == before
+
+
+async def test_a_secret_that_can_not_be_read_is_named_and_changes_nothing_for_others() -> None:
+    async with scene(ALL, "a") as site:
+        await site.user.create(SECRETS, secret("{", apiVersion="v1", metadata={"name": "bad"}), NAMESPACE)
+        await site.user.create(SECRETS, secret("{", "kubernetes.io/dockercfg", apiVersion="v1", metadata={"name": "worse"}), NAMESPACE)
+        await site.rest()
+        told = [(name, reason) for name, reason, _ in await site.events() if reason == "PullSecretUnreadable"]
+        assert sorted(told) == [("bad", "PullSecretUnreadable"), ("worse", "PullSecretUnreadable")]
+        assert await site.names() == ["a"]
+
+
+async def test_without_a_permission_pods_are_left_as_they_are_and_the_graph_names_it() -> None:
+    site = Scene(ALL)
+    site.cluster.denied |= {("list", "secrets"), ("watch", "secrets")}
+    await site.put("a")
+    site.start()
+    try:
+        await site.make(graph(_frontend()))
+        await site.rest()
+        assert await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) is None
+        text = (await site.condition())["message"]
+        assert "the Secrets of the namespace demo can't be read: " in text
+        assert "add the component overlays/pull-secrets" in text
+        site.cluster.denied.clear()
+        await site.later(120)
+        assert await site.names() == ["a"]
+    finally:
+        await site.stop()
+
+
+async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with scene(ALL, "a") as site:
+        await site.user.merge_patch(SECRETS, "a", {"metadata": {"annotations": {"last-applied": PASSWORD}}}, NAMESPACE)
+        await site.rest()
+        assert site.reconciler is not None
+        assert site.reconciler.cache is not None
+        kept = json.dumps(site.reconciler.cache.all(SECRET))
+        assert "nvcr.io" in kept
+        stored = json.dumps([record.obj for key, record in site.storage.records.items() if key[1] != SECRETS.plural], default=str)
+        assert "g-fe" in stored
+        for text in (kept, stored, caplog.text, str(await site.events())):
+            assert PASSWORD not in text
+            assert "hunter2" not in text
+
+
+async def test_on_grove_additions_wait_and_removals_do_not() -> None:
+    site = Scene(ALL)
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    await site.put("a")
+    site.start()
+
+    async def names() -> list[list[str]]:
+        [found] = (await site.user.list(OPTIONAL["grove"], NAMESPACE)).items
+        pods = [clique["spec"]["podSpec"] for clique in found["spec"]["template"]["cliques"]]
+        return [[one["name"] for one in pod.get("imagePullSecrets", ())] for pod in pods]
+
+    try:
+        await site.make(graph(_frontend()))
+        await site.rest()
+        assert await names() == [["a"]]
+        await site.put("b")
+        await site.later(5)
+        assert await names() == [["a"]]
+        await site.user.delete(SECRETS, "a", NAMESPACE)
+        await site.rest()
+        assert await names() == [["b"]]
+    finally:
+        await site.stop()

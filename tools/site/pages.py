@@ -1,0 +1,125 @@
+"""Everything that mkdocs is given: pages, the navigation, scripts and styles, by file below one folder. Writes nothing."""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from posixpath import dirname, join, normpath, relpath
+from typing import Any, Final
+
+from dynamo_webhooks.cli.commands.explain.sentence import pieces
+from dynamo_webhooks.policies.catalogue import list_declared
+from tools.site.fields import field_pages
+from tools.site.rule_filter import filtered_index
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+THEME: Final = Path(__file__).with_name("theme")
+TOP: Final = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/ that belong to the site
+SETTINGS: Final = "mkdocs.yml"
+_BESIDE: Final = "../../tools/site"  # of the settings that are written
+_RULES: Final = re.compile(r"<!-- made: rules -->.*?<!-- end -->", re.DOTALL)
+_LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_BLOCK: Final = re.compile(r"(^(`{3,}).*?^\2 *$)", re.MULTILINE | re.DOTALL)
+_KEY: Final = re.compile(r"^\| `([\w.]+)`( \+)? \|", re.MULTILINE)
+_FLAG: Final = re.compile(r"^\| `((?:-\w, )?--([\w-]+)[^`]*)` \|", re.MULTILINE)
+_VALUE: Final = re.compile(r', got "[^"]+"')  # which says nothing of the rule
+_GROUP: Final = re.compile(r"^\*\*For (.+)\*\*$")
+
+
+def site_files(*, playground: bool) -> dict[str, bytes]:
+    """Every file by its name: pages and what they show below `pages/`, the settings beside it."""
+    sources = _sources()
+    texts = {name: data.decode() for name, data in sources.items() if name.endswith(".md")} | field_pages()
+    pages = {name: _for_site(name, text, texts.keys()).encode() for name, text in texts.items()}
+    theme = {file.name: file.read_bytes() for file in sorted(THEME.iterdir())}
+    settings = {
+        "INHERIT": f"{_BESIDE}/{SETTINGS}",
+        "hooks": [f"{_BESIDE}/hooks.py"],
+        "theme": {"custom_dir": f"{_BESIDE}/overrides"},
+        "nav": navigation(texts, playground=playground),
+    }
+    texts_of_rules = {"messages.json": json.dumps(messages(), separators=(",", ":")).encode()}
+    files = {f"pages/{name}": data for name, data in {**sources, **pages, **theme, **texts_of_rules}.items()}
+    return {**files, SETTINGS: json.dumps(settings, indent=1).encode()}
+
+
+def _sources() -> dict[str, bytes]:
+    docs = ROOT / "docs"
+    files = {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*")) if file.is_file()}
+    return {name: file.read_bytes() for name, file in {**files, **{name: ROOT / name for name in TOP}}.items()}
+
+
+def navigation(texts: dict[str, str], *, playground: bool) -> list[Any]:
+    """The pages that docs/README.md lists, in its groups, and those that only the site has."""
+    groups: dict[str, list[Any]] = {}
+    group, seen = "", {"README.md"}
+    for line in texts["README.md"].splitlines():
+        if found := _GROUP.match(line):
+            group = found[1][0].upper() + found[1][1:]
+        for _, target in _LINK.findall(line) if group else ():
+            page = normpath(target.partition("#")[0]).removeprefix("../")
+            if page in texts and page not in seen:
+                seen.add(page)
+                groups.setdefault(group, []).append({_title(texts[page]): page})
+    sections = [{"Playground": "playground/"}] if playground else []
+    commands = [{name.partition("/")[2].removesuffix(".md"): name} for name in sorted(texts) if name.startswith("commands/")]
+    fields = [{_title(texts[name]): name} for name in sorted(texts) if name.startswith("fields/")]
+    more = [
+        {"Reference": [{"Commands": commands}, {"Fields and keys": fields}]},
+        *({_title(texts[name]): name} for name in TOP if name not in seen),
+    ]
+    return [{"Start": "README.md"}, *sections, *({name: pages} for name, pages in groups.items()), *more]
+
+
+def _title(text: str) -> str:
+    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+
+
+def _for_site(name: str, text: str, known: Collection[str]) -> str:
+    """A page as the site shows it: links within the site, and an address for each thing that it lists."""
+    if name == "rules.md":
+        text = _RULES.sub(lambda _: filtered_index(), text)
+    elif name.startswith("rules/"):
+        text = "\n\n".join([text.rstrip(), *_messages(name.removeprefix("rules/").removesuffix(".md"))]) + "\n"
+    elif name == "configuration.md":
+        text = _KEY.sub(r'| <span id="\1">`\1`</span>\2 |', text)
+    elif name.startswith("commands/"):
+        text = _FLAG.sub(r'| <span id="\2">`\1`</span> |', text)
+    parts = _BLOCK.split(text)
+    # a split gives the text before a block, the block, and its fence
+    return "".join(_linked(name, one, known) if number % 3 == 0 else one for number, one in enumerate(parts) if number % 3 < 2)
+
+
+def _linked(name: str, text: str, known: Collection[str]) -> str:
+    """Links to pages below docs/ lead to those of the site; of links to other files of the repository the words stay."""
+    at = dirname(name if name in TOP else join("docs", name))
+
+    def replace(link: re.Match[str]) -> str:
+        words, (path, mark, anchor) = link[1], link[2].partition("#")
+        if not path or "://" in path:
+            return link[0]
+        target = normpath(join(at, path)).removeprefix("docs/")
+        return f"[{words}]({relpath(target, dirname(name) or '.')}{mark}{anchor})" if target in known else words
+
+    return _LINK.sub(replace, text)
+
+
+@cache
+def messages() -> dict[str, list[str]]:
+    """The constant texts of each rule's messages, by which the search finds the rule of a pasted one."""
+    unknown = "could not be judged: the fact {} is not known"
+    return {
+        rule.name: sorted(text for text in pieces(rule) if not _VALUE.fullmatch(text)) + [unknown.format(fact) for fact in rule.needs]
+        for rule in list_declared()
+        if not rule.is_default
+    }
+
+
+def _messages(rule: str) -> Iterator[str]:
+    """What a rule says, for people who search for a message; values are left out."""
+    said = messages().get(rule)
+    if said:
+        yield "## Messages"
+        yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
+        yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in said)

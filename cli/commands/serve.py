@@ -12,7 +12,7 @@ from ...policies.facts import UNKNOWN, facts_from
 from ..console import flags
 from ..console.exits import BUG, OK, UsageError
 from ..console.output import write_stderr
-from ..daemon import listening, server
+from ..daemon import listening
 
 HELP: Final = "run the webhook server"
 # facts assumed with --self-signed, unless given: everything switched on, cluster-wide.
@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """
     listening.end_on_sigterm()
     from ...webhooks import process
+    from ..daemon import server
 
     settings = server.settings_for(args, os.environ)
     listen = listening.address("--listen", args.listen, settings.server.webhook.host, settings.server.webhook.port)
@@ -84,6 +85,7 @@ def _removed(_value: str) -> NoReturn:
 
 def _told(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that files and flags give, which override the cluster's; reports facts that none gives."""
+    from ..daemon import server
     from ..facts.load import consequences
 
     watching = server.watches(args, os.environ)

@@ -92,6 +92,7 @@ OFFLINE = (
     "crds",
     "schema check",
     "completion bash",
+    "completion kubectl",
     "version",
 )
 

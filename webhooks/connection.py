@@ -7,7 +7,7 @@ import logging
 import socket
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from aiohttp.http import HttpRequestParser
+from aiohttp.http import HttpRequestParser, StreamWriter
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web import BaseRequest, RequestHandler, RequestPayloadError, Server, StreamResponse
@@ -41,6 +41,7 @@ class Connection(RequestHandler):
 
     __slots__ = (
         "_arriving",
+        "_at_once",
         "_behind",
         "_framed",
         "_gone",
@@ -57,6 +58,7 @@ class Connection(RequestHandler):
         "last",
         "met",
         "reading",
+        "ready",
         "spoken",
         "unread",
     )
@@ -69,10 +71,12 @@ class Connection(RequestHandler):
         met: Callable[[Bound], None],
         generation: int,
         gone: Callable[[], None],
+        at_once: Callable[[BaseRequest], Reply | None] | None = None,
     ) -> None:
         """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
 
         `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
+        `at_once`: see connections.py.
         """
         super().__init__(
             server,
@@ -106,6 +110,8 @@ class Connection(RequestHandler):
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
         self.met = met
+        self._at_once = at_once
+        self.ready: Reply | None = None  # to the request that is about to be handled, if it is known already
         self._gone: Callable[[], None] | None = gone
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
@@ -151,13 +157,51 @@ class Connection(RequestHandler):
             data, self._held = self._held + data, b""
         while not (self._unreadable or self._waits()):
             piece = data[at : at + size]
-            super().data_received(piece)
-            self._look(piece, whole=not at and len(piece) == len(data))
+            self._parse(piece, whole=not at and len(piece) == len(data))
             size, at = _PIECE, at + size
             if at >= len(data):
                 return
         if not self._unreadable and at < len(data):
             self._hold(data[at:])
+
+    def _parse(self, piece: bytes, *, whole: bool) -> None:
+        """Parses a piece, and wakes the task for a request that isn't answered at once."""
+        waiter, self._waiter = self._waiter, None
+        try:
+            super().data_received(piece)
+            self._look(piece, whole=whole)
+        finally:
+            self._waiter = waiter
+        if self._messages and waiter is not None and not (waiter.done() or self._is_answered_at_once()):
+            waiter.set_result(None)
+
+    def _is_answered_at_once(self) -> bool:
+        """Answers a request that came whole and alone, without the task and three turns of the loop: a third of a small answer's cost."""
+        message, body = self._messages[0]
+        if self._at_once is None or self._parser is None or self._behind or self.writing_paused or not body.is_eof():
+            return False
+        if isinstance(message, _ErrInfo) or self._task_handler is None:
+            return False
+        request = BaseRequest(message, body, self, StreamWriter(self, self._loop), self._task_handler, self._loop)
+        try:
+            reply = self._at_once(request)
+        except Exception as error:  # noqa: BLE001 - as aiohttp does around a handler
+            reply = cast("Reply", self.handle_error(request, 500, error))
+        if reply is None:
+            return False
+        if not reply.send_at_once(self):
+            self.ready = reply
+            return False
+        self._messages.popleft()
+        self._parser.message_consumed()
+        if self._buffer_paused:
+            self._resume_reading_if_drained()
+        self.answer_sent()
+        self._keepalive = True
+        self._next_keepalive_close_time = self._loop.time() + self._limits.idle_seconds
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(self._next_keepalive_close_time, self._process_keepalive)
+        return True
 
     def widen(self, *, wide: bool) -> None:
         """Lets more come at a time than short requests need, or no longer."""

@@ -3,12 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, Final, cast
 
 from aiohttp.web import BaseRequest, RequestHandler, Server, StreamResponse
 
 from .connection import Connection
 from .limits import Bound, Limits
+from .reply import Reply
 
 _LOOK_SECONDS: Final = 0.02  # aiohttp does not report its last connection
 # Connections beyond the bound, for clients with few, while others are accepted and not open yet: these can't go
@@ -27,11 +29,15 @@ class Connections:
         count: Callable[[str], None],
         generation: Callable[[], int] = lambda: 0,
         left: Callable[[], None] = lambda: None,
+        at_once: Callable[[BaseRequest], Reply | None] | None = None,
     ) -> None:
-        """`met` counts bounds, `count` connections; `generation` is that of callers.py, `left` is called at an end."""
+        """`met` counts bounds, `count` connections; `generation` is that of callers.py, `left` is called at an end.
+
+        `at_once` returns the reply to a request that has come whole, or None to have it handled as any other.
+        """
         self.http = Server(cast("Any", handle))
         self.busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
-        self._left = left
+        self._left, self._at_once = left, at_once
         self._limits, self._met, self._count, self._generation = limits, met, count, generation
         self._loop = asyncio.get_running_loop()
         self._of: Counter[str] = Counter()  # by client
@@ -64,7 +70,8 @@ class Connections:
 
     def make(self, client: str) -> Connection:
         """The protocol of a connection that has been admitted; it leaves by itself."""
-        return Connection(self.http, self._loop, self._limits, self._met, self._generation(), lambda: self.leave(client))
+        gone = partial(self.leave, client)
+        return Connection(self.http, self._loop, self._limits, self._met, self._generation(), gone, self._at_once)
 
     def close_idle(self, connections: Iterable[RequestHandler]) -> None:
         """Closes those on which nothing is being worked on; a request that has arrived is answered."""

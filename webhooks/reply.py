@@ -87,6 +87,14 @@ class Reply:
         if self._head:
             await self.send(request)
 
+    def send_at_once(self, connection: Connection) -> bool:
+        """Writes everything if the connection goes on and has room for it; false: nothing is written."""
+        transport = connection.transport
+        if transport is None or not self.keep_alive or transport.get_write_buffer_size() + len(self._body) > UNSENT:
+            return False
+        transport.write(self._head + self._body)
+        return True
+
     async def send(self, request: BaseRequest, reservation: Reservation | None = None) -> None:
         """Writes everything; waits only when the client doesn't take it. `reservation` is the room that the body has meanwhile.
 

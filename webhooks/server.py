@@ -61,7 +61,7 @@ class Webhooks:
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
         self.connections = Connections(
-            self._handle, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin
+            self._handle, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin, self._at_once
         )
         self._executor = executor
         self._short_requests = ShortRequests()
@@ -131,16 +131,28 @@ class Webhooks:
                 self._listeners.append(listener)
             self.listening.set()
 
+    def _at_once(self, request: BaseRequest) -> Reply | None:
+        """The reply to a request with a short body that has come; None while others wait for their turn, and for all that takes longer."""
+        started, route = time.perf_counter(), find_route(request.raw_path)
+        if route is None or self._bodies.long(request) or not self._short_requests.free:
+            return None
+        found, size = self._refusal(route, request), 0
+        if found is None:
+            body = request.content.read_nowait()
+            client, settings = cast("Connection", request.protocol).client, self.settings
+            found = self._too_long(route, request, body)
+            if found is None:
+                found, size = self._short_requests.do(client, lambda: answer(route, body, settings)), len(body)
+        self._told(route, request, found, started, size)
+        return self._reply(request, found)
+
     async def _handle(self, request: BaseRequest) -> StreamResponse:
-        started = time.perf_counter()
         connection = cast("Connection", request.protocol)
-        connection.spoken = True
-        connection.last |= is_last(request)
-        route = find_route(request.raw_path)
-        size = 0
-        found = _unfit(route, request)
-        if found is None and route is not None:
-            found = self._callers.refusal(route, connection)
+        if connection.ready is not None:
+            reply, connection.ready = connection.ready, None
+            return cast("StreamResponse", reply)
+        started, route, size = time.perf_counter(), find_route(request.raw_path), 0
+        found = self._refusal(route, request)
         if found is None and route is not None:
             if self._bodies.long(request):
                 return await self._long(route, request)
@@ -149,25 +161,39 @@ class Webhooks:
         self._told(route, request, found, started, size)
         return cast("StreamResponse", self._reply(request, found))
 
+    def _refusal(self, route: Route | None, request: BaseRequest) -> Answer | None:
+        """The answer to a request whose body needn't be read, and to a caller who must not ask."""
+        connection = cast("Connection", request.protocol)
+        connection.spoken = True
+        connection.last |= is_last(request)
+        found = _unfit(route, request)
+        return self._callers.refusal(route, connection) if found is None and route is not None else found
+
     async def _short(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
         """Answers a review with a short body; returns that body's size, too, and when it had arrived."""
-        converting, content = route.purpose is Purpose.CONVERT, request.content
+        content = request.content
         body: bytes | Answer
         if content.is_eof():
             body = content.read_nowait()
         else:
             with self._held(request):
-                body = await self._read(route, request, self._bodies.read(request, conversion=converting))
+                body = await self._read(route, request, self._bodies.read(request, conversion=route.purpose is Purpose.CONVERT))
         started = time.perf_counter()
-        if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
-            # the bound is shorter than one read: all of the body has arrived already
-            body = _refused(self._bodies.too_long(request, conversion=converting))
         if isinstance(body, Answer):
             return body, 0, started
+        if (refused := self._too_long(route, request, body)) is not None:
+            return refused, 0, started
         text, settings = body, self.settings
         with self._held(request):
             found = await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
         return found, len(body), started
+
+    def _too_long(self, route: Route, request: BaseRequest, body: bytes) -> Answer | None:
+        """The answer to a body over a bound that is shorter than one read: all of the body has arrived already."""
+        converting = route.purpose is Purpose.CONVERT
+        if len(body) <= (self._bodies.most(request) if converting else self._limits.body):
+            return None
+        return _refused(self._bodies.too_long(request, conversion=converting))
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 STEPS_SECONDS: Final = 0.0005  # of steps that make one piece of work
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
+_UNCOUNTED: Final = 0.001  # of work that may be of earlier turns: to be called in each costs more than a request's answer is written in
 
 
 class ShortRequests:
@@ -47,16 +48,22 @@ class ShortRequests:
             pass
         return found
 
+    @property
+    def free(self) -> bool:
+        """Whether no client waits and this turn of the loop has time left."""
+        return not self._queue and self._spent < TURN_SECONDS
+
     async def run(self, client: str, work: Callable[[], T], size: int = 0) -> T:
-        """Work at once if no client waits and this turn of the loop has time left, else at the client's turn."""
-        if not self._queue and self._spent < TURN_SECONDS:
-            return self._do(client, work)
+        """Works at once if `free`, else at the client's turn."""
+        if self.free:
+            return self.do(client, work)
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.put(client, size, (work, done))
         self._call_next()
         return await done
 
-    def _do(self, client: str, work: Callable[[], T]) -> T:
+    def do(self, client: str, work: Callable[[], T]) -> T:
+        """Works at once, which the caller has found free."""
         began = self._clock()
         try:
             return work()
@@ -64,7 +71,8 @@ class ShortRequests:
             seconds = self._clock() - began
             self._spent += seconds
             self._queue.charge(client, seconds)
-            self._call_next()
+            if self._queue or self._spent > _UNCOUNTED:
+                self._call_next()
 
     def _call_next(self) -> None:
         if not self._reset:
@@ -79,6 +87,6 @@ class ShortRequests:
             if done.done():  # its client has left
                 continue
             try:
-                done.set_result(self._do(client, work))
+                done.set_result(self.do(client, work))
             except Exception as error:  # noqa: BLE001 - the request's own handler deals with it
                 done.set_exception(error)

@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo up test beside unit golden laws hostile cluster line15 neighbours browser site playground compiled bench bench-graphs lint types contracts size format generate docs stale assets release lock new-rule clean
+.PHONY: help serve demo up test beside unit golden laws hostile cluster line15 neighbours browser site playground compiled build-compiled bench bench-graphs lint types contracts size format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,14 +81,16 @@ site: $(READY) $(SITE_READY) ## the site of docs/ in build/site, the same bytes 
 playground: $(READY) ## the page that runs the commands in the browser, in build/site/playground; needs Node and npm
 	$(BIN)/python -m tools.playground
 
-bench: $(READY) ## speed, waiting times and memory beside a bare server, then beside the last release or AGAINST=commit; about eight minutes
-	$(BIN)/python -m tests.bench --write
+bench: build-compiled ## speed, waiting times and memory of the server as it is shipped beside a bare one, then, interpreted, beside the last release or AGAINST=commit; about eight minutes
+	BENCH_TREE=$(abspath build/compiled) $(BIN)/python -m tests.bench --write
 	$(BIN)/python -m tests.bench --against $(AGAINST) --write
 
-compiled: $(READY) ## the tests of conversion, its laws and the recorded answers on modules that mypyc compiles, in a copy in build/compiled
+compiled: build-compiled ## the tests of conversion, its laws and the recorded answers on modules that mypyc compiles, in a copy in build/compiled
+	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not interpreted and not cluster and not alone' $(or $(TESTS),tests/conversion tests/laws tests/golden)
+
+build-compiled: $(READY)
 	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/compiled
 	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not interpreted and not cluster and not alone' $(or $(TESTS),tests/conversion tests/laws tests/golden)
 
 bench-graphs: $(READY) ## the reconciler with GRAPHS=1000 graphs at once, and MODELS=0; GRAPHS="100 1000" shows growth
 	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000) --models $(or $(MODELS),0)

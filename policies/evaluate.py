@@ -114,10 +114,16 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
                 continue
             asked = _awake(value, always, keyed, above) if keyed and type(value) is dict else always
             if asked:
-                yield from _ask(asked, At(review, steps, step, value))
+                at = At(review, steps, step, value)
+                for rule in asked:  # what `_ask` does, without a generator for each place
+                    at.rule = rule
+                    try:
+                        yield from rule.check(at)
+                    except Exception as error:  # noqa: BLE001 - as there
+                        yield _instead(rule, at.path, error)
     for rule, (places, steps) in above.items():
         for step, value in places(obj):
-            yield from _ask((rule,), At(review, steps, step, value))
+            yield from _ask(rule, At(review, steps, step, value))
 
 
 def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above: Above) -> list[Rule]:
@@ -139,13 +145,12 @@ def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above:
     return asked
 
 
-def _ask(asked: Iterable[Rule], at: At) -> Iterator[Any]:
-    for rule in asked:
-        at.rule = rule
-        try:
-            yield from rule.check(at)
-        except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
-            yield _instead(rule, at.path, error)
+def _ask(rule: Rule, at: At) -> Iterator[Any]:
+    at.rule = rule
+    try:
+        yield from rule.check(at)
+    except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
+        yield _instead(rule, at.path, error)
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:

@@ -20,7 +20,7 @@ from .domain import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .review import Fields, Review
 
@@ -131,7 +131,8 @@ def _of_picker(component: Fields, path: Path) -> Ignored:
             yield (*path, "eppConfig", "config", name), f"has no effect: it is written as {used}"
 
 
-def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
+def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Sequence[tuple[Path, str]]:
+    """No generator: nearly every pod is looked at in vain."""
     places: list[Path] = []
     for index, container in enumerate(pod.get("containers") or ()):
         if container and container.get("name") == MAIN:
@@ -143,10 +144,9 @@ def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
         if volume and volume.get("name") == _SHARED_MEMORY:
             places.append(("volumes", index))
     if not places or ((size := component.get("sharedMemorySize")) is not None and is_quantity(size) and is_zero(size)):
-        return
+        return ()
     fix = 'has no effect: every main container has shared memory; write sharedMemorySize: "0" to use your own'
-    for steps in places:
-        yield (*path, "podTemplate", "spec", *steps), fix
+    return [((*path, "podTemplate", "spec", *steps), fix) for steps in places]
 
 
 def _written(annotations: Mapping[str, str], names: tuple[str, ...]) -> list[str]:

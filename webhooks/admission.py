@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from ..admission.judging import judge
 from ..admission.new_pods import patch_new_pod
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import Purpose
@@ -163,7 +164,7 @@ def _name(call: Call) -> str:
 
 def _validated(call: Call, write: Admission, length: int) -> Outcome:
     review = write.review()
-    findings = write.judge(MOST, NAMED) + long_remainder(review, length)
+    findings = judge(review, MOST, NAMED) + long_remainder(review, length)
     if write.settings.policies and not is_deletion(review):
         findings += _by_policies(call, write)
     if not findings:

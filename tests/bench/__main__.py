@@ -1,7 +1,8 @@
 """Measures everything in one run (`make bench`), prints it, and with `--write` writes docs/bench.md.
 
 `--quick` takes short settings, whose figures mean little; `--growth` measures (and writes) the growth by shape alone. BENCH_LONG is the
-number of requests for the memory. On an idle machine of two CPUs a run takes about six minutes.
+number of requests for the memory, BENCH_TREE the folder of a compiled copy to measure. On an idle machine of two CPUs a run takes about
+six minutes.
 
 `--against` measures the requests of a graph alone, beside the last release or a commit, and fails where one costs 5 % more; with `--report`
 it only tells.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import yaml
 
+from tests.bench.load import program
 from tests.bench.requests import graph
 from tests.cluster.assets.build import KUBECONFORM, build, find
 
@@ -52,8 +53,8 @@ def manifests(folder: Path, count: int) -> Path:
 
 
 def command(*words: str | Path) -> tuple[str, ...]:
-    """The command, run by this interpreter."""
-    return (sys.executable, "-m", "dynamo_webhooks.cli.main", "check", "-q", *FACTS, *map(str, words))
+    """The command."""
+    return (*program(), "check", "-q", *FACTS, *map(str, words))
 
 
 def cost(words: tuple[str, ...]) -> Cost:
@@ -91,7 +92,7 @@ def beside_kubeconform(table: Table, settings: Settings, folder: Path) -> None:
         print("kubeconform is not measured: there is no go to build it with", flush=True)
         return
     most, schemas = manifests(folder / "most", MOST), folder / "schemas"
-    subprocess.run((sys.executable, "-m", "dynamo_webhooks.cli.main", "schema", "--catalogue", schemas), check=True, capture_output=True)
+    subprocess.run((*program(), "schema", "--catalogue", schemas), check=True, capture_output=True)
     location = f"{schemas}/{{{{ .Group }}}}/{{{{ .ResourceKind }}}}_{{{{ .ResourceAPIVersion }}}}.json"
     other = (str(build(KUBECONFORM) / "kubeconform"), "-strict", "-schema-location", location, str(most))
     refused = subprocess.run((*other[:-1], str(_wrong(folder / "wrong"))), check=False, capture_output=True, text=True)

@@ -144,21 +144,16 @@ class Measured:
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
 
 
+def program() -> list[str]:
+    """Our command line, run by this interpreter; from the files of BENCH_TREE if that is set: there they may be compiled."""
+    tree = os.environ.get("BENCH_TREE")
+    return [*(["env", "-C", tree] if tree else []), sys.executable, "-m", "dynamo_webhooks.cli.main"]
+
+
 def ours(folder: Path, facts: Path) -> list[str]:
     """The command of our server on free ports."""
     free = "127.0.0.1:0"
-    command = [
-        sys.executable,
-        "-m",
-        "dynamo_webhooks.cli.main",
-        "serve",
-        "--cert-dir",
-        str(folder),
-        "--self-signed",
-        "--no-cluster",
-        "--facts",
-        str(facts),
-    ]
+    command = [*program(), "serve", "--cert-dir", str(folder), "--self-signed", "--no-cluster", "--facts", str(facts)]
     return [*command, "--listen", free, "--probe-listen", free, "--metrics-listen", free]
 
 

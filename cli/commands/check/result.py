@@ -93,6 +93,15 @@ def empty_result() -> Result:
     return Result([], [], [], [], [], [], [], [])
 
 
+def joined(parts: Sequence[Result]) -> Result:
+    """What several parts of a run found, as one result."""
+    whole = empty_result()
+    for name, held in whole._asdict().items():
+        if isinstance(held, list):
+            held.extend(one for part in parts for one in getattr(part, name))
+    return whole
+
+
 def sort_result(found: Result) -> Result:
     """Sort findings by file, line and rule, and the other lists alike."""
     return found._replace(

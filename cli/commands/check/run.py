@@ -18,7 +18,7 @@ from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Position, Source
-from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, sort_result
+from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, joined, sort_result
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
 
@@ -64,14 +64,26 @@ class Run:
         self._others = 0
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Result:
-        """Check all files; call `tell` before each."""
+        """Check all files; call `tell` before each. Many files are checked in several processes where none needs what others found."""
         if self.settings.judged and len(files) >= MANY:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
-        for file in files:
-            if tell is not None:
-                tell(file)
-            self.take(file, stdin_name)
+        def take_all(share: Sequence[Item]) -> tuple[Result, int]:
+            self._found, self._others = empty_result(), 0
+            for file in share:
+                if tell is not None:
+                    tell(file)
+                self.take(file, stdin_name)
+            return self._found, self._others
+
+        alone = self.old is None and self.fill is None and self.settings.asked is None and tell is None
+        if not alone or len(files) < 2 * MANY:
+            take_all(files)
+            return self.result()
+        from .processes import in_shares
+
+        shares = in_shares(take_all, files, MANY)
+        self._found, self._others = joined([found for found, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
     def take(self, file: Item, stdin_name: str) -> None:

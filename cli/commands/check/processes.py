@@ -1,0 +1,57 @@
+"""Work on a long list in as many processes as there are CPUs: each has a share, and what one does not deliver is done here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_shares(work: Callable[[Sequence[T]], R], items: Sequence[T], least: int) -> list[R]:
+    """What `work` returns for consecutive shares of the items, each of at least `least` of them.
+
+    The first share is worked on here, each other in a forked process, which must not depend on what the others do.
+    """
+    safe = hasattr(os, "sched_getaffinity") and threading.active_count() == 1  # a fork is on Linux, where no other thread holds a lock
+    processors = len(os.sched_getaffinity(0)) if safe else 1
+    count = max(1, min(processors, len(items) // least))
+    size = -(-len(items) // count)
+    shares = [items[start : start + size] for start in range(0, len(items), size)]
+    children = [_fork(work, share) for share in shares[1:]]
+    try:
+        found = [work(items[:size])]
+        for share, (_, reader) in zip(shares[1:], children, strict=True):
+            with os.fdopen(reader, "rb", closefd=False) as pipe:
+                sent = pipe.read()
+            try:
+                found.append(pickle.loads(sent))  # noqa: S301 - what our own process has written
+            except (EOFError, pickle.UnpicklingError):  # nothing, or a part: it has failed, or was killed
+                found.append(work(share))
+    finally:
+        for child, reader in children:
+            os.close(reader)
+            os.waitpid(child, 0)
+    return found
+
+
+def _fork(work: Callable[[Sequence[T]], R], share: Sequence[T]) -> tuple[int, int]:
+    """Begins in a process of its own: its number, and where its result comes from; nothing comes from one that fails."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return child, reader
+    try:
+        os.close(reader)
+        sent = pickle.dumps(work(share), protocol=pickle.HIGHEST_PROTOCOL)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(sent)
+    finally:
+        os._exit(0)  # whatever happened: what runs at the end of a program is the parent's

@@ -1,0 +1,82 @@
+"""Many files in several processes: the same result as in one, also when a process ends without a word."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dynamo_webhooks.cli.commands.check import run
+from dynamo_webhooks.cli.commands.check.processes import in_shares
+from tests.cli.samples import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.cli.conftest import Command, Files
+
+
+@pytest.fixture(autouse=True)
+def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+
+
+def test_shares_come_back_in_their_order() -> None:
+    here = os.getpid()
+    found = in_shares(lambda share: (os.getpid() == here, list(share)), range(10), 3)
+    assert found == [(True, [0, 1, 2, 3]), (False, [4, 5, 6, 7]), (False, [8, 9])]
+    assert in_shares(list, range(5), 3) == [[0, 1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize("how", ["killed", "raised", "nothing that can be sent"])
+def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
+    here = os.getpid()
+
+    def work(share: Sequence[int]) -> object:
+        if os.getpid() != here:
+            if how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if how == "raised":
+                raise ValueError
+            return lambda: share
+        return list(share)
+
+    assert in_shares(work, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_an_error_here_leaves_no_process_behind() -> None:
+    here = os.getpid()
+
+    def work(share: Sequence[int]) -> int:
+        if os.getpid() == here:
+            raise ValueError
+        return len(share)
+
+    with pytest.raises(ValueError, match="^$"):
+        in_shares(work, range(6), 2)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_report_is_the_same(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = GOOD.replace("name:", "name: x", 1)
+    ignored = BAD.replace("spec:", f"# dynamo-webhooks: ignore[{BAD_RULE}] too far away\nspec:", 1)
+    texts = [GOOD, BAD, "a: [", WARNED, OTHER_KIND, NEEDS_GROVE, GOOD, named, ignored, f"{BAD}---\n{GOOD}", "x: 1\n- 2", BAD]
+    files(**{f"f{number:02}": text for number, text in enumerate(texts)})
+    alone = command("check", ".", "-o", "json")
+    forks: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        forks.append(1)
+        return fork()
+
+    monkeypatch.setattr(run, "MANY", 4)
+    monkeypatch.setattr(os, "fork", counted)
+    spread = command("check", ".", "-o", "json")
+    assert len(forks) == 2
+    assert (spread.code, spread.out, spread.err) == (alone.code, alone.out, alone.err)
+    assert len(alone.json["findings"]) > 4
+    assert len(alone.json["unreadable"]) == 2

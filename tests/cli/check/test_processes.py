@@ -54,7 +54,7 @@ def test_an_error_here_leaves_no_process_behind() -> None:
             raise ValueError
         return len(share)
 
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         in_shares(work, range(6), 2)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -175,7 +175,7 @@ def is_line_1_6(review: Review) -> bool:
 
 
 def read_provider(at: At) -> str | None:
-    """Who runs the graph's workloads as line 1.5 remembers it in an annotation; None where nothing is remembered, as on line 1.2.
+    """Who runs the graph's workloads as an annotation remembers it since line 1.5; None where none does, as on line 1.2.
 
     Needs the fact `grove` where the defaults of a new graph overwrite what its author wrote.
     """
@@ -186,12 +186,12 @@ def read_provider(at: At) -> str | None:
 
 
 def choose_provider(at: At) -> str:
-    """Who will run a new graph's workloads on line 1.5. Needs the fact `grove` unless the graph opts out."""
+    """Who will run a new graph's workloads, decided once since line 1.5. Needs the fact `grove` unless the graph opts out."""
     return GROVE if not opts_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
 
 
 def provider(at: At) -> str | None:
-    """Who runs the graph's workloads on line 1.5; None for a graph of an older operator, which was not adopted yet."""
+    """Who runs the graph's workloads since line 1.5; None for a graph of an older operator, which was not adopted yet."""
     chosen = read_provider(at)
     return choose_provider(at) if chosen is None and at.review.operation == CREATE else chosen
 

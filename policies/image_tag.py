@@ -1,4 +1,4 @@
-"""The version that a container image's tag names, as line 1.5 of the operator reads it to learn which Dynamo runtime is inside."""
+"""The version that a container image's tag names, as the operator reads it since line 1.5 to learn which Dynamo runtime is inside."""
 
 from __future__ import annotations
 

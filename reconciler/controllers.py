@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..kube.protocol import Node
     from .engine.work import Work
 
-_RETIRED: Final = "line 1.5 has no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it"
+_RETIRED: Final = "there are no DynamoCheckpoints since line 1.5: nothing acts on it, and no pod is restored from it; delete it"
 CONTROLLERS: Final[dict[str, Callable[[Work, Node], Awaitable[PassResult]]]] = {
     MODEL: reconcile_model,
     CHECKPOINT: reconcile_checkpoint,

@@ -47,8 +47,8 @@ def _table() -> dict[str, Route]:
 
 ROUTES: Final[dict[str, Route]] = _table()
 
-# How the Go operator of line 1.5 names three of the paths. They are served on both lines, so that registrations of either operator, which
-# may be there for a while before or after an upgrade, always find one.
+# The names of three of the paths in the Go operator since line 1.5. They are served on all lines, so that registrations of either operator,
+# which may be there for a while before or after an upgrade, always find one.
 ALIASES: Final[dict[str, Route]] = {
     f"/{purpose.value}/nvidia.com/{BETA}/{BY_NAME[kind].plural}": ROUTES[route_path(kind, BETA, purpose)]
     for kind, purpose in (

@@ -28,7 +28,7 @@ def explain_schema_error(error: FieldError, value: Any) -> Told:
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
     if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
         return Told(
-            "must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
+            "must be given since line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
         )
     for shape, say in _SENTENCES:
         if found := re.fullmatch(shape, text, re.DOTALL):

@@ -9,7 +9,7 @@ from ..rule import COMPONENT, DCD, Hits, rule
 _GRAPH = "DynamoGraphDeployment"
 
 
-# inferred for line 1.5, where it may be of 1.6
+# inferred for line 1.5: it may be of 1.6 only
 @rule("DYN409", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
 def checkpoint_use_of_workers(at: At) -> Hits:
     """A component that is no worker asks for a checkpoint.
@@ -41,7 +41,7 @@ def checkpoint_use_of_workers(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint", f"must be unset {explain_workers_only(at.value)}")
 
 
-# inferred for line 1.5, where it may be of 1.6
+# inferred for line 1.5: it may be of 1.6 only
 @rule("DYN410", where={DCD: "spec"}, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
 def checkpoint_use_of_graphs(at: At) -> Hits:
     """A standalone worker names a snapshot.

@@ -55,7 +55,7 @@ def kvt_label_key_required(at: At) -> Hits:
         Workers read their domain from this label of their node. Without it, no two workers are known to be close.
 
     Fix
-        Write the key of the label, `topology.kubernetes.io/zone` for example; on line 1.5 of the operator a graph on Grove may name a
+        Write the key of the label, `topology.kubernetes.io/zone` for example; since line 1.5 of the operator a graph on Grove may name a
         topology of Grove instead.
 
     Bad

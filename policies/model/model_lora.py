@@ -72,7 +72,8 @@ def model_lora_uri_scheme(at: At) -> Hits:
         system too.
 
     Fix
-        Write s3://bucket/path or hf://organisation/repository, the scheme in lower case; on line 1.5 also file:///path with three slashes.
+        Write s3://bucket/path or hf://organisation/repository, the scheme in lower case; since line 1.5 also file:///path with three
+        slashes.
 
     Bad
         spec:

@@ -25,7 +25,7 @@ def dgdr_spec_locked(at: At) -> Hits:
 
     Why
         From profiling on, jobs and graphs exist that were made from the spec; a change would reach none of them.
-        The stored status decides, not one that comes with the update. On line 1.5 of the operator a request that is Ready is locked too;
+        The stored status decides, not one that comes with the update. Since line 1.5 of the operator a request that is Ready is locked too;
         where it isn't applied automatically, its `autoApply` and its `runtimeVersionOverride` may still change.
 
     Fix

@@ -91,7 +91,8 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         new, old = both_versions(obj, settings.line)
         return made._replace(notes=without_effect.of_component(new.get("spec") or {}, old.get("spec") or {}, settings))
     if kind == CHECKPOINT and settings.pod_snapshots:
-        return Rendered([], [RenderError(("kind",), f"must not be {CHECKPOINT}: line 1.5 has none; delete it, and name a PodSnapshot")])
+        why = f"must not be {CHECKPOINT}: there is none since line 1.5; delete it, and name a PodSnapshot"
+        return Rendered([], [RenderError(("kind",), why)])
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])

@@ -44,7 +44,7 @@ def runtime_of(component: Fields, line: Line) -> tuple[int, ...]:
 
 
 def has_native_picker(picker: Fields, line: Line) -> bool:
-    """Whether a picker is the one in runtimes from 1.5.0 on: line 1.5 admits no other without a configuration."""
+    """Whether a picker is the one in runtimes from 1.5.0 on: since line 1.5 no other is admitted without a configuration."""
     return line >= Line.V1_5 and not picker.get("eppConfig")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OFF_GROVE: Final = "has no effect: only Grove acts on it, and the graph does not run on Grove"
 _ALONE: Final = "has no effect: only Grove acts on it, which runs no standalone component"
-_VERSION: Final = "has no effect: nothing that is rendered depends on it but workers, on line 1.5"
+_VERSION: Final = "has no effect: nothing that is rendered depends on it but workers, since line 1.5"
 _CAPTURE: Final = "has no effect: only the Go operator takes snapshots by SnapshotJobs, whose fields are not known here; pods start cold"
 _RESTORED: Final = "has no effect: only the Go operator restores pods from PodSnapshots, whose status is not known here; pods start cold"
 _ROLES: Final = "has no effect: nothing that is rendered depends on roles without templates, but for their providerOverride, on Grove"
@@ -36,7 +36,7 @@ _OF_GROVE: Final[tuple[Path, ...]] = (
 
 
 def explain_cold_start(wanted: Fields) -> str:
-    """Why nothing comes of a checkpoint on line 1.5."""
+    """Why nothing comes of a checkpoint since line 1.5."""
     return _RESTORED if wanted.get("checkpointRef") else _CAPTURE
 
 

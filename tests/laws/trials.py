@@ -14,6 +14,7 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from tests.laws.conftest import LINES
 from tests.laws.dice import Dice, Draw, Replay, smallest
 from tests.laws.laws import away, different, home, on, version_of, violations
 from tests.laws.strategies import edit, make_object, wild
@@ -44,7 +45,7 @@ def any_object(draw: Draw, kind: str, version: str) -> Trial:
 
     Each is converted as on one of the lines; the fields are those of the newest.
     """
-    line = tuple(Line)[draw(len(Line))]
+    line = LINES[draw(len(LINES))]
     with on(line):
         return _any_object(draw, kind, version)._replace(line=line)
 

@@ -167,10 +167,10 @@ class _Document:
         return self._switched(data, path) if data["apiVersion"] == self.file.target.api_version else self._converted(data, path, None)
 
     def _switched(self, data: dict[str, Any], path: Path) -> Any:
-        """The object with the switches that line 1.5 requires, or the very same one where none is missing."""
+        """The object with the switches that are required since line 1.5, or the very same one where none is missing."""
         new, places = add_checkpoint_switches(data, self.file.target)
         for place in places:
-            text = "enabled: true is written, which line 1.5 requires and the block alone meant on line 1.2"
+            text = "enabled: true is written, which is required since line 1.5, and the block alone meant on line 1.2"
             self.file.notes.append(f"{self._line(path)}: {_called(data)}: {format_path(place)}: {text}")
         if places:
             self.file.converted += 1

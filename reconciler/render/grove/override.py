@@ -1,4 +1,4 @@
-"""Topology constraints in Grove's own words, which line 1.5 lets a graph say in place of its own. Cost: one look at each block."""
+"""Topology constraints in Grove's own words, which a graph may say since line 1.5 in place of its own. Cost: one look at each block."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ spec:
     fixed = (folder / "a.yaml").read_text()
     assert yaml.safe_load(fixed)["spec"]["components"][0]["experimental"] == {"checkpoint": {"checkpointRef": "base", "enabled": True}}
     assert "checkpoint:   # of the base model\n" in fixed
-    assert "must be given on line 1.5" not in command("check", "a.yaml", "--line", "1.5").out
+    assert "must be given since line 1.5" not in command("check", "a.yaml", "--line", "1.5").out
 
 
 @pytest.mark.parametrize(

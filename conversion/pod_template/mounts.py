@@ -59,6 +59,15 @@ def cache_place(cache: Fields | None) -> Place | None:
     return None if cache is None else (text(cache.get("pvcName")), text(cache.get("mountPath")))
 
 
+def is_cache_of(flat: list[Fields], live: Fields | None) -> bool:
+    """Whether a saved flat list names the live cache.
+
+    The Go operator writes empty names and paths for absent ones, so that these are the same place; an empty one isn't left out by it.
+    """
+    saved = cache_of(flat)
+    return cache_place(saved) == cache_place(live) and (live is None or all(live.get(name) is not None for name in saved or ()))
+
+
 def is_compilation_cache(entry: Fields) -> bool:
     """Whether a flat entry is a compilation cache."""
     return entry.get(FLAG) is True
@@ -164,8 +173,7 @@ def restore_flat_list(
         return flat
     if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
-    # the Go operator writes empty names and paths for absent ones: the same place
-    if cache is None or cache_place(cache_of(flat)) != cache_place(cache):
+    if cache is None or not is_cache_of(flat, cache):
         return None
     # it also makes mounts of caches without a path
     theirs = [mount_key(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
@@ -181,7 +189,7 @@ def split_mounts(
     """
     found = read[:1] if cache is not None else []
     where = [_written(mount) for mount in mounts]
-    entries = flat if cache_place(cache_of(flat)) == cache_place(cache) else _reflagged(flat, found)
+    entries = flat if is_cache_of(flat, cache) else _reflagged(flat, found)
     for made in (join_mounts(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
         if made and where == [_written(mount) for mount in made]:
             return entries, mounts[: len(over)]

@@ -150,9 +150,12 @@ def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
 
 
 def restore_empty(left: Fields, kept: Fields) -> None:
-    """Restore an empty `extraPodSpec`, if there is none."""
+    """Restore an empty `extraPodSpec`, if there is none, or the empty members beside a main container that is the saved one."""
     extra = kept.get("extraPodSpec")
-    if type(extra) is dict and "extraPodSpec" not in left and not pod_content(extra) and not content(object_member(extra, "mainContainer")):
+    if type(extra) is not dict or pod_content(extra):
+        return
+    main = object_member(extra, "mainContainer")
+    if left["extraPodSpec"] == {"mainContainer": main} if "extraPodSpec" in left else not content(main):
         left["extraPodSpec"] = extra
 
 

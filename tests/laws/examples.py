@@ -105,6 +105,12 @@ _TWO_AT_EMPTY: Final = {"spec": {"containers": [{"name": "main", "volumeMounts":
 _SWITCHED: Final = _object(COMPONENT, LEFT, spec={"checkpoint": {"mode": "Auto"}})
 _LONE_SIDECAR: Final = {"spec": {"containers": [{"name": "sidecar-frontend"}]}}
 _OF_SECRET: Final = {"spec": {"containers": [{"name": "main", "envFrom": [{"secretRef": {"name": "s"}}]}]}}
+_HALF_EMPTY: Final = {"hostAliases": [], "mainContainer": {"name": "x-1", "livenessProbe": {}}}
+_NO_PATH: Final = [{"name": "b", "mountPoint": "/b"}, {"name": "c", "mountPoint": "", "useAsCompilationCache": True}]
+_PATHLESS: Final = _object(
+    COMPONENT, LEFT, spec={"volumeMounts": _NO_PATH, "extraPodSpec": {"mainContainer": {"volumeMounts": [{"name": "a"}]}}}
+)
+_BOTH_MOUNTS: Final = {"spec": {"containers": [{"name": "main", "volumeMounts": [{"name": "a"}, {"name": "b", "mountPath": "/b"}]}]}}
 
 # With what `edited` replaces in the conversion.
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
@@ -133,4 +139,9 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": _OF_SECRET}), None),
     (_NULL_NAME, {"spec": {"serviceName": "s", "frontendSidecar": {}}}),
     (_object(GRAPH, LEFT, spec={"services": {"a": {"extraPodSpec": {"containers": [None]}}}}), None),
+    (
+        _object(GRAPH, LEFT, spec={"services": {"a": {"extraPodSpec": _HALF_EMPTY}}}),
+        {"spec": {"components": [{"name": "a", "podTemplate": {"metadata": {"annotations": {}}}}]}},
+    ),
+    (_PATHLESS, {"spec": {"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": _BOTH_MOUNTS}}),
 ]

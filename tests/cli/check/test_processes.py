@@ -46,8 +46,14 @@ def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
     assert in_shares(work, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
 
 
-def test_an_error_here_leaves_no_process_behind() -> None:
-    here = os.getpid()
+def test_an_error_here_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, fork, children = os.getpid(), os.fork, list[int]()
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
 
     def work(share: Sequence[int]) -> int:
         if os.getpid() == here:
@@ -56,8 +62,10 @@ def test_an_error_here_leaves_no_process_behind() -> None:
 
     with pytest.raises(ValueError, match=r"^$"):
         in_shares(work, range(6), 2)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(children) == 2
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
 
 
 def test_a_report_is_the_same(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

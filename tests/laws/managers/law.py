@@ -266,8 +266,8 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
     found = compare(kind, want, have)
     # what the owner still holds, and the successor can't say
     overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server, steps[-1]) else set()
-    if server.kind == REQUEST and any(step.intent is Intent.DROP for step in steps):
-        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"}  # may have stayed then
+    if any(step.intent is Intent.DROP for step in steps):  # what may have stayed then, see `_held_elsewhere`
+        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"} if server.kind == REQUEST else overruled | ATOMIC_IN_BETA
     for name, changed in zip(("added", "removed", "modified"), found, strict=True):
         allowed = {path for path in changed.paths() if overruled & set(path) or _shown(have, path)}
         allowed |= {path[:length] for path in allowed for length in range(1, len(path))}

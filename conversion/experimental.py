@@ -63,7 +63,8 @@ class Experimental:
         found = block if type(block) is dict else {}
         for name in self.left:
             value, was = found.get(name), kept.get(name)
-            known = context.travelled and not context.both  # the remainder names the features of v1alpha1
+            # the remainder names the features of v1alpha1; of an object that is stored in v1beta1, those of the day when it was written
+            known = context.travelled and not context.both and context.line < Line.V1_5
             if value is None and name in found and context.stored and (object_of(was).get("enabled") is True or not known):
                 value = {}
             nothing = nothing and value is None

@@ -87,3 +87,14 @@ def test_what_another_adds_in_v1beta1_costs_an_apply_in_v1alpha1_one_write_of_th
     first, second = (server.apply(owned, "owner") for _ in range(2))
     assert (first.changed, first.generation, second.changed) == (True, False, False)
     assert (server.stored["spec"], server.read(ALPHA)["spec"]) == (before, shown)
+
+
+@pytest.mark.parametrize("line", Line)
+def test_a_block_with_only_defaults_stays_beside_a_manager_of_v1alpha1(line: Line) -> None:
+    """Applied again, the API server asks for its place in v1alpha1 as null: nobody owns the defaults that are in it."""
+    server = Server(COMPONENT, partial(converted, line=line), line)
+    server.apply(_manifest(ALPHA, componentType="worker", extraPodSpec={"mainContainer": MAIN}), "owner")
+    for _ in range(3):
+        server.apply(_manifest(BETA, name="t", experimental={"failover": {}}), "beside")
+        assert server.read(BETA)["spec"]["experimental"]["failover"]["mode"] == "IntraPod"
+        assert server.read(ALPHA)["spec"]["failover"]["enabled"] is True

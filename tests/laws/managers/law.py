@@ -30,6 +30,8 @@ VERSIONS: Final = (ALPHA, BETA)
 ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", "dynamoNamespace", "autoscaling", "ingress")}
 ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts", "f:compilationCache"}  # the cache is an entry of v1alpha1's mounts
 ATOMIC_IN_BETA: Final = {"f:envFrom", "f:envFromSecret"}
+# What v1alpha1 has two places for: a manifest that moves there writes one, and what v1beta1 wrote stays in the other (docs/gitops.md).
+TWO_PLACES: Final = {"f:envFrom", "f:frontendSidecar", 'k:{"name":"sidecar-frontend"}'}
 BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
 # Of requests: what lies in the other version's annotation.
 ASIDE: Final = {
@@ -266,8 +268,8 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
     found = compare(kind, want, have)
     # what the owner still holds, and the successor can't say
     overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server, steps[-1]) else set()
-    if any(step.intent is Intent.DROP for step in steps):  # what may have stayed then, see `_held_elsewhere`
-        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"} if server.kind == REQUEST else overruled | ATOMIC_IN_BETA
+    if any(step.intent is Intent.DROP for step in steps):  # what may have stayed then
+        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"} if server.kind == REQUEST else overruled | TWO_PLACES
     for name, changed in zip(("added", "removed", "modified"), found, strict=True):
         allowed = {path for path in changed.paths() if overruled & set(path) or _shown(have, path)}
         allowed |= {path[:length] for path in allowed for length in range(1, len(path))}

@@ -13,7 +13,7 @@ from .at import At
 from .finding import Finding, Level
 from .order import Stage
 from .review import CREATE, DELETING, UPDATE
-from .rule_sections import DEFAULT_SECTIONS, SECTIONS, RuleError, join_lines, read_documentation, split_blocks, split_sections
+from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
 from .words import format_words
 
 Hits: TypeAlias = Iterator[Finding]
@@ -152,12 +152,12 @@ class Rule:
     @property
     def bad(self) -> tuple[str, ...]:
         """YAML blocks as written, without their indentation; for a default the objects before."""
-        return split_blocks(split_sections(self.documentation).get("Before" if self.is_default else "Bad", ""))
+        return read_examples(self.documentation, BAD)
 
     @property
     def good(self) -> tuple[str, ...]:
         """YAML blocks as `bad`; for a default the objects after."""
-        return split_blocks(split_sections(self.documentation).get("After" if self.is_default else "Good", ""))
+        return read_examples(self.documentation, GOOD)
 
     @property
     def kinds(self) -> tuple[str, ...]:

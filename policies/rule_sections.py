@@ -1,16 +1,24 @@
-"""The documentation of a rule: its title, and sections below headings, the last ones with examples."""
+"""The documentation of a rule: its title, and sections below headings, the last ones with examples.
+
+Below `Example`, the lines marked `bad` and those without a mark are the mistake; the lines marked `ok` and those without are the same
+object without it. An empty line stands between examples.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SECTIONS: Final = ("Why", "Fix", "Bad", "Good")
+SECTIONS: Final = ("Why", "Fix", "Example")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")
 HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS})
+BAD: Final = "bad "  # each mark stands in the four columns of the indentation
+GOOD: Final = "ok  "
+_EXPECTED: Final = re.compile(r" *# expect\b.*")
 
 
 class RuleError(ImportError):
@@ -26,8 +34,9 @@ def read_documentation(name: str, check: Callable[..., object], headings: tuple[
         raise RuleError(
             f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
         )
-    if not all(split_blocks(split_sections(documentation)[heading]) for heading in headings[-2:]):
-        raise RuleError(f"rule {name}: {headings[-2]} and {headings[-1]} must each hold a YAML example")
+    if not all(read_examples(documentation, side) for side in (BAD, GOOD)):
+        sections = " and ".join(one for one in headings if one not in ("Why", "Fix"))
+        raise RuleError(f"rule {name}: {sections} must hold YAML, and not only lines of one mark")
     return documentation
 
 
@@ -45,9 +54,21 @@ def split_sections(documentation: str) -> dict[str, str]:
     return found
 
 
-def split_blocks(section: str) -> tuple[str, ...]:
-    """The examples of a section, between which an empty line stands."""
+def _split_blocks(section: str) -> tuple[str, ...]:
     return tuple(_dedent(block) for block in section.strip("\n").split("\n\n") if block.strip())
+
+
+def read_examples(documentation: str, side: str) -> tuple[str, ...]:
+    """The examples of one side without their indentation; for a default the objects before it are `BAD`, those after it `GOOD`.
+
+    Only the bad side marks where findings are expected.
+    """
+    sections = split_sections(documentation)
+    if "Example" not in sections:
+        return _split_blocks(sections.get("Before" if side == BAD else "After", ""))
+    lines = ["    " + line[len(side) :] if line.startswith(side) else line for line in sections["Example"].split("\n")]
+    text = "\n".join(line for line in lines if not line.startswith((BAD, GOOD)))
+    return _split_blocks(text if side == BAD else _EXPECTED.sub("", text))
 
 
 def join_lines(text: str) -> str:

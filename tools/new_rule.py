@@ -30,11 +30,9 @@ def {function}(at: At) -> Hits:
     Fix
         The value to write instead.
 
-    Bad
-        spec: {{someField: wrong}}  # expect
-
-    Good
-        spec: {{someField: right}}
+    Example
+    bad spec: {{someField: wrong}}  # expect
+    ok  spec: {{someField: right}}
     """
     if at.value["someField"] == "wrong":
         yield at.invalid("someField", at.value["someField"], 'must be "right"')

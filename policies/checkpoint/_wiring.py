@@ -37,7 +37,7 @@ _WIRED: Final = {
     **{f"containers.{field}": f"        {line}" for field, line in _CLIENT.items()},
 }
 _EXAMPLE: Final = re.compile(
-    r"^( *)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
+    r"^( *(?:bad |ok  )?)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
 )
 
 

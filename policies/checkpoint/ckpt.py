@@ -22,33 +22,31 @@ def ckpt_extra_client_container(at: At) -> Hits:
     Fix
         Put a regular container of that name into the pod template, or take the name out of `extraClientContainers`.
 
-    Bad
-        wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
-
-    Good
-        # facts: {allowGmsSnapshot: true}
-        spec:
-          gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
-          job:
-            podTemplateSpec:
-              spec:
-                resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
-                volumes: [{name: gms-intrapod-control, emptyDir: {}}]
-                initContainers:
-                  - name: gms-server
-                    restartPolicy: Always
-                    resources: {claims: [{name: intrapod-shared-gpu}]}
-                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
-                containers:
-                  - name: main
-                    resources: {claims: [{name: intrapod-shared-gpu}]}
-                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
-                  - name: saver
-                    resources: {claims: [{name: intrapod-shared-gpu}]}
-                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+    Example
+    bad wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
+    ok  # facts: {allowGmsSnapshot: true}
+    ok  spec:
+    ok    gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
+    ok    job:
+    ok      podTemplateSpec:
+    ok        spec:
+    ok          resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
+    ok          volumes: [{name: gms-intrapod-control, emptyDir: {}}]
+    ok          initContainers:
+    ok            - name: gms-server
+    ok              restartPolicy: Always
+    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
+    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+    ok          containers:
+    ok            - name: main
+    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
+    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+    ok            - name: saver
+    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
+    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
     """
     if not is_enabled(at.value["gpuMemoryService"]):
         return
@@ -70,11 +68,9 @@ def ckpt_gms_mode(at: At) -> Hits:
     Fix
         Set the mode to intraPod, or leave it out.
 
-    Bad
-        wired with gpuMemoryService: {enabled: true, mode: interPod}  # expect
-
-    Good
-        wired with gpuMemoryService: {enabled: true, mode: intraPod}
+    Example
+    bad wired with gpuMemoryService: {enabled: true, mode: interPod}  # expect
+    ok  wired with gpuMemoryService: {enabled: true, mode: intraPod}
     """
     gms = at.value["gpuMemoryService"]
     mode = gms.get("mode")
@@ -95,11 +91,9 @@ def ckpt_pod_claim(at: At) -> Hits:
     Fix
         Add an entry named intrapod-shared-gpu to `resourceClaims` of the pod, with the claim template of your GPUs.
 
-    Bad
-        wired without resourceClaims  # expect
-
-    Good
-        wired
+    Example
+    bad wired without resourceClaims  # expect
+    ok  wired
     """
     if is_enabled(at.value["gpuMemoryService"]) and CLAIM not in index_by_name(pod(at.value).get("resourceClaims")):
         text = f'must be prepared in the pod template: resourceClaims has no entry named "{CLAIM}"'
@@ -125,13 +119,11 @@ def ckpt_server_container(at: At) -> Hits:
     Fix
         Add an init container named gms-server with `restartPolicy: Always`.
 
-    Bad
-        wired without initContainers  # expect
+    Example
+    bad wired without initContainers  # expect
 
-        wired without initContainers.restartPolicy  # expect
-
-    Good
-        wired
+    bad wired without initContainers.restartPolicy  # expect
+    ok  wired
     """
     if not is_enabled(at.value["gpuMemoryService"]):
         return
@@ -161,11 +153,9 @@ def ckpt_shared_volume(at: At) -> Hits:
     Fix
         Add an emptyDir volume named gms-intrapod-control to the pod.
 
-    Bad
-        wired without volumes  # expect
-
-    Good
-        wired
+    Example
+    bad wired without volumes  # expect
+    ok  wired
     """
     if is_enabled(at.value["gpuMemoryService"]) and VOLUME not in index_by_name(pod(at.value).get("volumes")):
         text = f'must be prepared in the pod template: volumes has no entry named "{VOLUME}"'
@@ -184,11 +174,9 @@ def ckpt_target_container(at: At) -> Hits:
     Fix
         Name the container in `spec.job.targetContainerName` (absent: main) and put it among the regular containers.
 
-    Bad
-        wired with containers.name: other  # expect
-
-    Good
-        wired
+    Example
+    bad wired with containers.name: other  # expect
+    ok  wired
     """
     if is_enabled(at.value["gpuMemoryService"]) and target(at.value) is None:
         text = f'must be prepared in the pod template: no container named "{target_name(at.value)}" (spec.job.targetContainerName)'

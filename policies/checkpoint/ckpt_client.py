@@ -19,13 +19,11 @@ def ckpt_client_claim(at: At) -> Hits:
     Fix
         Add `claims: [{name: intrapod-shared-gpu}]` to the container's `resources`.
 
-    Bad
-        wired without containers.resources  # expect
+    Example
+    bad wired without containers.resources  # expect
 
-        wired without initContainers.resources  # expect
-
-    Good
-        wired
+    bad wired without initContainers.resources  # expect
+    ok  wired
     """
     if not is_enabled(at.value["gpuMemoryService"]):
         return
@@ -47,13 +45,11 @@ def ckpt_client_env(at: At) -> Hits:
     Fix
         Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
 
-    Bad
-        wired without containers.env  # expect
+    Example
+    bad wired without containers.env  # expect
 
-        wired without initContainers.env  # expect
-
-    Good
-        wired
+    bad wired without initContainers.env  # expect
+    ok  wired
     """
     if not is_enabled(at.value["gpuMemoryService"]):
         return
@@ -75,13 +71,11 @@ def ckpt_client_mount(at: At) -> Hits:
     Fix
         Mount the volume gms-intrapod-control at /gms-intrapod-control in the container.
 
-    Bad
-        wired without containers.volumeMounts  # expect
+    Example
+    bad wired without containers.volumeMounts  # expect
 
-        wired without initContainers.volumeMounts  # expect
-
-    Good
-        wired
+    bad wired without initContainers.volumeMounts  # expect
+    ok  wired
     """
     if not is_enabled(at.value["gpuMemoryService"]):
         return

@@ -17,17 +17,14 @@ def ckpt_kind_gone(at: At) -> Hits:
     Fix
         Delete DynamoCheckpoints before the upgrade to line 1.5. There `checkpointRef` names a PodSnapshot.
 
-    Bad
+    Example
+    ok  # kind: DynamoGraphDeployment/v1beta1
         spec:  # expect
-          identity: {model: m, backendFramework: vllm}
-
-    Good
-        # kind: DynamoGraphDeployment/v1beta1
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    bad   identity: {model: m, backendFramework: vllm}
+    ok    components:
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     yield at.warning("", "is of a kind that is gone from line 1.5 on: delete it before the upgrade")

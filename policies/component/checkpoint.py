@@ -19,29 +19,21 @@ def checkpoint_gate(at: At) -> Hits:
     Fix
         Switch the checkpoint off, or have checkpoints switched on in the operator's configuration.
 
-    Bad
+    Example
         # facts: {checkpoint: false}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental:
-                checkpoint: {enabled: true}  # expect
+    bad       experimental:
+    bad         checkpoint: {enabled: true}  # expect
+    ok        experimental: {checkpoint: {enabled: false}}
 
-        # kind: DynamoCheckpoint/v1alpha1
-        # facts: {checkpoint: false}
-        spec:  # expect
-          identity: {model: m, backendFramework: vllm}
-
-    Good
-        # facts: {checkpoint: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental: {checkpoint: {enabled: false}}
+    bad # kind: DynamoCheckpoint/v1alpha1
+    bad # facts: {checkpoint: false}
+    bad spec:  # expect
+    bad   identity: {model: m, backendFramework: vllm}
     """
     of_component = at.review.kind != CHECKPOINT_KIND
     if of_component and not has_checkpoint(at.value):
@@ -63,22 +55,16 @@ def checkpoint_job_auto_only(at: At) -> Hits:
     Fix
         Remove `job`, or set the mode to Auto.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              experimental:
-                checkpoint:
-                  mode: Manual
-                  job: {}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              experimental: {checkpoint: {mode: Auto, job: {}}}
+    bad       experimental:
+    bad         checkpoint:
+    bad           mode: Manual
+    bad           job: {}  # expect
+    ok        experimental: {checkpoint: {mode: Auto, job: {}}}
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     seen = checkpoint.get("mode")
@@ -98,18 +84,16 @@ def checkpoint_job_with_ref(at: At) -> Hits:
     Fix
         Remove `job` or `checkpointRef`.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              experimental:
-                checkpoint:
-                  checkpointRef: warm
-                  job: {}  # expect
-
-    Good
-        spec: {components: [{name: worker, type: worker, experimental: {checkpoint: {checkpointRef: warm}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       experimental:
+    bad         checkpoint:
+    bad           checkpointRef: warm
+    bad           job: {}  # expect
+    ok  spec: {components: [{name: worker, type: worker, experimental: {checkpoint: {checkpointRef: warm}}}]}
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     ref = checkpoint.get("checkpointRef")
@@ -127,38 +111,30 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     Fix
         Switch the checkpoint off, or remove failover and use the GPU memory service in mode {intraPod}.
 
-    Bad
+    Example
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate:
                 spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                checkpoint: {enabled: true, checkpointRef: c}  # expect
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
+    ok        experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
 
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                failover: {mode: InterPod, numShadows: 1}
-                checkpoint: {enabled: true, checkpointRef: c}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-              experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
+    bad spec:
+    bad   backendFramework: vllm
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate:
+    bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover: {mode: InterPod, numShadows: 1}
+    bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
     """
     if not has_checkpoint(at.value):
         return
@@ -181,20 +157,14 @@ def checkpoint_target_name(at: At) -> Hits:
     Fix
         Write the name of a container of the pod, or leave the field out for `main`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              experimental:
-                checkpoint: {targetContainerName: Main}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              experimental: {checkpoint: {targetContainerName: main}}
+    bad       experimental:
+    bad         checkpoint: {targetContainerName: Main}  # expect
+    ok        experimental: {checkpoint: {targetContainerName: main}}
     """
     name = at.get("experimental.checkpoint.targetContainerName")
     if name and not is_label(name):

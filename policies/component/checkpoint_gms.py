@@ -21,28 +21,21 @@ def checkpoint_gms_client_name(at: At) -> Hits:
     Fix
         Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}
-                checkpoint:
-                  enabled: false
-                  job:
-                    gmsClientContainers:
-                      - saver
-                      - Loader  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver, loader]}}}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers:
+    bad               - saver
+    bad               - Loader  # expect
+    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver, loader]}}}
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -60,29 +53,21 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
     Fix
         Set the service's mode to {intraPod}, or remove `gmsClientContainers`.
 
-    Bad
+    Example
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
               experimental:
-                gpuMemoryService: {mode: InterPod}
-                checkpoint:
-                  enabled: false
-                  job:
-                    gmsClientContainers: [saver]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {mode: IntraPod}
-                checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers: [saver]  # expect
+    ok          gpuMemoryService: {mode: IntraPod}
+    ok          checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}
     """
     if at.get(_CLIENTS) and interpod_gms(at.value):
         text = format_words('must be empty unless {gpuMemoryService}.mode is "{intraPod}", got mode "{interPod}"')
@@ -100,24 +85,18 @@ def checkpoint_gms_clients_need_gms(at: At) -> Hits:
     Fix
         Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              experimental:
-                checkpoint:
-                  enabled: false
-                  job:
-                    gmsClientContainers: [saver]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}}
+    bad       experimental:
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers: [saver]  # expect
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}}
     """
     if at.get(_CLIENTS) and read_gms(at.value) is None:
         yield at.forbidden(_CLIENTS, format_words("must be empty without {gpuMemoryService}"))

@@ -20,22 +20,18 @@ def checkpoint_use_of_workers(at: At) -> Hits:
     Fix
         Remove the checkpoint, or switch it off.
 
-    Bad
+    Example
         spec:
           components:
-            - name: frontend
-              type: frontend
-              podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
-              experimental:
-                checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    bad     - name: frontend
+    bad       type: frontend
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+    bad       experimental:
+    bad         checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     if has_checkpoint(at.value) and at.value.get("type") not in WORKERS:
         yield at.forbidden("experimental.checkpoint", f"must be unset {explain_workers_only(at.value)}")
@@ -52,22 +48,16 @@ def checkpoint_use_of_graphs(at: At) -> Hits:
     Fix
         Remove `checkpointRef`, or write it into the component of a graph.
 
-    Bad
+    Example
         # kind: DynamoComponentDeployment/v1beta1
+    ok  metadata:
+    ok    ownerReferences: [{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, name: g, uid: "1", controller: true}]
         spec:
           type: worker
           podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-          experimental:
-            checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
-
-    Good
-        # kind: DynamoComponentDeployment/v1beta1
-        metadata:
-          ownerReferences: [{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, name: g, uid: "1", controller: true}]
-        spec:
-          type: worker
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-          experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    bad   experimental:
+    bad     checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+    ok    experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     if at.value.get("type") in WORKERS and str(checkpoint.get("checkpointRef") or "").strip() and not _is_of_graph(at.review.metadata):

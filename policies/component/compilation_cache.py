@@ -23,20 +23,16 @@ def compilation_cache_mount_required(at: At) -> Hits:
     Fix
         Set `{mountPoint}` to the directory in which the engine keeps compiled kernels.
 
-    Bad
+    Example
         spec:
           backendFramework: sglang
-          components:
-            - name: worker
-              type: worker
-              compilationCache: {pvcName: kernels}  # expect
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       compilationCache: {pvcName: kernels}  # expect
+    ok    components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
 
-    Good
-        spec:
-          backendFramework: sglang
-          components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
-
-        spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
+    ok  spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
     """
     backend = at.review.spec.get("backendFramework")
     if backend in (None, "", "vllm"):

@@ -19,16 +19,13 @@ def dcd_backend_immutable(at: At) -> Hits:
     Fix
         Put the old value back, or create a second component with the new backend and delete this one when it serves.
 
-    Bad
-        spec: {backendFramework: vllm}
+    Example
+    bad spec: {backendFramework: vllm}
+    ok  spec: {backendFramework: vllm, replicas: 1}
         --- # becomes
-        spec:
-          backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
-
-    Good
-        spec: {backendFramework: vllm, replicas: 1}
-        --- # becomes
-        spec: {backendFramework: vllm, replicas: 2}
+    bad spec:
+    bad   backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+    ok  spec: {backendFramework: vllm, replicas: 2}
     """
     yield from check_unchanged(at, "spec.backendFramework", "component")
 
@@ -49,22 +46,17 @@ def dcd_interpod_unsupported(at: At) -> Hits:
     Fix
         Use mode {intraPod}, or make the component part of a graph on Grove.
 
-    Bad
+    Example
         spec:
           type: worker
           podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-          experimental:
-            gpuMemoryService:
-              mode: InterPod  # expect
-            failover:
-              mode: InterPod  # expect
-              numShadows: 1
-
-    Good
-        spec:
-          type: worker
-          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-          experimental: {gpuMemoryService: {mode: IntraPod}}
+    bad   experimental:
+    bad     gpuMemoryService:
+    bad       mode: InterPod  # expect
+    bad     failover:
+    bad       mode: InterPod  # expect
+    bad       numShadows: 1
+    ok    experimental: {gpuMemoryService: {mode: IntraPod}}
     """
     text = format_words('must not be "{interPod}" for a component outside a graph')
     if interpod_gms(at.value):
@@ -83,19 +75,13 @@ def dcd_topology_immutable(at: At) -> Hits:
     Fix
         Put the old constraint back, or create another component with the new one.
 
-    Bad
+    Example
         spec: {topologyConstraint: {packDomain: rack}}
         --- # becomes
         spec:
-          topologyConstraint: {packDomain: host}  # expect
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-
-    Good
-        spec: {topologyConstraint: {packDomain: rack}}
-        --- # becomes
-        spec:
-          topologyConstraint: {packDomain: rack}
-          replicas: 2
+    bad   topologyConstraint: {packDomain: host}  # expect
+    ok    topologyConstraint: {packDomain: rack}
+    ok    replicas: 2
           podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     if at.old is None:

@@ -26,22 +26,19 @@ def dgd_node_layout_immutable(at: At) -> Hits:
     Fix
         Put the old layout back, or create another graph with the new one; a standalone component can be created under another name.
 
-    Bad
-        spec: {components: [{name: worker}]}
-        --- # becomes
-        spec:
-          components:
-            - {name: worker, multinode: {nodeCount: 2}}  # expect
+    Example
+    bad spec: {components: [{name: worker}]}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - {name: worker, multinode: {nodeCount: 2}}  # expect
 
-        # kind: DynamoComponentDeployment/v1beta1
-        spec: {multinode: {nodeCount: 2}}
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec: {multinode: {nodeCount: 2}}
+    ok  spec: {components: [{name: worker, multinode: {nodeCount: 2}}]}
         --- # becomes
-        spec: {replicas: 2}  # expect
-
-    Good
-        spec: {components: [{name: worker, multinode: {nodeCount: 2}}]}
-        --- # becomes
-        spec: {components: [{name: worker, multinode: {nodeCount: 4}}]}
+    bad spec: {replicas: 2}  # expect
+    ok  spec: {components: [{name: worker, multinode: {nodeCount: 4}}]}
     """
     if at.old is None or (spread := is_multinode(at.value)) == is_multinode(at.old):
         return

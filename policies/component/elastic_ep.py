@@ -23,7 +23,7 @@ def elastic_ep_command_required(at: At) -> Hits:
     Fix
         Set {extraPodSpec.mainContainer.command}.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
@@ -32,21 +32,11 @@ def elastic_ep_command_required(at: At) -> Hits:
               podTemplate:
                 spec:
                   containers:
-                    - {name: main, image: "example/vllm:1.5.0", args: [--enable-elastic-ep, --data-parallel-backend, ray]}  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  containers:
-                    - name: main
-                      image: example/vllm:1.5.0
-                      command: [python3, -m, dynamo.vllm]
-                      args: [--enable-elastic-ep, --data-parallel-backend, ray]
+    bad             - {name: main, image: "example/vllm:1.5.0", args: [--enable-elastic-ep, --data-parallel-backend, ray]}  # expect
+    ok              - name: main
+    ok                image: example/vllm:1.5.0
+    ok                command: [python3, -m, dynamo.vllm]
+    ok                args: [--enable-elastic-ep, --data-parallel-backend, ray]
     """
     main, place = find_main(at.value)
     if main and not main.get("command") and at.review.spec.get("backendFramework") == "vllm" and is_elastic_on_ray(main):

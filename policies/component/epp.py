@@ -17,13 +17,11 @@ def epp_config_required(at: At) -> Hits:
     Fix
         Set `eppConfig` with a `configMapRef` or an inline `config`.
 
-    Bad
-        spec:
-          components:
-            - {name: picker, type: epp}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: picker, type: epp}  # expect
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
     """
     if at.value.get("eppConfig") is None:
         yield at.required("eppConfig", 'must be set for a component of type "epp", got nothing')
@@ -39,17 +37,15 @@ def epp_config_source_exclusive(at: At) -> Hits:
     Fix
         Keep `configMapRef` or `config`, and remove the other.
 
-    Bad
-        spec:
-          components:
-            - name: picker
-              type: epp
-              eppConfig:  # expect
-                configMapRef: {name: picker-config, key: epp.yaml}
-                config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: picker
+    bad       type: epp
+    bad       eppConfig:  # expect
+    bad         configMapRef: {name: picker-config, key: epp.yaml}
+    bad         config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
@@ -68,16 +64,13 @@ def epp_config_source_required(at: At) -> Hits:
     Fix
         Set `eppConfig.configMapRef` to a key of a config map, or write the configuration into `eppConfig.config`.
 
-    Bad
+    Example
         spec:
-          components:
-            - name: picker
-              type: epp
-              eppConfig: {}  # expect
-
-    Good
-        spec:
-          components: [{name: picker, type: epp, eppConfig: {config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}}}]
+    bad   components:
+    bad     - name: picker
+    bad       type: epp
+    bad       eppConfig: {}  # expect
+    ok    components: [{name: picker, type: epp, eppConfig: {config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}}}]
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
@@ -97,16 +90,14 @@ def epp_configmap_name_required(at: At) -> Hits:
     Fix
         Set `eppConfig.configMapRef.name`.
 
-    Bad
-        spec:
-          components:
-            - name: picker
-              type: epp
-              eppConfig:
-                configMapRef: {key: epp.yaml}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: picker
+    bad       type: epp
+    bad       eppConfig:
+    bad         configMapRef: {key: epp.yaml}  # expect
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
     """
     reference = at.get("eppConfig.configMapRef")
     if reference is not None and not reference.get("name"):
@@ -131,23 +122,19 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
     Fix
         Install the Gateway API Inference Extension, or leave the component out.
 
-    Bad
-        # facts: {inferencePool: false}
-        spec:
-          components:
-            - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+    Example
+    bad # facts: {inferencePool: false}
+    bad spec:
+    bad   components:
+    bad     - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
 
-        # kind: DynamoComponentDeployment/v1beta1
+    bad # kind: DynamoComponentDeployment/v1beta1
         # facts: {inferencePool: false}
-        spec: {type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
-
-        # facts: {inferencePool: false}
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
-        --- # becomes
-        spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    bad spec: {type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    ok  --- # becomes
+    ok  spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
     """
     if not at.fact("inferencePool"):
         text = 'must not be of type "epp" in this cluster: the API group inference.networking.k8s.io is not served'
@@ -164,13 +151,11 @@ def epp_single_node(at: At) -> Hits:
     Fix
         Remove `multinode`.
 
-    Bad
-        spec:
-          components:
-            - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
     """
     if is_multinode(at.value):
         text = f'must be unset for a component of type "epp", got nodeCount {node_count(at.value)}'
@@ -188,13 +173,11 @@ def epp_single_replica(at: At) -> Hits:
     Fix
         Set `replicas` to 1, or leave it out.
 
-    Bad
-        spec:
-          components:
-            - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+    ok  spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
     """
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative

@@ -33,16 +33,14 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
     Fix
         Remove `eppConfig`, in the same update as the new image if there is one.
 
-    Bad
-        spec:
-          components:
-            - name: picker
-              type: epp
-              podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
-              eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
-
-    Good
-        spec: {components: [{name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: picker
+    bad       type: epp
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+    bad       eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
+    ok  spec: {components: [{name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}}]}
     """
     version = runtime_version(at.value)
     if at.value.get("eppConfig") is not None and version is not None and version >= _NATIVE and not _unchanged(at):
@@ -59,18 +57,14 @@ def epp_runtime_config_required(at: At) -> Hits:
     Fix
         Set `eppConfig` with a `configMapRef` or an inline `config`, or use a runtime from 1.5.0 on.
 
-    Bad
+    Example
         spec:
           components:
-            - {name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}}  # expect
-
-    Good
-        spec:
-          components:
-            - name: picker
-              type: epp
-              podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
-              eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
+    bad     - {name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}}  # expect
+    ok      - name: picker
+    ok        type: epp
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
+    ok        eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
     """
     version = runtime_version(at.value)
     if at.value.get("eppConfig") is None and version is not None and version < _NATIVE and not _unchanged(at):
@@ -87,17 +81,11 @@ def epp_runtime_version_required(at: At) -> Hits:
     Fix
         Use an image whose tag is a version of three numbers, or set `runtimeVersionOverride`.
 
-    Bad
+    Example
         # kind: DynamoComponentDeployment/v1beta1
         spec:  # expect
           type: epp
-          podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
-
-    Good
-        # kind: DynamoComponentDeployment/v1beta1
-        spec:
-          type: epp
-          runtimeVersionOverride: 1.5.0
+    ok    runtimeVersionOverride: 1.5.0
           podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
     """
     if not _unchanged(at):
@@ -115,22 +103,15 @@ def epp_runtime_single_replica(at: At) -> Hits:
     Fix
         Set `replicas` to 1, or leave it out.
 
-    Bad
+    Example
         spec:
           components:
             - name: picker
               type: epp
               replicas: 2  # expect
-              podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
-              eppConfig: {configMapRef: {name: c, key: k}}
-
-    Good
-        spec:
-          components:
-            - name: picker
-              type: epp
-              replicas: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
+    bad       eppConfig: {configMapRef: {name: c, key: k}}
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
     """
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative

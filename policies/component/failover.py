@@ -56,7 +56,7 @@ def failover_shadows_immutable(at: At) -> Hits:
     Fix
         Put the old `numShadows` back, or create another graph with the new one; a standalone component can be created under another name.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
@@ -70,30 +70,14 @@ def failover_shadows_immutable(at: At) -> Hits:
           components:
             - name: worker
               type: worker
+    ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                failover:
-                  mode: InterPod
-                  numShadows: 2  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
-        --- # becomes
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              replicas: 2
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover:
+    bad           mode: InterPod
+    bad           numShadows: 2  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if at.old is None or not interpod_failover(at.value) or not interpod_failover(at.old):
         return

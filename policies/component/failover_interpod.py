@@ -24,17 +24,15 @@ def failover_interpod_component_type(at: At) -> Hits:
     Fix
         Switch failover off here, or set the `{componentType}` to that of a worker if it is one.
 
-    Bad
-        spec:
-          components:
-            - name: frontend  # expect
-              type: frontend
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-
-    Good
-        spec: {components: [{name: frontend, type: frontend, replicas: 2}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: frontend  # expect
+    bad       type: frontend
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+    ok  spec: {components: [{name: frontend, type: frontend, replicas: 2}]}
     """
     kind = at.value.get("type")
     # where the GPU memory service is on, gms-worker-only refuses these and others
@@ -59,29 +57,23 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
     Fix
         Write the number of GPUs as a whole number.
 
-    Bad
+    Example
         spec:
+    ok    backendFramework: vllm
           components:
             - name: worker
               type: worker
-              podTemplate:
-                spec:
-                  containers:
-                    - name: main
-                      resources:
-                        requests:
-                          nvidia.com/gpu: 1500m  # expect
-              experimental:
-                failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {requests: {nvidia.com/gpu: "2"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       podTemplate:
+    bad         spec:
+    bad           containers:
+    bad             - name: main
+    bad               resources:
+    bad                 requests:
+    bad                   nvidia.com/gpu: 1500m  # expect
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {requests: {nvidia.com/gpu: "2"}}}]}}
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_without_gms(at.value):
         gpus = gpu_count(at.value)
@@ -107,42 +99,27 @@ def failover_interpod_immutable(at: At) -> Hits:
         Put the old `{failover}` block back, or create another graph with the new one; a standalone component can be created
         under another name.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
+    bad       experimental: {gpuMemoryService: {mode: InterPod}}
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
         spec:
           backendFramework: vllm
           components:
             - name: worker
               type: worker
+    ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                failover: {mode: InterPod, numShadows: 1}  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
-        --- # becomes
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              replicas: 2
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
         yield at.immutable("experimental.failover", forbid_switch(interpod_failover(at.value)))
@@ -159,25 +136,17 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
     Fix
         Give both the same mode.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}
-                failover: {mode: InterPod, numShadows: 1}  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     gms = read_gms(at.value)
     if interpod_failover(at.value) and gms is not None and gms.get("mode") != INTER_POD:
@@ -202,31 +171,23 @@ def failover_interpod_shadows(at: At) -> Hits:
     Fix
         Set `numShadows` to 1, or switch failover off.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
+    ok      - name: other
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod}}
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                failover:
-                  mode: InterPod
-                  numShadows: 0  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: other
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod}}
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover:
+    bad           mode: InterPod
+    bad           numShadows: 0  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_failover(at.value):
         written = (read_failover(at.value) or {}).get("numShadows")

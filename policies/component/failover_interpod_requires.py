@@ -18,24 +18,16 @@ def failover_interpod_requires_gms(at: At) -> Hits:
     Fix
         Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
 
-    Bad
+    Example
         spec:
           backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                failover: {mode: InterPod, numShadows: 1}  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_without_gms(at.value):
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
@@ -58,22 +50,16 @@ def failover_interpod_requires_gpu(at: At) -> Hits:
     Fix
         Set {resources.limits.gpu} to the number of GPUs.
 
-    Bad
+    Example
         spec:
+    ok    backendFramework: vllm
           components:
             - name: worker  # expect
               type: worker
-              experimental:
-                failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_without_gms(at.value):
         gpus = gpu_count(at.value)

@@ -20,26 +20,18 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
     Fix
         Give both the same mode.
 
-    Bad
+    Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {mode: InterPod}
-                failover: {mode: IntraPod}  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover: {mode: IntraPod}  # expect
+    ok        experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
     """
     gms = read_gms(at.value) if intrapod(at) else None
     if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
@@ -57,29 +49,21 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
     Fix
         Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
 
-    Bad
+    Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
         spec:
           components:
-            - name: other
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                failover: {}  # expect
+    bad     - name: other
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         failover: {}  # expect
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                failover: {mode: IntraPod}  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, failover: {}}
+    bad       experimental:
+    bad         failover: {mode: IntraPod}  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {}}
     """
     if intrapod(at) and read_gms(at.value) is None:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
@@ -102,36 +86,28 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
     Fix
         Set `backendFramework` to vllm if that is what runs, or switch failover off.
 
-    Bad
+    Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
         spec:
-          backendFramework: sglang
+    bad   backendFramework: sglang
+    ok    backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}
-                failover: {}  # expect
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         failover: {}  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {}}
 
-        # kind: DynamoComponentDeployment/v1beta1
-        spec:
-          backendFramework: trtllm
-          type: worker
-          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-          experimental:
-            gpuMemoryService: {}
-            failover: {mode: IntraPod}  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, failover: {}}
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec:
+    bad   backendFramework: trtllm
+    bad   type: worker
+    bad   podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad   experimental:
+    bad     gpuMemoryService: {}
+    bad     failover: {mode: IntraPod}  # expect
     """
     backend = at.review.spec.get("backendFramework")
     if backend not in (None, "", "vllm") and intrapod(at):
@@ -155,27 +131,19 @@ def failover_intrapod_shadows(at: At) -> Hits:
     Fix
         Set `numShadows` to 1 or leave it out.
 
-    Bad
+    Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}
-                failover:
-                  mode: IntraPod
-                  numShadows: 2  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         failover:
+    bad           mode: IntraPod
+    bad           numShadows: 2  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
     """
     shadows = (read_failover(at.value) or {}).get("numShadows")
     if shadows not in (None, 0, 1) and intrapod(at):

@@ -29,21 +29,21 @@ def force_scaling_group_immutable(at: At) -> Hits:
     Fix
         Put the old `forceScalingGroup` back, or create another graph with the new one.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental:
-                grove:
-                  forceScalingGroup: true  # expect
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad       experimental:
+    bad         grove:
+    bad           forceScalingGroup: true  # expect
 
         spec: {components: [{name: worker, type: worker, experimental: {grove: {forceScalingGroup: true}}}]}
         --- # becomes
@@ -52,16 +52,7 @@ def force_scaling_group_immutable(at: At) -> Hits:
             - name: worker  # expect
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-
-    Good
-        spec: {components: [{name: worker, type: worker, experimental: {grove: {forceScalingGroup: true}}}]}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental: {grove: {forceScalingGroup: true}}
+    ok        experimental: {grove: {forceScalingGroup: true}}
     """
     if at.review.old is None:
         return
@@ -97,31 +88,24 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
     Fix
         Remove `experimental.grove`, or run the graph on Grove.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental:
-                grove:
-                  forceScalingGroup: true  # expect
+    bad       experimental:
+    bad         grove:
+    bad           forceScalingGroup: true  # expect
+    ok        experimental: {grove: {forceScalingGroup: true}}
 
-        # kind: DynamoComponentDeployment/v1beta1
-        spec:
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-          experimental:
-            grove:
-              forceScalingGroup: true  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              experimental: {grove: {forceScalingGroup: true}}
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec:
+    bad   podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad   experimental:
+    bad     grove:
+    bad       forceScalingGroup: true  # expect
     """
     if at.get("experimental.grove.forceScalingGroup") is True and (reason := component_off_grove(at)):
         yield at.forbidden("experimental.grove.forceScalingGroup", f"must be unset without Grove, got true: {reason}")

@@ -17,36 +17,25 @@ def frontend_sidecar_unknown(at: At) -> Hits:
     Fix
         Name a container in `podTemplate.spec.containers`, or remove `frontendSidecar`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              frontendSidecar: front  # expect
+    bad       frontendSidecar: front  # expect
+    ok        frontendSidecar: frontend
               podTemplate:
                 spec:
                   containers:
                     - {name: main, image: "example/vllm:1.5.0"}
                     - {name: frontend, image: "example/frontend:1.5.0"}
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              frontendSidecar: ""  # expect
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              frontendSidecar: frontend
-              podTemplate:
-                spec:
-                  containers:
-                    - {name: main, image: "example/vllm:1.5.0"}
-                    - {name: frontend, image: "example/frontend:1.5.0"}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       frontendSidecar: ""  # expect
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     name, containers = at.value["frontendSidecar"], at.get("podTemplate.spec.containers") or ()
     templates = list_templates(at.value)

@@ -31,23 +31,16 @@ def gms_requires_dra(at: At) -> Hits:
     Fix
         Switch dynamic resource allocation on in cluster and operator, or switch the service off.
 
-    Bad
-        # facts: {dra: false}
+    Example
+    bad # facts: {dra: false}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
+    ok        experimental: {gpuMemoryService: {}}
     """
     if read_gms(at.value) is not None and not at.fact("dra"):
         reason = explain_absence(at, "dra", "dynamic resource allocation (resource.k8s.io/v1)")
@@ -73,54 +66,48 @@ def gms_requires_gpu(at: At) -> Hits:
     Fix
         Set {resources.limits.gpu} to the number of GPUs, as a whole number.
 
-    Bad
+    Example
         spec:
           components:
+    ok      - name: other
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {amd.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}}
+    ok      - name: slice
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}}
             - name: worker
               type: worker
-              experimental:
-                gpuMemoryService: {}  # expect
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}}
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
-              experimental:
-                gpuMemoryService: {}  # expect
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
-              experimental:
-                gpuMemoryService: {}  # expect
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate:
+    bad         spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}  # expect
-
-    Good
-        spec:
-          components:
-            - name: other
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {amd.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
-            - name: slice
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
     """
     if read_gms(at.value) is not None:
         gpus = gpu_count(at.value)
@@ -148,34 +135,26 @@ def gms_snapshot_gate(at: At) -> Hits:
     Fix
         Switch off the checkpoint or the GPU memory service, or have the gate opened in the operator.
 
-    Bad
+    Example
+    ok  # facts: {allowGmsSnapshot: true}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}
-                checkpoint: {checkpointRef: c}  # expect
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         checkpoint: {checkpointRef: c}  # expect
+    ok        experimental: {gpuMemoryService: {}, checkpoint: {checkpointRef: c}}
 
-        # kind: DynamoCheckpoint/v1alpha1
-        wired without facts  # expect
-
-    Good
-        # facts: {allowGmsSnapshot: true}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, checkpoint: {checkpointRef: c}}
-
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
+    bad # kind: DynamoCheckpoint/v1alpha1
+    bad wired without facts  # expect
+    ok  spec:
+    ok    components:
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}}
     """
     of_component = at.review.kind != CHECKPOINT_KIND
     gms = read_gms(at.value) is not None if of_component else is_enabled(at.value.get("gpuMemoryService"))
@@ -198,22 +177,17 @@ def gms_worker_only(at: At) -> Hits:
     Fix
         Set `{componentType}` to worker, prefill or decode, or switch the service off.
 
-    Bad
+    Example
         spec:
           components:
-            - name: frontend
-              type: frontend
+    bad     - name: frontend
+    bad       type: frontend
+    ok      - name: decode
+    ok        type: decode
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService: {}  # expect
-
-    Good
-        spec:
-          components:
-            - name: decode
-              type: decode
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}}
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
+    ok        experimental: {gpuMemoryService: {}}
     """
     kind = at.value.get("type")
     if kind not in WORKERS and read_gms(at.value) is not None:

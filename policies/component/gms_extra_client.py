@@ -25,25 +25,18 @@ def gms_extra_client_duplicate(at: At) -> Hits:
     Fix
         Name each container once.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-              experimental:
-                gpuMemoryService:
-                  extraClientContainers:
-                    - probe
-                    - probe  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-              experimental: {gpuMemoryService: {extraClientContainers: [probe, main]}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers:
+    bad             - probe
+    bad             - probe  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe, main]}}
     """
     seen: set[str] = set()
     for index, name in enumerate(at.get(_CLIENTS) or ()):
@@ -63,23 +56,16 @@ def gms_extra_client_name(at: At) -> Hits:
     Fix
         Write the name of a container of the pod: lower-case letters, digits and inner dashes, at most 63.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-              experimental:
-                gpuMemoryService:
-                  extraClientContainers: [Probe]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-              experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers: [Probe]  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -104,7 +90,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
     Fix
         Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is a client without being named.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -112,20 +98,11 @@ def gms_extra_client_unknown(at: At) -> Hits:
               podTemplate:
                 spec:
                   containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
-              experimental:
-                gpuMemoryService:
-                  extraClientContainers:
-                    - prob  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
-              experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers:
+    bad             - prob  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
     """
     if clients := at.get(_CLIENTS):
         known = {MAIN, *(container.get("name") for container in list_containers(at.value))}

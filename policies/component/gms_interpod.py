@@ -27,37 +27,24 @@ def gms_interpod_immutable(at: At) -> Hits:
     Fix
         Put the old layout back, or create another graph with the new one; a standalone component can be created under another name.
 
-    Bad
+    Example
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
         --- # becomes
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-                gpuMemoryService:
-                  mode: InterPod  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: IntraPod}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           mode: InterPod  # expect
+    ok        experimental: {gpuMemoryService: {mode: IntraPod}}
     """
     if at.old is not None and interpod_gms(at.value) != interpod_gms(at.old):
         text = forbid_switch(interpod_gms(at.value))
@@ -76,33 +63,25 @@ def gms_interpod_requires_grove(at: At) -> Hits:
         Set the mode to {intraPod}, or bring the graph onto Grove: switch Grove on in the operator and remove the annotation
         `nvidia.com/enable-grove`.
 
-    Bad
+    Example
         # facts: {grove: false}
         spec:
-          backendFramework: vllm
+    bad   backendFramework: vllm
           components:
             - name: worker  # expect
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
+    bad       experimental: {gpuMemoryService: {mode: InterPod}}
+    ok        experimental: {gpuMemoryService: {mode: IntraPod}}
 
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
-
-    Good
-        # facts: {grove: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: IntraPod}}
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   backendFramework: vllm
+    bad   components:
+    bad     - name: worker  # expect
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental: {gpuMemoryService: {mode: InterPod}}
     """
     if interpod_gms(at.value) and (reason := explain_off_grove(at)):
         yield at.forbidden("", format_words('must run on Grove for {gpuMemoryService}.mode "{interPod}", but {reason}', reason=reason))
@@ -119,27 +98,19 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
     Fix
         Set `spec.backendFramework: vllm`, or use mode {intraPod}, which suits every engine.
 
-    Bad
-        spec:
-          backendFramework: sglang
-          components:
-            - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
+    Example
+    bad spec:
+    bad   backendFramework: sglang
+    bad   components:
+    bad     - name: worker  # expect
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental: {gpuMemoryService: {mode: InterPod}}
 
         spec:
+    ok    backendFramework: vllm
           components:
             - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
-
-    Good
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
               experimental: {gpuMemoryService: {mode: InterPod}}

@@ -20,23 +20,20 @@ def image_required(at: At) -> Hits:
     Fix
         Set {extraPodSpec.mainContainer.image}.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  containers:
-                    - {name: main, image: ""}  # expect
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate:
+    bad         spec:
+    bad           containers:
+    bad             - {name: main, image: ""}  # expect
 
         spec:
-          components:
-            - {name: worker, type: worker}  # expect
-
-    Good
-        spec:
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    bad   components:
+    bad     - {name: worker, type: worker}  # expect
+    ok    components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
     """
     if at.value.get("type") == LPX or list_templates(at.value):
         return  # each role has a template of its own

@@ -22,22 +22,12 @@ def lpx_gate(at: At) -> Hits:
     Fix
         Switch LPX on in the operator's configuration (`lpx.enabled`), or remove the {service}.
 
-    Bad
-        # facts: {lpx: false}
+    Example
+    bad # facts: {lpx: false}
         spec:
           components:
             - name: worker
               type: lpx  # expect
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
               lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
@@ -57,24 +47,15 @@ def lpx_role_unknown(at: At) -> Hits:
     Fix
         Name the roles `agent` and `conductor`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
               roles:  # expect: lpx-agent-required
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, role in list_roles(at.value):
@@ -92,7 +73,7 @@ def lpx_role_template_required(at: At) -> Hits:
     Fix
         Set `podTemplate` of the role.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -100,17 +81,8 @@ def lpx_role_template_required(at: At) -> Hits:
               lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - {name: conductor}  # expect
+    ok          - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, role in list_roles(at.value):
         if role.get("name") in _ROLES and role.get("podTemplate") is None:
@@ -127,23 +99,14 @@ def lpx_build_id_blank(at: At) -> Hits:
     Fix
         Set `lpx.buildId` to the name of the build.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
-              lpx:
-                buildId: " "  # expect
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
+    bad       lpx:
+    bad         buildId: " "  # expect
+    ok        lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
@@ -163,22 +126,16 @@ def lpx_scheduler_reserved(at: At) -> Hits:
     Fix
         Remove `schedulerName`, or name another scheduler.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  schedulerName: lpx-scheduler  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+    bad       podTemplate:
+    bad         spec:
+    bad           containers: [{name: main, image: "example/vllm:1.6.0"}]
+    bad           schedulerName: lpx-scheduler  # expect
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
     """
     if at.value.get("type") != LPX and at.get("podTemplate.spec.schedulerName") == _SCHEDULER:
         yield at.forbidden("podTemplate.spec.schedulerName", f'must not be "{_SCHEDULER}" for a component of another type than lpx')
@@ -194,28 +151,20 @@ def lpx_type_immutable(at: At) -> Hits:
     Fix
         Put the old type back, or create another component.
 
-    Bad
+    Example
         spec:
           components:
             - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
         --- # becomes
         spec:
           components:
-            - name: worker
-              type: lpx  # expect
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-        --- # becomes
-        spec:
-          components:
-            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    bad     - name: worker
+    bad       type: lpx  # expect
+    bad       lpx: {buildId: b}
+    bad       roles:
+    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     if at.old is None:
         return

@@ -18,23 +18,14 @@ def lpx_agent_required(at: At) -> Hits:
     Fix
         Add the role `agent` with its pod template.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
               roles:  # expect
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     if all(role.get("name") != AGENT for _, role in list_roles(at.value)):
@@ -51,29 +42,20 @@ def lpx_agent_container(at: At) -> Hits:
     Fix
         Give the container another name.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
               roles:
-                - name: agent
-                  podTemplate:
-                    spec:
-                      containers:
-                        - {name: main, image: "example/lpx:1.6.0"}
-                        - {name: agent, image: "example/lpx:1.6.0"}  # expect
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - name: agent
+    bad           podTemplate:
+    bad             spec:
+    bad               containers:
+    bad                 - {name: main, image: "example/lpx:1.6.0"}
+    bad                 - {name: agent, image: "example/lpx:1.6.0"}  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, name, pod in list_pods(at.value):

@@ -32,34 +32,25 @@ def lpx_pod_fixed(at: At) -> Hits:
     Fix
         Remove the field.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
               roles:
-                - name: agent
-                  podTemplate:
-                    spec:
-                      containers: [{name: main, image: "example/lpx:1.6.0"}]
-                      nodeSelector: {zone: a}  # expect
+    bad         - name: agent
+    bad           podTemplate:
+    bad             spec:
+    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
+    bad               nodeSelector: {zone: a}  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - name: conductor
-                  podTemplate:
-                    spec:
-                      containers: [{name: main, image: "example/lpx:1.6.0"}]
-                      hostname: here  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - name: conductor
-                  podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}], nodeSelector: {zone: a}}}
+    bad           podTemplate:
+    bad             spec:
+    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
+    bad               hostname: here  # expect
+    ok            podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}], nodeSelector: {zone: a}}}
     """
     for index, name, pod in list_pods(at.value):
         fields = ["schedulerName"] if pod.get("schedulerName") not in _USUAL else []

@@ -16,28 +16,21 @@ def min_available_requires_grove(at: At) -> Hits:
     Fix
         Remove `minAvailable`, or run the graph on Grove.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
           components:
             - name: worker
               type: worker
-              minAvailable: 1  # expect
+    bad       minAvailable: 1  # expect
+    ok        replicas: 4
+    ok        minAvailable: 2
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
 
-        # kind: DynamoComponentDeployment/v1beta1
-        spec:
-          minAvailable: 1  # expect
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              replicas: 4
-              minAvailable: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec:
+    bad   minAvailable: 1  # expect
+    bad   podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     if reason := component_off_grove(at):
         yield at.forbidden("minAvailable", f"must be unset without Grove, got {at.value['minAvailable']}: {reason}")

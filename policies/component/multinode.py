@@ -17,21 +17,16 @@ def multinode_type_unsupported(at: At) -> Hits:
     Fix
         Remove `multinode`.
 
-    Bad
+    Example
         spec:
           components:
-            - name: frontend
-              type: frontend
-              podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.6.0"}]}}
+    bad     - name: frontend
+    bad       type: frontend
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.6.0"}]}}
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
     """
     kind = at.value.get("type")
     if kind in WORKERS or (kind != LPX and at.was("multinode") is not None and at.was("type") == kind):
@@ -49,7 +44,7 @@ def multinode_count_immutable(at: At) -> Hits:
     Fix
         Put the old number back, or create another component with the new one.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -61,24 +56,10 @@ def multinode_count_immutable(at: At) -> Hits:
           components:
             - name: worker
               type: worker
+    ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 4}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              replicas: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
+    bad       multinode: {nodeCount: 4}  # expect
+    ok        multinode: {nodeCount: 2}
     """
     if at.old is None or not is_multinode(at.value) or not is_multinode(at.old):
         return

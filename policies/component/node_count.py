@@ -29,16 +29,14 @@ def node_count_limit(at: At) -> Hits:
     Fix
         Write the number of nodes that one replica of the model is spread over, at most 1000.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode:
-                nodeCount: 20000000  # expect
-
-    Good
-        spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       multinode:
+    bad         nodeCount: 20000000  # expect
+    ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
     """
     nodes = node_count(at.value)
     if nodes > LIMIT:

@@ -21,21 +21,21 @@ def power_limit_immutable(at: At) -> Hits:
     Fix
         Put the old limit and numbers back, or create another graph with the new ones.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-                metadata:
-                  annotations:
-                    dynamo.nvidia.com/gpu-power-limit: "400"  # expect
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate:
+    bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+    bad         metadata:
+    bad           annotations:
+    bad             dynamo.nvidia.com/gpu-power-limit: "400"  # expect
 
         spec:
           components:
@@ -48,31 +48,16 @@ def power_limit_immutable(at: At) -> Hits:
           components:
             - name: worker
               type: worker
+    ok        replicas: 2
               podTemplate:
-                spec:
-                  containers:
-                    - name: main
-                      image: example/vllm:1.5.0
-                      resources:
-                        limits:
-                          nvidia.com/gpu: "8"  # expect
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              podTemplate:
-                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              replicas: 2
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
+    bad         spec:
+    bad           containers:
+    bad             - name: main
+    bad               image: example/vllm:1.5.0
+    bad               resources:
+    bad                 limits:
+    bad                   nvidia.com/gpu: "8"  # expect
+    ok          spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if at.old is None:
@@ -101,14 +86,15 @@ def power_limit_pod_immutable(at: At) -> Hits:
     Fix
         Put the old numbers back, or create another graph with the new ones.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
+    bad         spec:
+    bad           containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
+    ok          spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
         --- # becomes
         spec:
@@ -119,27 +105,8 @@ def power_limit_pod_immutable(at: At) -> Hits:
                 spec:  # expect
                   containers:
                     - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
-                    - {name: beside, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "1"}}}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  containers:
-                    - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
-                    - {name: beside, image: "example/vllm:1.6.0"}
+    bad             - {name: beside, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "1"}}}
+    ok              - {name: beside, image: "example/vllm:1.6.0"}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if at.old is None or read_power_limit(at.old) is None:
@@ -163,25 +130,17 @@ def power_limit_number(at: At) -> Hits:
     Fix
         Write a whole number of watts, in quotes, or remove the annotation.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate:
                 spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-                metadata:
-                  annotations:
-                    dynamo.nvidia.com/gpu-power-limit: 300W  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    bad         metadata:
+    bad           annotations:
+    bad             dynamo.nvidia.com/gpu-power-limit: 300W  # expect
+    ok          metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     limit = read_power_limit(at.value)
     if limit is not None and (whole_number(limit) or 0) <= 0:
@@ -199,7 +158,7 @@ def power_limit_without_dra(at: At) -> Hits:
     Fix
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or the claims and the GPU memory service.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -207,31 +166,22 @@ def power_limit_without_dra(at: At) -> Hits:
               podTemplate:
                 spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-              experimental:
-                gpuMemoryService: {}  # expect
+    bad       experimental:
+    bad         gpuMemoryService: {}  # expect
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
-                  containers:
-                    - name: main
-                      image: example/vllm:1.5.0
-                      resources:
-                        claims: [{name: gpus}]  # expect
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate:
+    bad         spec:
+    bad           resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+    bad           containers:
+    bad             - name: main
+    bad               image: example/vllm:1.5.0
+    bad               resources:
+    bad                 claims: [{name: gpus}]  # expect
+    bad         metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if read_power_limit(at.value) is None:
         return

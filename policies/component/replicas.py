@@ -15,15 +15,13 @@ def replicas_non_negative(at: At) -> Hits:
     Fix
         Write 0 to stop the component, or the number of replicas that should run.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              replicas: -1  # expect
-
-    Good
-        spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       replicas: -1  # expect
+    ok  spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
     """
     replicas = at.value["replicas"]
     if replicas < 0:

@@ -26,7 +26,7 @@ def role_template_incomplete(at: At) -> Hits:
     Fix
         Give each role a `podTemplate`, or none of them.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -34,17 +34,8 @@ def role_template_incomplete(at: At) -> Hits:
               multinode: {nodeCount: 2}
               roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    bad         - {name: worker}  # expect
+    ok          - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     with_one = {index for index, _ in list_templates(at.value)}
     for index, _ in enumerate(at.value["roles"] if with_one and at.value.get("type") != LPX else ()):
@@ -62,23 +53,13 @@ def role_template_exclusive(at: At) -> Hits:
     Fix
         Keep the templates of the roles, or the component's own with its features.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               multinode: {nodeCount: 2}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}  # expect
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}  # expect
               roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
@@ -102,7 +83,7 @@ def role_template_image(at: At) -> Hits:
     Fix
         Name the engine's container `main`, and set `image` of each container.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -110,20 +91,11 @@ def role_template_image(at: At) -> Hits:
               multinode: {nodeCount: 2}
               roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - name: worker
-                  podTemplate:
-                    spec:
-                      containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    bad         - name: worker
+    bad           podTemplate:
+    bad             spec:
+    bad               containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
+    ok          - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, template in list_templates(at.value):
         if all(each.get("name") != MAIN for _, each in _containers(template, "containers")):
@@ -149,7 +121,7 @@ def role_template_executor(at: At) -> Hits:
     Fix
         Write `mp` or `ray`, or remove the annotation.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -158,22 +130,10 @@ def role_template_executor(at: At) -> Hits:
               roles:
                 - name: leader
                   podTemplate:
-                    metadata:
-                      annotations:
-                        nvidia.com/vllm-distributed-executor-backend: dask  # expect
-                    spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  podTemplate:
-                    metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: ray}}
+    bad             metadata:
+    bad               annotations:
+    bad                 nvidia.com/vllm-distributed-executor-backend: dask  # expect
+    ok              metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: ray}}
                     spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
@@ -193,29 +153,20 @@ def role_template_power_limit(at: At) -> Hits:
     Fix
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or use one template for the component.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               multinode: {nodeCount: 2}
               roles:
-                - name: leader
-                  podTemplate:
-                    metadata:
-                      annotations:
-                        dynamo.nvidia.com/gpu-power-limit: "300"  # expect
-                    spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    bad         - name: leader
+    bad           podTemplate:
+    bad             metadata:
+    bad               annotations:
+    bad                 dynamo.nvidia.com/gpu-power-limit: "300"  # expect
+    bad             spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
+    ok          - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, _ in _annotated(at.value, POWER_LIMIT):
@@ -241,7 +192,7 @@ def role_template_runtime(at: At) -> Hits:
     Fix
         Give the init container another name.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -252,22 +203,9 @@ def role_template_runtime(at: At) -> Hits:
                   podTemplate:
                     spec:
                       containers: [{name: main, image: "example/vllm:1.6.0"}]
-                      initContainers:
-                        - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  podTemplate:
-                    spec:
-                      containers: [{name: main, image: "example/vllm:1.6.0"}]
-                      initContainers: [{name: setup, image: "example/setup:1"}]
+    bad               initContainers:
+    bad                 - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
+    ok                initContainers: [{name: setup, image: "example/setup:1"}]
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, template in list_templates(at.value):

@@ -35,22 +35,14 @@ def roles_need_multinode(at: At) -> Hits:
     Fix
         Remove `roles`, or set `multinode`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        multinode: {nodeCount: 2}
               roles: [{name: leader}, {name: worker}]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]
     """
     if at.value.get("type") != LPX and at.value.get("multinode") is None:
         yield at.forbidden("roles", "must be unset for a component on one node: roles divide the pods of a replica on several nodes")
@@ -66,25 +58,17 @@ def roles_name_unknown(at: At) -> Hits:
     Fix
         Name the roles `leader` and `worker`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 2}
-              roles:  # expect: roles-incomplete
-                - {name: leader}
-                - {name: helper}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: worker}, {name: leader}]
+    bad       roles:  # expect: roles-incomplete
+    bad         - {name: leader}
+    bad         - {name: helper}  # expect
+    ok        roles: [{name: worker}, {name: leader}]
     """
     for index, role in list_roles(at.value) if _asked(at.value) else ():
         if (name := role.get("name")) not in _KNOWN:
@@ -101,23 +85,15 @@ def roles_incomplete(at: At) -> Hits:
     Fix
         Add the missing role.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 2}
-              roles: [{name: leader}]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]
+    bad       roles: [{name: leader}]  # expect
+    ok        roles: [{name: leader}, {name: worker}]
     """
     there = {role.get("name") for _, role in list_roles(at.value)}
     for name in _KNOWN if _asked(at.value) and at.value["roles"] else ():
@@ -135,25 +111,17 @@ def roles_replicas_mismatch(at: At) -> Hits:
     Fix
         Leave `replicas` of the role out, which fills it in, or change `multinode.nodeCount`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 3}
-              roles:
-                - {name: leader, replicas: 2}  # expect
-                - {name: worker, replicas: 2}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 3}
-              roles: [{name: leader, replicas: 1}, {name: worker, replicas: 2}]
+    bad       roles:
+    bad         - {name: leader, replicas: 2}  # expect
+    bad         - {name: worker, replicas: 2}
+    ok        roles: [{name: leader, replicas: 1}, {name: worker, replicas: 2}]
     """
     for index, role, wanted in count_roles(at.value):
         if (replicas := role.get("replicas")) not in (None, wanted):
@@ -170,39 +138,30 @@ def roles_immutable(at: At) -> Hits:
     Fix
         Put the old roles back, in any order, or create another component.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles: [{name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}]
+    bad       type: lpx
+    bad       lpx: {buildId: b}
+    bad       roles: [{name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}]
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        multinode: {nodeCount: 2}
+    ok        roles: [{name: leader}, {name: worker}]
         --- # becomes
         spec:
           components:
             - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:  # expect
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: worker}, {name: leader}]
+    bad       type: lpx
+    bad       lpx: {buildId: b}
+    bad       roles:  # expect
+    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        multinode: {nodeCount: 2}
+    ok        roles: [{name: worker}, {name: leader}]
     """
     before, now = ({role.get("name") for _, role in list_roles(part or {})} for part in (at.old, at.value))
     if before and now and before != now:
@@ -219,8 +178,8 @@ def roles_meaning_immutable(at: At) -> Hits:
     Fix
         Add or remove the roles without `providerOverride`, and the override in another update.
 
-    Bad
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    Example
+    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
         spec:
           components:
             - name: worker
@@ -228,36 +187,21 @@ def roles_meaning_immutable(at: At) -> Hits:
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
         --- # becomes
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
         spec:
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
-              roles:  # expect
-                - name: leader
-                  providerOverride:
-                    apiVersion: grove.io/v1alpha1
-                    target: PodCliqueTemplateSpec
-                    value: {topologyConstraint: {packDomain: rack}}
-                - {name: worker}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]
+    bad       roles:  # expect
+    bad         - name: leader
+    bad           providerOverride:
+    bad             apiVersion: grove.io/v1alpha1
+    bad             target: PodCliqueTemplateSpec
+    bad             value: {topologyConstraint: {packDomain: rack}}
+    bad         - {name: worker}
+    ok        roles: [{name: leader}, {name: worker}]
     """
     if at.old is None or LPX in (at.value.get("type"), at.old.get("type")):
         return

@@ -19,7 +19,7 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
     Fix
         Give the init container another name.
 
-    Bad
+    Example
         spec:
           components:
             - name: frontend
@@ -27,18 +27,9 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
               podTemplate:
                 spec:
                   containers: [{name: main, image: "example/frontend:1.6.0"}]
-                  initContainers:
-                    - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
-
-    Good
-        spec:
-          components:
-            - name: frontend
-              type: frontend
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/frontend:1.6.0"}]
-                  initContainers: [{name: setup, image: "example/setup:1"}]
+    bad           initContainers:
+    bad             - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
+    ok            initContainers: [{name: setup, image: "example/setup:1"}]
     """
     for index, _ in list_sidecars(at.value) if at.value.get("type") not in WORKERS else ():
         yield at.forbidden((*_PLACE, index, "name"), f'must not be "runtime" {explain_workers_only(at.value)}')
@@ -54,7 +45,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
     Fix
         Set `restartPolicy: Always`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -62,18 +53,9 @@ def runtime_sidecar_restarts(at: At) -> Hits:
               podTemplate:
                 spec:
                   containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  initContainers:
-                    - {name: runtime, image: "example/runtime:1.6.0"}  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+    bad           initContainers:
+    bad             - {name: runtime, image: "example/runtime:1.6.0"}  # expect
+    ok            initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
     """
     for index, one in list_sidecars(at.value):
         if (policy := one.get("restartPolicy")) != "Always":
@@ -90,22 +72,12 @@ def runtime_sidecar_alone(at: At) -> Hits:
     Fix
         Remove the field, or the init container `runtime`.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: worker
-              multinode: {nodeCount: 2}  # expect
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
+    bad       multinode: {nodeCount: 2}  # expect
               podTemplate:
                 spec:
                   containers: [{name: main, image: "example/vllm:1.6.0"}]

@@ -18,37 +18,28 @@ def runtime_version_required(at: At) -> Hits:
     Fix
         Use an image whose tag is a version of three numbers, such as `1.5.0` or `v1.5.0-rc.1`, or set `runtimeVersionOverride`.
 
-    Bad
+    Example
         spec:
           components:
-            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}  # expect
+    bad     - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}  # expect
+    ok      - name: other
+    ok        type: worker
+    ok        runtimeVersionOverride: 1.5.0
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
+    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:v1.5.0-rc.1"}]}}}
 
         spec:
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    bad   components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    ok    components:
+    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
         --- # becomes
         spec:
           components:
-            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5"}]}}}  # expect
-
-    Good
-        spec:
-          components:
-            - name: other
-              type: worker
-              runtimeVersionOverride: 1.5.0
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
-            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:v1.5.0-rc.1"}]}}}
-
-        spec:
-          components:
-            - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              replicas: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
+    bad     - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5"}]}}}  # expect
+    ok      - name: worker
+    ok        type: worker
+    ok        replicas: 2
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
     """
     if at.review.old is None or at.old is not None:
         yield from explain_missing_version(at, *(engine.get("image") for engine in list_engines(at.review.line, at.value)))

@@ -23,15 +23,13 @@ def shm_size_negative(at: At) -> Hits:
     Fix
         Write a positive size, such as 16Gi.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              sharedMemorySize: -1Gi  # expect
-
-    Good
-        spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       sharedMemorySize: -1Gi  # expect
+    ok  spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
     """
     size = at.value["sharedMemorySize"]
     if parse(size) < 0:

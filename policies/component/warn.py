@@ -18,17 +18,14 @@ def warn_backend_framework_change(at: At) -> Hits:
     Fix
         Check images, commands and engine arguments of every component before you move to another backend.
 
-    Bad
-        # kind: DynamoComponentDeployment/v1beta1
-        spec: {}
+    Example
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec: {}
+    ok  spec: {backendFramework: vllm}
         --- # becomes
-        spec:
-          backendFramework: vllm  # expect: dcd-backend-immutable, warn-backend-framework-change
-
-    Good
-        spec: {backendFramework: vllm}
-        --- # becomes
-        spec: {backendFramework: vllm}
+    bad spec:
+    bad   backendFramework: vllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+    ok  spec: {backendFramework: vllm}
     """
     if read_now_and_before(at, "spec.backendFramework"):
         yield at.warning("spec.backendFramework", "a change of backend is risky: images and commands must fit it")

@@ -19,18 +19,14 @@ def dgd_backend_immutable(at: At) -> Hits:
     Fix
         Put the old value back, or create a second graph with the new backend and delete this one when it serves.
 
-    Bad
+    Example
+    ok  metadata: {labels: {team: search}}
         spec: {backendFramework: vllm}
         --- # becomes
-        spec:
-          backendFramework: sglang  # expect: dgd-backend-immutable, warn-backend-framework-change
-
-    Good
-        metadata: {labels: {team: search}}
-        spec: {backendFramework: vllm}
-        --- # becomes
-        metadata: {labels: {team: ranking}}
-        spec: {backendFramework: vllm}
+    bad spec:
+    bad   backendFramework: sglang  # expect: dgd-backend-immutable, warn-backend-framework-change
+    ok  metadata: {labels: {team: ranking}}
+    ok  spec: {backendFramework: vllm}
     """
     yield from check_unchanged(at, "spec.backendFramework", "graph")
 
@@ -45,16 +41,13 @@ def dgd_service_set_immutable(at: At) -> Hits:
     Fix
         Keep the names. To park a {service} set its `replicas` to 0; for another set of {services} create another graph.
 
-    Bad
-        spec: {components: [{name: frontend}, {name: worker}]}
+    Example
+    bad spec: {components: [{name: frontend}, {name: worker}]}
+    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
         --- # becomes
-        spec:
-          components: [{name: decoder}, {name: frontend}]  # expect
-
-    Good
-        spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
-        --- # becomes
-        spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
+    bad spec:
+    bad   components: [{name: decoder}, {name: frontend}]  # expect
+    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
     """
     if at.old is None:
         return
@@ -76,12 +69,10 @@ def dgd_services_required(at: At) -> Hits:
     Fix
         Add at least one {service} under `spec.{services}`.
 
-    Bad
-        spec:
-          components: []  # expect
-
-    Good
-        spec: {components: [{name: frontend, type: frontend}]}
+    Example
+    bad spec:
+    bad   components: []  # expect
+    ok  spec: {components: [{name: frontend, type: frontend}]}
     """
     if not list_components(at.value):
         yield at.required("components", format_words("must hold at least one {service}, got none"))

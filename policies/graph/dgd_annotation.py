@@ -31,13 +31,11 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
     Fix
         Write `kubernetes` or `etcd` in lower case, or remove the annotation, which leaves the choice to the operator's configuration.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/dynamo-discovery-backend: kubernets  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-discovery-backend: kubernets  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
     """
     value = at.value[DISCOVERY_BACKEND]
     if value not in _BACKENDS:
@@ -63,13 +61,11 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
     Fix
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
     """
     value = at.value[DISCOVERY_MODE]
     if value not in _MODES:
@@ -93,13 +89,11 @@ def dgd_annotation_origin_version(at: At) -> Hits:
     Fix
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
     """
     value = at.value[ORIGIN_VERSION]
     if not is_semver(value):
@@ -122,13 +116,11 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
     Fix
         Write `mp` or `ray` (case does not matter, blanks do), or remove the annotation.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
+    ok  metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
     """
     value = at.value[VLLM_EXECUTOR]
     if value.lower() not in EXECUTORS:
@@ -151,14 +143,12 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
     Fix
         Keep the annotation of the scheduler that places the pods, and remove the other.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/volcano-scheduler-queue: team  # expect
-            nvidia.com/kai-scheduler-queue: team
-
-    Good
-        metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/volcano-scheduler-queue: team  # expect
+    bad     nvidia.com/kai-scheduler-queue: team
+    ok  metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
     """
     for name in (KAI_QUEUE, KAI_NODE_POOL):
         if name in at.value:
@@ -178,17 +168,13 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
     Fix
         Put the old value back. Where there was none, remove the annotation.
 
-    Bad
+    Example
         metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
         --- # becomes
-        metadata:
-          annotations:
-            nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
-        --- # becomes
-        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
     """
     now, before = (((obj or {}).get("metadata") or {}).get("annotations") or {} for obj in (at.value, at.old))
     said, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)

@@ -23,16 +23,14 @@ def epp_single_per_graph(at: At) -> Hits:
     Fix
         Keep one {service} of type `epp`, or make two graphs.
 
-    Bad
-        spec:
-          components:
-            - {name: picker-a, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
-            - name: picker-b
-              type: epp  # expect
-              eppConfig: {configMapRef: {name: c, key: k}}
-
-    Good
-        spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}, {name: worker, type: worker}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: picker-a, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
+    bad     - name: picker-b
+    bad       type: epp  # expect
+    bad       eppConfig: {configMapRef: {name: c, key: k}}
+    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}, {name: worker, type: worker}]}
     """
     pickers = sorted((name, index) for index, name, component in list_components(at.value) if component.get("type") == "epp")
     if len(pickers) > 1:

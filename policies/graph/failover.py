@@ -20,10 +20,11 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
     Fix
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/dynamo-kube-discovery-mode: pod  # expect
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-kube-discovery-mode: pod  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
         spec:
           components:
             - name: worker
@@ -31,22 +32,13 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
               experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
 
-        metadata: {name: g}  # expect
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {}, failover: {}}
-
-    Good
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+    bad metadata: {name: g}  # expect
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental: {gpuMemoryService: {}, failover: {}}
     """
     names = [name for _, name, component in list_components(at.value["spec"]) if is_intrapod(component)]
     value = at.review.annotations.get(DISCOVERY_MODE)

@@ -25,24 +25,21 @@ def field_without_effect(at: At) -> Hits:
     Fix
         Remove it, or write it where it acts.
 
-    Bad
+    Example
+    ok  metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
-          components:
-            - name: worker
-              type: worker
-              modelRef:
-                name: m
-                revision: main  # expect
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       modelRef:
+    bad         name: m
+    bad         revision: main  # expect
+    ok    annotations: {nvidia.com/deployment-strategy: Recreate}
+    ok    components: [{name: worker, type: worker, modelRef: {name: m}}]
 
-        metadata:
-          annotations:
-            nvidia.com/deployment-strategy: Recreate  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          annotations: {nvidia.com/deployment-strategy: Recreate}
-          components: [{name: worker, type: worker, modelRef: {name: m}}]
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/deployment-strategy: Recreate  # expect
     """
     grove = may_run_on_grove(at.review)
     for path, why in list_ignored(at.value, grove=grove):

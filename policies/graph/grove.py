@@ -26,19 +26,14 @@ def grove_name_length(at: At) -> Hits:
         Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 18 there
         with a scaling group of its own, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
-    Bad
+    Example
         metadata: {name: disaggregated}
         spec:
           components:
-            - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
-            - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
-
-    Good
-        metadata: {name: disaggregated}
-        spec:
-          components:
-            - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
-            - {name: prefill-worker-of-the-very-large-one, type: worker}
+    bad     - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
+    bad     - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
+    ok      - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
+    ok      - {name: prefill-worker-of-the-very-large-one, type: worker}
     """
     if certainly_fit(at.value["components"]):
         return
@@ -70,13 +65,11 @@ def grove_update_strategy_enum(at: At) -> Hits:
     Fix
         Write `RollingRecreate` or `OnDelete`, or remove the annotation.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/grove-update-strategy: Recreate  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/grove-update-strategy: Recreate  # expect
+    ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
     """
     value = at.value[GROVE_UPDATE_STRATEGY]
     if value not in GROVE_STRATEGIES:

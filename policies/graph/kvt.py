@@ -21,15 +21,13 @@ def kvt_domain_format(at: At) -> Hits:
     Fix
         Write lower-case letters, digits and dashes, with a letter or digit at both ends.
 
-    Bad
-        spec:
-          experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone
-              domain: Zone  # expect
-
-    Good
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone
+    bad       domain: Zone  # expect
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     domain = at.value["domain"]
     if domain and not is_domain(domain):
@@ -47,15 +45,13 @@ def kvt_domain_required(at: At) -> Hits:
     Fix
         Set the domain of the node label, `zone` for example.
 
-    Bad
-        spec:
-          experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone
-              domain: ""  # expect
-
-    Good
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone
+    bad       domain: ""  # expect
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     if not at.value.get("domain"):
         yield at.required("domain", "must name a domain such as zone, got nothing")
@@ -74,19 +70,15 @@ def kvt_enforcement_enum(at: At) -> Hits:
     Fix
         Write `required` or `preferred` in lower case, or leave it out, which means `required`.
 
-    Bad
+    Example
         spec:
           experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone
-              domain: zone
-              enforcement: Preferred  # expect
-              preferredWeight: 0.5
-
-    Good
-        spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone
+    bad       domain: zone
+    bad       enforcement: Preferred  # expect
+    bad       preferredWeight: 0.5
+    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
     """
     enforcement = at.value["enforcement"]
     if enforcement and enforcement not in _ENFORCEMENTS:
@@ -107,31 +99,24 @@ def kvt_immutable(at: At) -> Hits:
     Fix
         Put the old policy back, or create the graph anew with the other one.
 
-    Bad
+    Example
         spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
         --- # becomes
         spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
+    bad   experimental:
+    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
+    ok    experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
           components:
             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-        spec: {backendFramework: vllm}
-        --- # becomes
-        spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
-          backendFramework: vllm
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
-
-    Good
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
-        --- # becomes
-        spec:
-          experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+    bad spec: {backendFramework: vllm}
+    bad --- # becomes
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
+    bad   backendFramework: vllm
+    bad   components:
+    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     if at.review.old is None:
         return
@@ -161,19 +146,14 @@ def kvt_topology_requires_grove(at: At) -> Hits:
     Fix
         Name a node label in `labelKey` instead of a topology, or run the graph on Grove.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
-          experimental:
-            kvTransferPolicy:
-              clusterTopologyName: default  # expect
-              domain: rack
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
-
-    Good
-        spec:
-          experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       clusterTopologyName: default  # expect
+    bad       domain: rack
+    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
           components:
             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
@@ -200,26 +180,21 @@ def kvt_topology_unknown(at: At) -> Hits:
     Fix
         Name a ClusterTopologyBinding that exists, and one of its domains.
 
-    Bad
-        spec:
-          experimental:
-            kvTransferPolicy:
-              clusterTopologyName: production  # expect
-              domain: rack
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       clusterTopologyName: production  # expect
+    bad       domain: rack
+    bad   components:
+    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
         spec:
-          experimental:
-            kvTransferPolicy:
-              clusterTopologyName: default
-              domain: room  # expect
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
-
-    Good
-        spec:
-          experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       clusterTopologyName: default
+    bad       domain: room  # expect
+    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
           components:
             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """

@@ -24,15 +24,13 @@ def kvt_label_key_format(at: At) -> Hits:
         Write the key as nodes carry it (`kubectl get nodes --show-labels`): a name of at most 63 characters, with a DNS prefix and a slash
         before it where it has one.
 
-    Bad
-        spec:
-          experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone/a  # expect
-              domain: zone
-
-    Good
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone/a  # expect
+    bad       domain: zone
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     key = at.value["labelKey"]
     if key and not _is_qualified_name(key):
@@ -58,15 +56,13 @@ def kvt_label_key_required(at: At) -> Hits:
         Write the key of the label, `topology.kubernetes.io/zone` for example; since line 1.5 of the operator a graph on Grove may name a
         topology of Grove instead.
 
-    Bad
-        spec:
-          experimental:
-            kvTransferPolicy:
-              labelKey: ""  # expect
-              domain: zone
-
-    Good
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: ""  # expect
+    bad       domain: zone
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     if not at.value.get("labelKey") and not (is_line_1_4(at.review) and at.value.get("clusterTopologyName")):
         yield at.required("labelKey", "must be the key of a node label, got nothing")

@@ -17,18 +17,14 @@ def kvt_weight_forbidden(at: At) -> Hits:
     Fix
         Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement` a policy is required.
 
-    Bad
+    Example
         spec:
           experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone
-              domain: zone
-              preferredWeight: 0.5  # expect
-
-    Good
-        spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone
+    bad       domain: zone
+    bad       preferredWeight: 0.5  # expect
+    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
     """
     if (at.value.get("enforcement") or "required") == "required":
         text = f'must be unset unless enforcement is "preferred", got {at.value["preferredWeight"]}'
@@ -45,19 +41,15 @@ def kvt_weight_range(at: At) -> Hits:
     Fix
         Write a number from 0 to 1; both bounds are allowed.
 
-    Bad
+    Example
         spec:
           experimental:
-            kvTransferPolicy:
-              labelKey: topology.kubernetes.io/zone
-              domain: zone
-              enforcement: preferred
-              preferredWeight: 1.5  # expect
-
-    Good
-        spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone
+    bad       domain: zone
+    bad       enforcement: preferred
+    bad       preferredWeight: 1.5  # expect
+    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
     """
     weight = at.value["preferredWeight"]
     if not (0 <= weight <= 1 or (-1 < weight < 2 and 0 <= _single(weight) <= 1)):
@@ -80,15 +72,11 @@ def kvt_weight_required(at: At) -> Hits:
     Fix
         Write a `preferredWeight` from 0 (no influence) to 1.
 
-    Bad
+    Example
         spec:
           experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
-
-    Good
-        spec:
-          experimental:
-            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
+    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
+    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
     """
     if at.value.get("preferredWeight") is None:
         yield at.required("preferredWeight", 'must be set while enforcement is "preferred", got nothing')

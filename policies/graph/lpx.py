@@ -41,20 +41,10 @@ def lpx_requires_grove(at: At) -> Hits:
     Fix
         Run the graph on Grove, or remove the {service}.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
           components:  # expect
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
@@ -76,29 +66,21 @@ def lpx_conductor_required(at: At) -> Hits:
     Fix
         Add the role `conductor` with its pod template.
 
-    Bad
+    Example
         spec:
           components:  # expect
-            - name: worker
+    bad     - name: worker
+    ok      - name: draft
               type: lpx
               lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: draft
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-            - name: target
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok      - name: target
+    ok        type: lpx
+    ok        lpx: {buildId: b}
+    ok        roles:
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok          - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     without = [index for index, component in _list_lpx(at.value) if not _conducts(component)]
     if without and _pair(at.value) is None:
@@ -118,34 +100,19 @@ def lpx_pair_limit(at: At) -> Hits:
     Fix
         Lower `replicas`, and leave `modelRef` and `minAvailable` of the draft out.
 
-    Bad
+    Example
         spec:
           components:
             - name: draft
               type: lpx
-              replicas: 9  # expect
+    bad       replicas: 9  # expect
+    ok        replicas: 8
               lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
             - name: target
               type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: draft
-              type: lpx
-              replicas: 8
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-            - name: target
-              type: lpx
-              replicas: 1
+    ok        replicas: 1
               lpx: {buildId: b}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
@@ -174,23 +141,13 @@ def lpx_field_unsupported(at: At) -> Hits:
     Fix
         Remove the field.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
               type: lpx
               lpx: {buildId: b}
-              podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}  # expect
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}  # expect
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}

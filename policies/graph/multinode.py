@@ -30,25 +30,23 @@ def multinode_requires_orchestrator(at: At) -> Hits:
         Install Grove, which most clusters run such graphs on, or LeaderWorkerSet with Volcano; or keep the {service} on one node. A graph
         that was created without Grove must be created anew to run there, without the annotation `nvidia.com/enable-grove: "false"`.
 
-    Bad
-        # facts: {grove: false, lws: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}  # expect
+    Example
+    bad # facts: {grove: false, lws: false}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       multinode: {nodeCount: 2}  # expect
 
-        # facts: {lws: false}
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}  # expect
-
-    Good
-        # facts: {grove: false, lws: true}
-        spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}
+    bad # facts: {lws: false}
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       multinode: {nodeCount: 2}  # expect
+    ok  # facts: {grove: false, lws: true}
+    ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}
     """
     if is_multinode(at.value) and not _can_run(at):
         lacks = explain_absence(at, "lws", _LWS)

@@ -17,17 +17,15 @@ def priority_class_requires_grove(at: At) -> Hits:
     Fix
         Remove `priorityClassName`, or run the graph on Grove. A single {service} can have a priority class in its `{extraPodSpec}`.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          priorityClassName: high  # expect
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   priorityClassName: high  # expect
 
-        # facts: {grove: false}
-        spec:
-          priorityClassName: high  # expect
-
-    Good
-        spec: {priorityClassName: high}
+    bad # facts: {grove: false}
+    bad spec:
+    bad   priorityClassName: high  # expect
+    ok  spec: {priorityClassName: high}
     """
     name = at.value["priorityClassName"]
     if name and (reason := explain_off_grove(at)):

@@ -18,18 +18,11 @@ def provider_override_api_version(at: At) -> Hits:
     Fix
         Write grove.io/v1alpha1 as the API version.
 
-    Bad
+    Example
         spec:
           providerOverride:
-            apiVersion: grove.io/v1  # expect
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
-
-    Good
-        spec:
-          providerOverride:
-            apiVersion: grove.io/v1alpha1
+    bad     apiVersion: grove.io/v1  # expect
+    ok      apiVersion: grove.io/v1alpha1
             target: PodCliqueSet
             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
           components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
@@ -54,41 +47,32 @@ def provider_override_immutable(at: At) -> Hits:
     Fix
         Put the old API version and target back, or remove the override and add another in a second step.
 
-    Bad
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
-        --- # becomes
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          providerOverride:
-            apiVersion: grove.io/v1alpha1
-            target: PodCliqueTemplateSpec  # expect
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
-
-    Good
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          providerOverride:
-            apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: zone}}}}
-        --- # becomes
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          providerOverride:
-            apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+    Example
+    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    ok  spec:
+    ok    providerOverride:
+    ok      apiVersion: grove.io/v1alpha1
+    ok      target: PodCliqueSet
+    ok      value: {spec: {template: {topologyConstraint: {packDomain: zone}}}}
+    ok  --- # becomes
+    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    ok  spec:
+    ok    providerOverride:
+    ok      apiVersion: grove.io/v1alpha1
+    ok      target: PodCliqueSet
+    ok      value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
 
         metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
+    bad spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
+    ok  spec:
+    ok    providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
         --- # becomes
         metadata: {annotations: {nvidia.com/workload-provider: grove}}
         spec:
           providerOverride:
             apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
+    bad     target: PodCliqueTemplateSpec  # expect
+    ok      target: PodCliqueSet
             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
     """
     for override in list_overrides(at.value, at.old):
@@ -109,18 +93,10 @@ def provider_override_requires_grove(at: At) -> Hits:
     Fix
         Remove `providerOverride`, or run the graph on Grove. Wait for a graph of an older operator to be adopted.
 
-    Bad
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
         spec:
           providerOverride:  # expect
-            apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
-
-    Good
-        spec:
-          providerOverride:
             apiVersion: grove.io/v1alpha1
             target: PodCliqueSet
             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
@@ -147,7 +123,7 @@ def provider_override_target(at: At) -> Hits:
         Leave the target out, which fills it in, or write what the place means. Remove the override of a role that the component doesn't
         have.
 
-    Bad
+    Example
         spec:
           components:
             - name: worker
@@ -155,33 +131,23 @@ def provider_override_target(at: At) -> Hits:
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
-                target: PodCliqueSet  # expect
+    bad         target: PodCliqueSet  # expect
+    ok          target: PodCliqueTemplateSpec
                 value: {topologyConstraint: {packDomain: rack}}
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  providerOverride:
-                    apiVersion: grove.io/v1alpha1
-                    target: PodCliqueScalingGroupConfig  # expect
-                    value: {topologyConstraint: {packDomain: rack}}
-                - {name: worker}
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-                value: {topologyConstraint: {packDomain: rack}}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad       multinode: {nodeCount: 2}
+    bad       roles:
+    bad         - name: leader
+    bad           providerOverride:
+    bad             apiVersion: grove.io/v1alpha1
+    bad             target: PodCliqueScalingGroupConfig  # expect
+    bad             value: {topologyConstraint: {packDomain: rack}}
+    bad         - {name: worker}
     """
     for override in list_grove_overrides(at):
         target, wanted = override.block.get("target"), override.target
@@ -205,26 +171,18 @@ def provider_override_topology_conflict(at: At) -> Hits:
     Fix
         Use `topologyConstraint` of the graph and its {services}, or overrides, not both.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
           components:
             - name: worker
               type: worker
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-                value: {topologyConstraint: {packDomain: rack}}  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              topologyConstraint: {packDomain: rack}
+    bad       providerOverride:
+    bad         apiVersion: grove.io/v1alpha1
+    bad         target: PodCliqueTemplateSpec
+    bad         value: {topologyConstraint: {packDomain: rack}}  # expect
+    ok        topologyConstraint: {packDomain: rack}
     """
     plain = at.value.get("topologyConstraint") is not None
     if not plain and all(component.get("topologyConstraint") is None for _, _, component in list_components(at.value)):

@@ -22,18 +22,18 @@ def provider_override_value(at: At) -> Hits:
     Fix
         Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
 
-    Bad
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-                value:
-                  topologyConstraint: {packDomain: rack}
-                  spec: {replicas: 3}  # expect
+    Example
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad       providerOverride:
+    bad         apiVersion: grove.io/v1alpha1
+    bad         target: PodCliqueTemplateSpec
+    bad         value:
+    bad           topologyConstraint: {packDomain: rack}
+    bad           spec: {replicas: 3}  # expect
 
         spec:
           components:
@@ -43,30 +43,20 @@ def provider_override_value(at: At) -> Hits:
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
-                value: {}  # expect
+    bad         value: {}  # expect
+    ok          value: {topologyConstraint: {packDomain: rack}}
 
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-                value:
-                  topologyConstraint:
-                    packDomain: [rack]  # expect
-
-    Good
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-                value: {topologyConstraint: {packDomain: rack}}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad       providerOverride:
+    bad         apiVersion: grove.io/v1alpha1
+    bad         target: PodCliqueTemplateSpec
+    bad         value:
+    bad           topologyConstraint:
+    bad             packDomain: [rack]  # expect
     """
     for override in list_grove_overrides(at):
         if override.target:

@@ -21,13 +21,11 @@ def restart_id_required(at: At) -> Hits:
     Fix
         Write any text that differs from the last one, a date for example.
 
-    Bad
-        spec:
-          restart:
-            id: ""  # expect
-
-    Good
-        spec: {restart: {id: "2025-11-21"}}
+    Example
+    bad spec:
+    bad   restart:
+    bad     id: ""  # expect
+    ok  spec: {restart: {id: "2025-11-21"}}
     """
     if not at.value.get("id"):
         yield at.required("id", "must be a text that changes with every restart, got nothing")
@@ -47,19 +45,15 @@ def restart_locked_during_rollout(at: At) -> Hits:
     Fix
         Wait until `status.rollingUpdate.phase` is Completed or Failed, then set the new restart id.
 
-    Bad
+    Example
         spec: {restart: {id: monday}}
-        status: {rollingUpdate: {phase: InProgress}}
+    bad status: {rollingUpdate: {phase: InProgress}}
+    ok  status: {rollingUpdate: {phase: Completed}}
         --- # becomes
-        spec:
-          restart:
-            id: tuesday  # expect
-
-    Good
-        spec: {restart: {id: monday}}
-        status: {rollingUpdate: {phase: Completed}}
-        --- # becomes
-        spec: {restart: {id: tuesday}}
+    bad spec:
+    bad   restart:
+    bad     id: tuesday  # expect
+    ok  spec: {restart: {id: tuesday}}
     """
     phase = at.was("status.rollingUpdate.phase")
     if phase not in _ROLLING:
@@ -84,16 +78,14 @@ def restart_order_count(at: At) -> Hits:
     Fix
         Name every {service} of the graph once, or leave `order` out for the alphabetical one.
 
-    Bad
-        spec:
-          components: [{name: frontend}, {name: worker}]
-          restart:
-            id: second
-            strategy:
-              order: [frontend]  # expect
-
-    Good
-        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+    Example
+    bad spec:
+    bad   components: [{name: frontend}, {name: worker}]
+    bad   restart:
+    bad     id: second
+    bad     strategy:
+    bad       order: [frontend]  # expect
+    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -120,16 +112,14 @@ def restart_order_parallel(at: At) -> Hits:
     Fix
         Remove `order`, or choose the type `Sequential`.
 
-    Bad
-        spec:
-          restart:
-            id: second
-            strategy:
-              type: Parallel
-              order: [frontend]  # expect
-
-    Good
-        spec: {restart: {id: second, strategy: {type: Parallel}}}
+    Example
+    bad spec:
+    bad   restart:
+    bad     id: second
+    bad     strategy:
+    bad       type: Parallel
+    bad       order: [frontend]  # expect
+    ok  spec: {restart: {id: second, strategy: {type: Parallel}}}
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -147,19 +137,17 @@ def restart_order_unique(at: At) -> Hits:
     Fix
         Remove the second mention.
 
-    Bad
-        spec:
-          components: [{name: frontend}, {name: worker}]
-          restart:
-            id: second
-            strategy:
-              order:
-                - frontend
-                - worker
-                - frontend  # expect
-
-    Good
-        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [worker, frontend]}}}
+    Example
+    bad spec:
+    bad   components: [{name: frontend}, {name: worker}]
+    bad   restart:
+    bad     id: second
+    bad     strategy:
+    bad       order:
+    bad         - frontend
+    bad         - worker
+    bad         - frontend  # expect
+    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [worker, frontend]}}}
     """
     strategy = at.value["strategy"]
     if strategy.get("type") == "Parallel":
@@ -184,18 +172,16 @@ def restart_order_unknown(at: At) -> Hits:
     Fix
         Write the {service}'s name as in `spec.{services}`; case matters.
 
-    Bad
-        spec:
-          components: [{name: frontend}, {name: worker}]
-          restart:
-            id: second
-            strategy:
-              order:
-                - frontend
-                - Worker  # expect
-
-    Good
-        spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+    Example
+    bad spec:
+    bad   components: [{name: frontend}, {name: worker}]
+    bad   restart:
+    bad     id: second
+    bad     strategy:
+    bad       order:
+    bad         - frontend
+    bad         - Worker  # expect
+    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
     """
     strategy = at.value["strategy"]
     order, names = strategy.get("order") or (), {name for _, name, _ in list_components(at.review.spec)}

@@ -20,29 +20,17 @@ def role_template_planner(at: At) -> Hits:
     Fix
         Use a planner from 1.6.0 on, in the same update if you like, or one template for the {service}.
 
-    Bad
+    Example
         spec:
           components:
             - name: planner
               type: planner
-              podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.5.0"}]}}
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.5.0"}]}}
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.6.0"}]}}
             - name: worker
               type: worker
               multinode: {nodeCount: 2}
               roles:  # expect
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-
-    Good
-        spec:
-          components:
-            - name: planner
-              type: planner
-              podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.6.0"}]}}
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """

@@ -27,19 +27,15 @@ def scale_to_zero_unroutable(at: At) -> Hits:
     Fix
         Keep one replica, or expect that requests for the model fail until you scale the {service} up again.
 
-    Bad
+    Example
         spec:
           components:
-            - {name: frontend, type: frontend}
-            - name: worker
-              type: worker
-              replicas: 0  # expect
-
-    Good
-        spec:
-          components:
-            - {name: worker, type: worker, replicas: 0}
-            - {name: more, type: worker, replicas: 1}
+    bad     - {name: frontend, type: frontend}
+    bad     - name: worker
+    bad       type: worker
+    bad       replicas: 0  # expect
+    ok      - {name: worker, type: worker, replicas: 0}
+    ok      - {name: more, type: worker, replicas: 1}
     """
     workers = [(index, component) for index, _, component in list_components(at.value) if component.get("type") in WORKERS]
     stopped = [(index, component) for index, component in workers if component.get("replicas") == 0]

@@ -29,31 +29,25 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
     Fix
         Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or switch the adapter off first and scale afterwards.
 
-    Bad
+    Example
+    ok  # user: system:serviceaccount:dynamo-system:operator
         spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
         --- # becomes
-        spec:
-          components:
-            - name: worker
-              replicas: 2  # expect
-              scalingAdapter: {}
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       replicas: 2  # expect
+    bad       scalingAdapter: {}
+    ok  spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
 
+    ok  spec: {components: [{name: worker, scalingAdapter: {}}]}
+    ok  --- # becomes
         spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              replicas: 2  # expect
-
-    Good
-        # user: system:serviceaccount:dynamo-system:operator
-        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
-        --- # becomes
-        spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
-
-        spec: {components: [{name: worker, scalingAdapter: {}}]}
-        --- # becomes
-        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       replicas: 2  # expect
     """
     if at.old is not None and (at.value.get("scalingAdapter") is not None or at.old.get("scalingAdapter") is not None):
         now, before = _replicas(at.value), _replicas(at.old)

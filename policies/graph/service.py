@@ -29,14 +29,12 @@ def service_name_collision(at: At) -> Hits:
     Fix
         Rename one of them.
 
-    Bad
-        spec:
-          components:
-            - {name: Worker, type: worker}
-            - {name: worker, type: worker}  # expect
-
-    Good
-        spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: Worker, type: worker}
+    bad     - {name: worker, type: worker}  # expect
+    ok  spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
     """
     names = {name: index for index, name, _ in list_components(at.value)}
     if len(set(map(str.lower, names))) == len(names):
@@ -72,14 +70,12 @@ def service_name_format(at: At) -> Hits:
     Fix
         Use 1 to 63 letters, digits and dashes, with a letter or digit at both ends.
 
-    Bad
-        spec:
-          components:
-            - {name: decode.worker, type: worker}  # expect
-            - {name: prefill_worker, type: worker}  # expect
-
-    Good
-        spec: {components: [{name: PrefillWorker, type: worker}, {name: decode-worker, type: worker}]}
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: decode.worker, type: worker}  # expect
+    bad     - {name: prefill_worker, type: worker}  # expect
+    ok  spec: {components: [{name: PrefillWorker, type: worker}, {name: decode-worker, type: worker}]}
     """
     for index, name, _ in list_components(at.value):
         # most names are letters and digits only, which needs no pattern

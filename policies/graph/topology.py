@@ -30,14 +30,12 @@ def topology_cluster_not_found(at: At) -> Hits:
     Fix
         Name one that exists (`kubectl get clustertopologies`), or create it first.
 
-    Bad
-        spec:
-          topologyConstraint:
-            clusterTopologyName: production  # expect
-            packDomain: rack
-
-    Good
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    Example
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: production  # expect
+    bad     packDomain: rack
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     name, topologies = at.value["clusterTopologyName"], at.review.facts.clusterTopologies
     # None is the case of topology-cluster-unreadable
@@ -66,16 +64,14 @@ def topology_cluster_unreadable(at: At) -> Hits:
     Fix
         Have Grove's ClusterTopology resource installed and readable for the webhook, or remove the topology constraints.
 
-    Bad
-        # facts: {clusterTopologies: null}
-        spec:
-          topologyConstraint:
-            clusterTopologyName: default  # expect
-            packDomain: rack
-
-    Good
-        # facts: {clusterTopologies: {default: [zone, rack]}}
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    Example
+    bad # facts: {clusterTopologies: null}
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: default  # expect
+    bad     packDomain: rack
+    ok  # facts: {clusterTopologies: {default: [zone, rack]}}
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
@@ -102,16 +98,12 @@ def topology_domain_broader(at: At) -> Hits:
     Fix
         Give the {service} the graph's domain or a narrower one, or give the graph a broader one.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default, packDomain: rack}
-          components:
-            - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: rack}
-          components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
+    bad   components:
+    bad     - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
     """
     known, domain = levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
@@ -139,21 +131,18 @@ def topology_domain_unknown(at: At) -> Hits:
     Fix
         Choose one of the listed domains, or name another ClusterTopology.
 
-    Bad
+    Example
         spec:
-          topologyConstraint:
-            clusterTopologyName: default
-            packDomain: room  # expect
-          components:
-            - name: worker
-              type: worker
-              topologyConstraint:
-                packDomain: numa  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    bad   topologyConstraint:
+    bad     clusterTopologyName: default
+    bad     packDomain: room  # expect
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       topologyConstraint:
+    bad         packDomain: numa  # expect
+    ok    topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     known = levels(at)
     if known is None:
@@ -184,14 +173,12 @@ def topology_profile_required(at: At) -> Hits:
     Fix
         Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
 
-    Bad
-        spec:
-          topologyConstraint:
-            clusterTopologyName: ""  # expect
-            packDomain: zone
-
-    Good
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    Example
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: ""  # expect
+    bad     packDomain: zone
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     if not at.value.get("clusterTopologyName"):
         yield at.required("clusterTopologyName", f"must name a {kind_of(at.review)}, got nothing")

@@ -26,15 +26,11 @@ def topology_service_constraint_required(at: At) -> Hits:
     Fix
         Give the graph's constraint a `packDomain`, or give those {services} a constraint that are to be packed.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default}  # expect
-          components: [{name: worker, type: worker}]
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    bad   components: [{name: worker, type: worker}]
+    ok    components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value["topologyConstraint"].get("packDomain"):
         return
@@ -53,19 +49,15 @@ def topology_service_domain_format(at: At) -> Hits:
     Fix
         Write the domain as the ClusterTopology spells it, `rack` for example.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components:
-            - name: worker
-              type: worker
-              topologyConstraint:
-                packDomain: Rack  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       topologyConstraint:
+    bad         packDomain: Rack  # expect
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     domain = at.value["topologyConstraint"].get("packDomain")
     if domain and not is_domain(domain):
@@ -84,18 +76,14 @@ def topology_service_domain_required(at: At) -> Hits:
     Fix
         Name a domain of the graph's ClusterTopology, or remove the {service}'s constraint.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components:
-            - name: worker
-              type: worker
-              topologyConstraint: {}  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       topologyConstraint: {}  # expect
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if not at.value["topologyConstraint"].get("packDomain"):
         yield at.required("topologyConstraint.packDomain", "must name a domain, got nothing")
@@ -111,25 +99,17 @@ def topology_service_immutable(at: At) -> Hits:
     Fix
         Put the old domain back, or create the graph anew with the other one.
 
-    Bad
+    Example
         spec:
           topologyConstraint: {clusterTopologyName: default}
           components: [{name: worker, topologyConstraint: {packDomain: rack}}]
         --- # becomes
         spec:
           topologyConstraint: {clusterTopologyName: default}
-          components:
-            - name: worker
-              topologyConstraint: {packDomain: host}  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: worker, topologyConstraint: {packDomain: rack}}]
-        --- # becomes
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
+    bad   components:
+    bad     - name: worker
+    bad       topologyConstraint: {packDomain: host}  # expect
+    ok    components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
     """
     if at.old is None:
         return

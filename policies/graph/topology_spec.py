@@ -21,14 +21,12 @@ def topology_spec_domain_format(at: At) -> Hits:
     Fix
         Write the domain as the ClusterTopology spells it, `rack` for example.
 
-    Bad
-        spec:
-          topologyConstraint:
-            clusterTopologyName: default
-            packDomain: Rack  # expect
-
-    Good
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    Example
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: default
+    bad     packDomain: Rack  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     domain = at.value["packDomain"]
     if domain and not is_domain(domain):
@@ -49,20 +47,16 @@ def topology_spec_immutable(at: At) -> Hits:
     Fix
         Put the old constraint back, or create the graph anew with the other one.
 
-    Bad
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-        --- # becomes
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
+    Example
+    bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    bad --- # becomes
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
 
         spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
         --- # becomes
-        spec: {backendFramework: null}  # expect
-
-    Good
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-        --- # becomes
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
+    bad spec: {backendFramework: null}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
     """
     if at.old is None:
         return
@@ -97,13 +91,11 @@ def topology_spec_required(at: At) -> Hits:
     Fix
         Add `spec.topologyConstraint` with the `{topologyProfile}` that the {services}' domains come from.
 
-    Bad
-        spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
-
-    Good
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    Example
+    bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
+    ok  spec:
+    ok    topologyConstraint: {clusterTopologyName: default}
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value.get("topologyConstraint") is not None:
         return

@@ -25,13 +25,11 @@ def warn_grove_annotation(at: At) -> Hits:
     Fix
         Write `"false"` to keep the graph off Grove, `"true"` or no annotation to run it there.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/enable-grove: "no"  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/enable-grove: "False"}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/enable-grove: "no"  # expect
+    ok  metadata: {annotations: {nvidia.com/enable-grove: "False"}}
     """
     value = at.value[GROVE_OPT_OUT]
     if value.lower() not in ("true", "false"):
@@ -54,17 +52,15 @@ def warn_topology_ignored(at: At) -> Hits:
     Fix
         Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
 
-    Bad
-        # facts: {grove: false}
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+    Example
+    bad # facts: {grove: false}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
 
-        metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
-
-    Good
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     # an unknown Grove is silence: advice must not keep a graph from being judged
     if at.review.facts.grove is False or opts_out_of_grove(at.review):

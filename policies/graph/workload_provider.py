@@ -20,13 +20,11 @@ def workload_provider_enum(at: At) -> Hits:
     Fix
         Remove the annotation and let the operator write it; on an update put the old value back.
 
-    Bad
-        metadata:
-          annotations:
-            nvidia.com/workload-provider: lws  # expect
-
-    Good
-        metadata: {annotations: {nvidia.com/workload-provider: component}}
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/workload-provider: lws  # expect
+    ok  metadata: {annotations: {nvidia.com/workload-provider: component}}
     """
     if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
         return  # the defaults overwrite it, with whatever the fact says
@@ -50,25 +48,20 @@ def workload_provider_immutable(at: At) -> Hits:
     Fix
         Put the old annotation back, or create another graph. A graph without the annotation gets it from the operator.
 
-    Bad
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        --- # becomes
-        metadata:
-          annotations:
-            nvidia.com/workload-provider: component  # expect
+    Example
+    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    bad --- # becomes
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/workload-provider: component  # expect
 
+    ok  # user: system:serviceaccount:dynamo-system:operator
         spec: {backendFramework: vllm}
         --- # becomes
-        metadata:
-          annotations:
-            nvidia.com/workload-provider: grove  # expect
-        spec: {backendFramework: vllm}
-
-    Good
-        # user: system:serviceaccount:dynamo-system:operator
-        spec: {backendFramework: vllm}
-        --- # becomes
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/workload-provider: grove  # expect
+    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
         spec: {backendFramework: vllm}
     """
     if at.review.old is None:

@@ -17,16 +17,13 @@ def model_base_name_immutable(at: At) -> Hits:
     Fix
         Put the old name back, or create another DynamoModel.
 
-    Bad
-        spec: {baseModelName: one}
+    Example
+    bad spec: {baseModelName: one}
+    ok  spec: {baseModelName: one, modelName: one}
         --- # becomes
-        spec:
-          baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
-
-    Good
-        spec: {baseModelName: one, modelName: one}
-        --- # becomes
-        spec: {baseModelName: one, modelName: two}
+    bad spec:
+    bad   baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+    ok  spec: {baseModelName: one, modelName: two}
     """
     yield from check_unchanged(at, "spec.baseModelName", "model")
 
@@ -41,12 +38,10 @@ def model_base_name_required(at: At) -> Hits:
     Fix
         Set `spec.baseModelName` to the name that the workers were started with.
 
-    Bad
-        spec:
-          baseModelName: ""  # expect
-
-    Good
-        spec: {baseModelName: Qwen/Qwen3-0.6B}
+    Example
+    bad spec:
+    bad   baseModelName: ""  # expect
+    ok  spec: {baseModelName: Qwen/Qwen3-0.6B}
     """
     name = at.get("spec.baseModelName") or ""
     if not name.strip():
@@ -68,12 +63,10 @@ def model_name_required(at: At) -> Hits:
     Fix
         Set `spec.modelName` to the name by which the model is served.
 
-    Bad
-        spec:
-          modelName: ""  # expect
-
-    Good
-        spec: {modelName: Qwen/Qwen3-0.6B}
+    Example
+    bad spec:
+    bad   modelName: ""  # expect
+    ok  spec: {modelName: Qwen/Qwen3-0.6B}
     """
     name = at.get("spec.modelName") or ""
     if not name.strip():
@@ -90,15 +83,12 @@ def model_type_immutable(at: At) -> Hits:
     Fix
         Put the old type back, or create another DynamoModel.
 
-    Bad
-        spec: {modelType: base}
+    Example
+    bad spec: {modelType: base}
+    ok  spec: {modelType: base, modelName: one}
         --- # becomes
-        spec:
-          modelType: adapter  # expect: model-type-immutable, warn-model-type-change
-
-    Good
-        spec: {modelType: base, modelName: one}
-        --- # becomes
-        spec: {modelType: base, modelName: two}
+    bad spec:
+    bad   modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+    ok  spec: {modelType: base, modelName: two}
     """
     yield from check_unchanged(at, "spec.modelType", "model")

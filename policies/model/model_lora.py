@@ -17,12 +17,10 @@ def model_lora_source_required(at: At) -> Hits:
     Fix
         Set `spec.source.uri` to an s3:// or hf:// address.
 
-    Bad
-        spec:  # expect
-          modelType: lora
-
-    Good
-        spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+    Example
+    bad spec:  # expect
+    bad   modelType: lora
+    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
     """
     if at.value.get("source") is None:
         yield at.required("source", "must be set for a model of type lora, got nothing")
@@ -38,14 +36,12 @@ def model_lora_uri_required(at: At) -> Hits:
     Fix
         Set `spec.source.uri` to an s3:// or hf:// address.
 
-    Bad
-        spec:
-          modelType: lora
-          source:
-            uri: ""  # expect
-
-    Good
-        spec: {modelType: lora, source: {uri: "s3://bucket/adapters/one"}}
+    Example
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: ""  # expect
+    ok  spec: {modelType: lora, source: {uri: "s3://bucket/adapters/one"}}
     """
     source = at.value.get("source")
     if source is not None and not source.get("uri"):
@@ -75,19 +71,17 @@ def model_lora_uri_scheme(at: At) -> Hits:
         Write s3://bucket/path or hf://organisation/repository, the scheme in lower case; since line 1.5 also file:///path with three
         slashes.
 
-    Bad
-        spec:
-          modelType: lora
-          source:
-            uri: S3://bucket/adapter  # expect
+    Example
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: S3://bucket/adapter  # expect
 
-        spec:
-          modelType: lora
-          source:
-            uri: "hf://"  # expect
-
-    Good
-        spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: "hf://"  # expect
+    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
     """
     uri = at.get("source.uri")
     if not uri:

@@ -18,16 +18,12 @@ def warn_base_model_change(at: At) -> Hits:
     Fix
         Make sure that workers of the new base model run before you create a DynamoModel for it.
 
-    Bad
+    Example
         spec: {baseModelName: one}
         --- # becomes
-        spec:
-          baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
-
-    Good
-        spec: {baseModelName: one}
-        --- # becomes
-        spec: {baseModelName: one}
+    bad spec:
+    bad   baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+    ok  spec: {baseModelName: one}
     """
     if read_now_and_before(at, "spec.baseModelName"):
         yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")
@@ -43,16 +39,12 @@ def warn_model_type_change(at: At) -> Hits:
     Fix
         Unload the model first, by deleting its DynamoModel, before you create one of another type.
 
-    Bad
+    Example
         spec: {modelType: base}
         --- # becomes
-        spec:
-          modelType: adapter  # expect: model-type-immutable, warn-model-type-change
-
-    Good
-        spec: {modelType: base}
-        --- # becomes
-        spec: {modelType: base}
+    bad spec:
+    bad   modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+    ok  spec: {modelType: base}
     """
     if read_now_and_before(at, "spec.modelType"):
         yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays behind")

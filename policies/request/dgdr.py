@@ -27,20 +27,16 @@ def dgdr_hardware_required(at: At) -> Hits:
     Fix
         Set `hardware.gpuSku`, `hardware.vramMb` and `hardware.numGpusPerNode`, or ask the cluster's admin to switch GPU discovery on.
 
-    Bad
+    Example
         # facts: {operatorScope: namespace, gpuDiscovery: false}
-        spec:  # expect
-          backend: vllm
+    bad spec:  # expect
+    bad   backend: vllm
+    ok  spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
 
-        # facts: {operatorScope: namespace, gpuDiscovery: false}
-        spec:
-          hardware: {gpuSku: h200_sxm}  # expect
-
-    Good
-        # facts: {operatorScope: namespace, gpuDiscovery: false}
-        spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
-
-        spec: {backend: vllm}
+    bad # facts: {operatorScope: namespace, gpuDiscovery: false}
+    bad spec:
+    bad   hardware: {gpuSku: h200_sxm}  # expect
+    ok  spec: {backend: vllm}
     """
     missing = _missing(at)
     if missing and _undiscovered(at):
@@ -85,16 +81,14 @@ def dgdr_number_positive(at: At) -> Hits:
     Fix
         Give a positive number, or leave the field out.
 
-    Bad
-        spec:
-          workload:
-            isl: 0  # expect
-            osl: 500
-          sla:
-            ttft: -1.5  # expect
-
-    Good
-        spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
+    Example
+    bad spec:
+    bad   workload:
+    bad     isl: 0  # expect
+    bad     osl: 500
+    bad   sla:
+    bad     ttft: -1.5  # expect
+    ok  spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
     """
     for block, fields in _NUMBERS:
         values = at.value.get(block)
@@ -126,21 +120,19 @@ def dgdr_override_kind(at: At) -> Hits:
     Fix
         Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
 
-    Bad
-        spec:
-          overrides:
-            dgd:
-              apiVersion: nvidia.com/v1alpha1
-              kind: Pod  # expect
+    Example
+    bad spec:
+    bad   overrides:
+    bad     dgd:
+    bad       apiVersion: nvidia.com/v1alpha1
+    bad       kind: Pod  # expect
 
-        spec:
-          overrides:
-            dgd:
-              apiVersion: example.com/v1  # expect
-              kind: DynamoGraphDeployment
-
-    Good
-        spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
+    bad spec:
+    bad   overrides:
+    bad     dgd:
+    bad       apiVersion: example.com/v1  # expect
+    bad       kind: DynamoGraphDeployment
+    ok  spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
     """
     graph = at.get("overrides.dgd")
     # free-form: any JSON, undecoded
@@ -168,19 +160,16 @@ def dgdr_runtime_version_required(at: At) -> Hits:
     Fix
         Use an image whose tag is a version of three numbers, such as `1.5.0`, or set `runtimeVersionOverride`.
 
-    Bad
-        spec:  # expect
-          image: "example/planner:latest"
+    Example
+    bad spec:  # expect
+    bad   image: "example/planner:latest"
+    ok  spec: {image: "example/planner:1.5.0"}
 
-        spec: {image: "example/planner:latest", autoApply: false}
-        --- # becomes
-        spec:  # expect
-          image: "example/planner:latest"
-
-    Good
-        spec: {image: "example/planner:1.5.0"}
-
-        spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
+    bad spec: {image: "example/planner:latest", autoApply: false}
+    bad --- # becomes
+    bad spec:  # expect
+    bad   image: "example/planner:latest"
+    ok  spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
     """
     if (
         at.old is None
@@ -207,13 +196,11 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
     Fix
         Write latency or throughput in lower case, or leave the field out and give `ttft` and `itl` instead.
 
-    Bad
-        spec:
-          sla:
-            optimizationType: Latency  # expect
-
-    Good
-        spec: {sla: {optimizationType: latency}}
+    Example
+    bad spec:
+    bad   sla:
+    bad     optimizationType: Latency  # expect
+    ok  spec: {sla: {optimizationType: latency}}
     """
     kind = at.get("sla.optimizationType")
     if kind is not None and kind not in _TYPES:
@@ -239,21 +226,17 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
     Fix
         Name the backend, or use the search strategy rapid, which simulates and may choose the backend itself.
 
-    Bad
-        spec:
-          searchStrategy: thorough  # expect
-          backend: auto
+    Example
+    bad spec:
+    bad   searchStrategy: thorough  # expect
+    bad   backend: auto
+    ok  spec: {searchStrategy: thorough, backend: vllm}
 
         spec: {searchStrategy: rapid, backend: auto}
-        --- # becomes
-        spec:
-          searchStrategy: thorough  # expect
-          backend: auto
-
-    Good
-        spec: {searchStrategy: thorough, backend: vllm}
-
-        spec: {searchStrategy: rapid, backend: auto}
+    bad --- # becomes
+    bad spec:
+    bad   searchStrategy: thorough  # expect
+    bad   backend: auto
     """
     if at.value.get("backend") == "auto":
         wanted = ", ".join(f'"{backend}"' for backend in _BACKENDS)

@@ -16,15 +16,13 @@ def dgdr_gpu_deprecated(at: At) -> Hits:
     Fix
         Write `gb200`.
 
-    Bad
-        spec:
-          model: m
-          image: example/planner:1.6.0
-          hardware:
-            gpuSku: gb200_sxm  # expect
-
-    Good
-        spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
+    Example
+    bad spec:
+    bad   model: m
+    bad   image: example/planner:1.6.0
+    bad   hardware:
+    bad     gpuSku: gb200_sxm  # expect
+    ok  spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
     """
     if at.get("hardware.gpuSku") == "gb200_sxm":
         yield at.warning("hardware.gpuSku", 'is deprecated, and means "gb200"')

@@ -31,22 +31,17 @@ def dgdr_spec_locked(at: At) -> Hits:
     Fix
         Put the old spec back, or create another request.
 
-    Bad
+    Example
         spec: {model: one}
-        status: {phase: Profiling}
+    bad status: {phase: Profiling}
+    ok  status: {phase: Ready}
         --- # becomes
         spec: {model: two}  # expect
 
-    Good
-        spec: {model: one}
-        status: {phase: Ready}
-        --- # becomes
-        spec: {model: two}
-
-        spec: {model: one}
-        status: {phase: Deployed}
-        --- # becomes
-        spec: {model: one, hardware: {}}
+    ok  spec: {model: one}
+    ok  status: {phase: Deployed}
+    ok  --- # becomes
+    ok  spec: {model: one, hardware: {}}
     """
     phase = ((at.old or {}).get("status") or {}).get("phase") or ""
     if phase not in _LOCKED and not (phase == _READY and is_line_1_4(at.review)):

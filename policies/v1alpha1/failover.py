@@ -25,24 +25,17 @@ def failover_mode_unknown(at: At) -> Hits:
     Fix
         Write intraPod or interPod, in exactly this spelling.
 
-    Bad
+    Example
         spec:
+    ok    backendFramework: vllm
           services:
             worker:
               componentType: worker
               resources: {limits: {gpu: "1"}}
-              gpuMemoryService: {enabled: true}
-              failover: {enabled: true, mode: interpod}  # expect
-
-    Good
-        spec:
-          backendFramework: vllm
-          services:
-            worker:
-              componentType: worker
-              resources: {limits: {gpu: "1"}}
-              gpuMemoryService: {enabled: true, mode: interPod}
-              failover: {enabled: true, mode: interPod}
+    bad       gpuMemoryService: {enabled: true}
+    bad       failover: {enabled: true, mode: interpod}  # expect
+    ok        gpuMemoryService: {enabled: true, mode: interPod}
+    ok        failover: {enabled: true, mode: interPod}
     """
     failover = at.value["failover"]
     if is_enabled(failover) and failover.get("mode") not in (None, "", *_MODES):

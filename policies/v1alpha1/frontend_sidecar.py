@@ -19,23 +19,15 @@ def frontend_sidecar_conflict(at: At) -> Hits:
     Fix
         Rename the container in `extraPodSpec.containers`, or drop one of the two.
 
-    Bad
+    Example
         spec:
           services:
             worker:  # expect
               componentType: worker
               frontendSidecar: {image: "example/frontend:1"}
               extraPodSpec:
-                containers: [{name: sidecar-frontend, image: "example/other:1"}]
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: worker
-              frontendSidecar: {image: "example/frontend:1"}
-              extraPodSpec:
-                containers: [{name: probe, image: "example/other:1"}]
+    bad         containers: [{name: sidecar-frontend, image: "example/other:1"}]
+    ok          containers: [{name: probe, image: "example/other:1"}]
     """
     containers = at.get("extraPodSpec.containers") or ()
     if any(container and container.get("name") == _SIDECAR for container in containers):

@@ -34,40 +34,34 @@ def ingress_host_format(at: At) -> Hits:
     Fix
         Write a plain host name without scheme, port or path. A leading `*` label is allowed.
 
-    Bad
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-              ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
+    Example
+    bad spec:
+    bad   services:
+    bad     frontend:
+    bad       componentType: frontend
+    bad       ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
+
+    bad spec:
+    bad   services:
+    bad     frontend:
+    bad       componentType: frontend
+    bad       ingress:
+    bad         enabled: true
+    bad         useVirtualService: true
+    bad         host: " "  # expect
 
         spec:
           services:
             frontend:
               componentType: frontend
-              ingress:
-                enabled: true
-                useVirtualService: true
-                host: " "  # expect
-
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
-
-    Good
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
-            other:
-              componentType: frontend
-              ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
-            neither:
-              componentType: frontend
-              ingress: {enabled: true, host: Chat_Room}
+    bad       ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
+    ok        ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
+    ok      other:
+    ok        componentType: frontend
+    ok        ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
+    ok      neither:
+    ok        componentType: frontend
+    ok        ingress: {enabled: true, host: Chat_Room}
     """
     ingress = at.value["ingress"]
     of_ingress = bool(ingress.get("ingressControllerClassName"))
@@ -95,22 +89,16 @@ def ingress_host_required(at: At) -> Hits:
     Fix
         Set `ingress.host`, or switch the ingress off.
 
-    Bad
+    Example
         spec:
           services:
             frontend:
               componentType: frontend
-              ingress: {enabled: true}  # expect
-
-    Good
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-              ingress: {enabled: true, host: chat}
-            worker:
-              componentType: worker
-              ingress: {enabled: false}
+    bad       ingress: {enabled: true}  # expect
+    ok        ingress: {enabled: true, host: chat}
+    ok      worker:
+    ok        componentType: worker
+    ok        ingress: {enabled: false}
     """
     ingress = at.value["ingress"]
     if is_enabled(ingress) and not ingress.get("host"):
@@ -136,32 +124,21 @@ def ingress_lpx_gate(at: At) -> Hits:
     Fix
         Switch LPX on in the operator's configuration (`lpx.enabled`), or put the old `ingress` back.
 
-    Bad
-        # facts: {lpx: false}
-        spec:
-          services:
-            worker:
-              componentType: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-        --- # becomes
+    Example
+    bad # facts: {lpx: false}
+    bad spec:
+    bad   services:
+    bad     worker:
+    bad       componentType: lpx
+    bad       lpx: {buildId: b}
+    bad       roles:
+    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad --- # becomes
         spec:
           services:
             worker:
               componentType: lpx  # expect
-              lpx: {buildId: b}
-              ingress: {enabled: true, host: worker}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: lpx
               lpx: {buildId: b}
               ingress: {enabled: true, host: worker}
               roles:

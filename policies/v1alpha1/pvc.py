@@ -28,19 +28,15 @@ def pvc_access_mode_enum(at: At) -> Hits:
     Fix
         Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not understood.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - name: models
-              create: true
-              storageClass: shared
-              size: 100Gi
-              volumeAccessMode: RWX  # expect
-
-    Good
-        spec:
-          pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    bad     - name: models
+    bad       create: true
+    bad       storageClass: shared
+    bad       size: 100Gi
+    bad       volumeAccessMode: RWX  # expect
+    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
     """
     mode = at.value["volumeAccessMode"]
     if at.value.get("create") and mode and mode not in _MODES:
@@ -59,19 +55,15 @@ def pvc_create_access_mode(at: At) -> Hits:
     Fix
         Write `ReadWriteMany` for a claim that several pods share, `ReadWriteOnce` for one that a single node uses.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - name: models
-              create: true
-              storageClass: shared
-              size: 100Gi
-              volumeAccessMode: ""  # expect
-
-    Good
-        spec:
-          pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    bad     - name: models
+    bad       create: true
+    bad       storageClass: shared
+    bad       size: 100Gi
+    bad       volumeAccessMode: ""  # expect
+    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
     """
     if not at.value.get("volumeAccessMode"):
         yield at.required("volumeAccessMode", "must be set when create is true, got nothing")
@@ -87,19 +79,15 @@ def pvc_create_size(at: At) -> Hits:
     Fix
         Write the size that the models or caches need, such as `100Gi`.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - name: models
-              create: true
-              storageClass: shared
-              size: "0"  # expect
-              volumeAccessMode: ReadWriteMany
-
-    Good
-        spec:
-          pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    bad     - name: models
+    bad       create: true
+    bad       storageClass: shared
+    bad       size: "0"  # expect
+    bad       volumeAccessMode: ReadWriteMany
+    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
     """
     size = at.value.get("size")
     if size is None or is_zero(size):
@@ -117,27 +105,23 @@ def pvc_create_storage_class(at: At) -> Hits:
     Fix
         Name a storage class, or leave `create` out for a claim that exists.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - name: models  # expect
-              create: true
-              size: 100Gi
-              volumeAccessMode: ReadWriteMany
+    bad     - name: models  # expect
+    bad       create: true
+    bad       size: 100Gi
+    bad       volumeAccessMode: ReadWriteMany
+    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    ok      - {name: there-already}
 
-        spec:
-          pvcs:
-            - name: models
-              create: true
-              storageClass: ""  # expect
-              size: 100Gi
-              volumeAccessMode: ReadWriteMany
-
-    Good
-        spec:
-          pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
-            - {name: there-already}
+    bad spec:
+    bad   pvcs:
+    bad     - name: models
+    bad       create: true
+    bad       storageClass: ""  # expect
+    bad       size: 100Gi
+    bad       volumeAccessMode: ReadWriteMany
     """
     if not at.value.get("storageClass"):
         yield at.required("storageClass", "must be set when create is true, got nothing")
@@ -160,22 +144,17 @@ def pvc_name_duplicate(at: At) -> Hits:
     Fix
         Remove one of them, or give it another name.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    bad     - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
             - name: models  # expect
-              create: true
-              storageClass: local
-              size: 1Gi
-              volumeAccessMode: ReadWriteOnce
-
-    Good
-        spec:
-          pvcs:
-            - name: models
-            - name: models
-            - name: cache
+    bad       create: true
+    bad       storageClass: local
+    bad       size: 1Gi
+    bad       volumeAccessMode: ReadWriteOnce
+    ok      - name: models
+    ok      - name: cache
     """
     claims = at.value["pvcs"]
     if len(claims) < 2:
@@ -200,16 +179,12 @@ def pvc_name_required(at: At) -> Hits:
     Fix
         Give the claim the name that the {services}' `volumeMounts` use.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - {name: models}
-            - name: ""  # expect
-
-    Good
-        spec:
-          pvcs:
-            - name: models
+    bad     - {name: models}
+    bad     - name: ""  # expect
+    ok      - name: models
     """
     # a null entry reads as a claim without anything, hence not the selector `spec.pvcs.*`
     for index, claim in enumerate(at.value["pvcs"]):
@@ -233,19 +208,15 @@ def pvc_size_negative(at: At) -> Hits:
     Fix
         Remove the sign.
 
-    Bad
+    Example
         spec:
           pvcs:
-            - name: models
-              create: true
-              storageClass: shared
-              size: -100Gi  # expect
-              volumeAccessMode: ReadWriteMany
-
-    Good
-        spec:
-          pvcs:
-            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+    bad     - name: models
+    bad       create: true
+    bad       storageClass: shared
+    bad       size: -100Gi  # expect
+    bad       volumeAccessMode: ReadWriteMany
+    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
     """
     size = at.value.get("size")
     if size is not None and parse(size) < 0:

@@ -29,27 +29,20 @@ def resources_quantity_invalid(at: At) -> Hits:
     Fix
         Write a number with an optional suffix, without blanks: 2, 500m, 16Gi.
 
-    Bad
+    Example
         spec:
           services:
             worker:
               componentType: worker
               resources:
-                limits:
-                  cpu: two  # expect
-                  memory: 16 Gi  # expect
-                requests:
-                  custom:
-                    rdma/ib: one  # expect
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: worker
-              resources:
-                limits: {cpu: "2", memory: 16Gi, gpu: "1"}
-                requests: {cpu: 500m, custom: {rdma/ib: "1"}}
+    bad         limits:
+    bad           cpu: two  # expect
+    bad           memory: 16 Gi  # expect
+    bad         requests:
+    bad           custom:
+    bad             rdma/ib: one  # expect
+    ok          limits: {cpu: "2", memory: 16Gi, gpu: "1"}
+    ok          requests: {cpu: 500m, custom: {rdma/ib: "1"}}
     """
     resources = at.value["resources"]
     for part in _PARTS:

@@ -23,18 +23,14 @@ def scaling_adapter_off(at: At) -> Hits:
     Fix
         Set `scalingAdapter.enabled` to true, or to false if the adapter is to be off.
 
-    Bad
+    Example
         spec:
           services:
-            worker:
-              componentType: worker
-              scalingAdapter: {}  # expect
-
-    Good
-        spec:
-          services:
-            worker: {componentType: worker, scalingAdapter: {enabled: true}}
-            other: {componentType: worker, scalingAdapter: {enabled: false}}
+    bad     worker:
+    bad       componentType: worker
+    bad       scalingAdapter: {}  # expect
+    ok      worker: {componentType: worker, scalingAdapter: {enabled: true}}
+    ok      other: {componentType: worker, scalingAdapter: {enabled: false}}
     """
     if at.value["scalingAdapter"].get("enabled") is None:
         yield at.warning(

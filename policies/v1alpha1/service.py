@@ -25,17 +25,12 @@ def service_null(at: At) -> Hits:
     Fix
         Write `{}` behind the name for a {service} that needs no settings, or remove the entry.
 
-    Bad
+    Example
         spec:
           services:
             frontend: {componentType: frontend}
-            worker: null  # expect
-
-    Good
-        spec:
-          services:
-            frontend: {componentType: frontend}
-            worker: {}
+    bad     worker: null  # expect
+    ok      worker: {}
     """
     for name, service in at.value["services"].items():
         if service is None:
@@ -59,17 +54,13 @@ def service_field_without_effect(at: At) -> Hits:
     Fix
         Remove it, or write it where it acts.
 
-    Bad
+    Example
         spec:
           services:
-            frontend:
-              componentType: frontend
-              serviceName: front  # expect
-
-    Good
-        spec:
-          services:
-            frontend: {componentType: frontend}
+    bad     frontend:
+    bad       componentType: frontend
+    bad       serviceName: front  # expect
+    ok      frontend: {componentType: frontend}
     """
     alone = at.review.kind == DCD_V1ALPHA1
     for path, why in list_ignored_of_service(at.value, (), grove=False if alone else may_run_on_grove(at.review), alone=alone):

@@ -23,19 +23,13 @@ def service_annotation_vllm_executor(at: At) -> Hits:
     Fix
         Write `mp` or `ray`, or remove the annotation.
 
-    Bad
+    Example
         spec:
           services:
             worker:
               componentType: worker
-              annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: worker
-              annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
+    bad       annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
+    ok        annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
     """
     value = at.value["annotations"].get(VLLM_EXECUTOR)
     if value is not None and value.lower() not in EXECUTORS:

@@ -16,22 +16,18 @@ def shm_size_required(at: At) -> Hits:
     Fix
         Set `sharedMemory.size`, set `disabled: true` for no volume at all, or leave the block out.
 
-    Bad
+    Example
         spec:
           services:
-            worker:
-              componentType: worker
-              sharedMemory: {}  # expect
-            other:
-              componentType: worker
-              sharedMemory:
-                size: 0Gi  # expect
-
-    Good
-        spec:
-          services:
-            worker: {componentType: worker, sharedMemory: {size: 16Gi}}
-            frontend: {componentType: frontend, sharedMemory: {disabled: true}}
+    bad     worker:
+    bad       componentType: worker
+    bad       sharedMemory: {}  # expect
+    bad     other:
+    bad       componentType: worker
+    bad       sharedMemory:
+    bad         size: 0Gi  # expect
+    ok      worker: {componentType: worker, sharedMemory: {size: 16Gi}}
+    ok      frontend: {componentType: frontend, sharedMemory: {disabled: true}}
     """
     memory = at.value["sharedMemory"]
     if not memory.get("disabled"):

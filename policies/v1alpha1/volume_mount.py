@@ -19,24 +19,16 @@ def volume_mount_point_required(at: At) -> Hits:
     Fix
         Set `mountPoint`, or flag the mount with `useAsCompilationCache` if it is the cache.
 
-    Bad
+    Example
         spec:
           services:
             worker:
               componentType: worker
               volumeMounts:
                 - {name: models, mountPoint: /models}
-                - {name: data}  # expect
-                - {name: more, mountPoint: ""}  # expect
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: worker
-              volumeMounts:
-                - {name: models, mountPoint: /models}
-                - {name: kernels, useAsCompilationCache: true}
+    bad         - {name: data}  # expect
+    bad         - {name: more, mountPoint: ""}  # expect
+    ok          - {name: kernels, useAsCompilationCache: true}
     """
     for index, entry in enumerate(at.value["volumeMounts"]):
         mount = entry or {}

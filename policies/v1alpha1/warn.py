@@ -20,17 +20,13 @@ def warn_autoscaling(at: At) -> Hits:
     Fix
         Remove `autoscaling`, and enable `scalingAdapter` to scale with a HorizontalPodAutoscaler, KEDA or the planner.
 
-    Bad
+    Example
         spec:
           services:
-            worker:
-              componentType: worker
-              autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
-
-    Good
-        spec:
-          services:
-            worker: {componentType: worker, scalingAdapter: {enabled: true}}
+    bad     worker:
+    bad       componentType: worker
+    bad       autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
+    ok      worker: {componentType: worker, scalingAdapter: {enabled: true}}
     """
     yield at.warning("autoscaling", "is deprecated and ignored: remove it, use scalingAdapter")
 
@@ -52,23 +48,15 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
     Fix
         Keep the flag `useAsCompilationCache` on one mount, and give the others a `mountPoint`.
 
-    Bad
+    Example
         spec:
           services:
             worker:
               componentType: worker
               volumeMounts:
                 - {name: kernels, mountPoint: /kernels, useAsCompilationCache: true}
-                - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect
-
-    Good
-        spec:
-          services:
-            worker:
-              componentType: worker
-              volumeMounts:
-                - {name: kernels, mountPoint: /kernels, useAsCompilationCache: true}
-                - {name: models, mountPoint: /models}
+    bad         - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect
+    ok          - {name: models, mountPoint: /models}
     """
     mounts = at.value["volumeMounts"]
     if len(mounts) < 2:
@@ -101,17 +89,13 @@ def warn_component_type_unknown(at: At) -> Hits:
     Fix
         Write frontend, worker, prefill, decode, planner or epp, or leave the type out if a plain component is meant.
 
-    Bad
+    Example
         spec:
           services:
-            worker:
-              componentType: Worker  # expect
-
-    Good
-        spec:
-          services:
-            worker: {componentType: worker}
-            other: {componentType: ""}
+    bad     worker:
+    bad       componentType: Worker  # expect
+    ok      worker: {componentType: worker}
+    ok      other: {componentType: ""}
     """
     kind = at.value["componentType"]
     if kind not in _KNOWN and not (kind == LPX and is_line_1_6(at.review)):
@@ -134,17 +118,13 @@ def warn_dynamo_namespace(at: At) -> Hits:
     Fix
         Remove `dynamoNamespace`.
 
-    Bad
+    Example
         spec:
           services:
-            worker:
-              componentType: worker
-              dynamoNamespace: mine  # expect
-
-    Good
-        spec:
-          services:
-            worker: {componentType: worker, globalDynamoNamespace: true}
+    bad     worker:
+    bad       componentType: worker
+    bad       dynamoNamespace: mine  # expect
+    ok      worker: {componentType: worker, globalDynamoNamespace: true}
     """
     written = at.value["dynamoNamespace"]
     if written:

@@ -1,4 +1,4 @@
-"""Every rule's Good and Bad blocks and every default's Before and After are executed: what the documentation shows is true."""
+"""Every rule's example, bad and good, and every default's Before and After are executed: what the documentation shows is true."""
 
 from __future__ import annotations
 

@@ -29,9 +29,7 @@ OBJECT = {"metadata": {"name": "g"}, "spec": {"components": [{"name": "a"}]}}
 def documented(title: str) -> Callable[[Callable[[At], Hits]], Callable[[At], Hits]]:
     def set_doc(check: Callable[[At], Hits]) -> Callable[[At], Hits]:
         block = "a: 1 # expect"
-        check.__doc__ = (
-            f"{title}\n\n    Why\n        w\n\n    Fix\n        f\n\n    Bad\n        {block}\n\n    Good\n        {block}\n    "
-        )
+        check.__doc__ = f"{title}\n\n    Why\n        w\n\n    Fix\n        f\n\n    Example\n        {block}\n    "
         return check
 
     return set_doc

@@ -16,7 +16,8 @@ RUNTIME: Final = "runtime"
 
 def list_sidecars(component: Fields) -> list[tuple[int, Fields]]:
     """The init containers named `runtime` with their places: since line 1.6 the one that runs the engine beside the main container."""
-    return [(index, one) for index, one in enumerate(read_pod(component).get("initContainers") or ()) if one and one.get("name") == RUNTIME]
+    listed = read_pod(component).get("initContainers")
+    return [(index, one) for index, one in enumerate(listed) if one and one.get("name") == RUNTIME] if listed else []
 
 
 def list_roles(component: Fields) -> list[tuple[int, Fields]]:
@@ -26,6 +27,8 @@ def list_roles(component: Fields) -> list[tuple[int, Fields]]:
 
 def list_templates(component: Fields) -> list[tuple[int, Fields]]:
     """The pod templates of a component's roles, with the places of the roles: since line 1.6 each role may have its own."""
+    if not component.get("roles"):
+        return []
     return [(index, template) for index, role in list_roles(component) if (template := role.get("podTemplate")) is not None]
 
 
@@ -33,7 +36,10 @@ def find_sidecar(line: Line, component: Fields) -> Fields | None:
     """The sidecar that runs a worker's runtime in place of its main container; before line 1.6 it is an ordinary one."""
     if line < ENGINES_SINCE or component.get("type") not in WORKERS:
         return None
-    return next((one for _, one in list_sidecars(component) if one.get("restartPolicy") == "Always"), None)
+    for _, one in list_sidecars(component):
+        if one.get("restartPolicy") == "Always":
+            return one
+    return None
 
 
 def list_engines(line: Line, component: Fields) -> list[Fields]:

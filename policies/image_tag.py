@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from .domain import find_main, quote_once
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .at import At
     from .review import Fields
     from .rule import Hits
@@ -39,9 +41,9 @@ def _match(image: str) -> re.Match[str] | None:
     return _VERSION.fullmatch(tag) if colon and len(tag) <= _LONGEST else None
 
 
-def explain_missing_version(at: At, *images: str | None) -> Hits:
+def explain_missing_version(at: At, images: Iterable[str | None]) -> Hits:
     """Requires the tags of images or `runtimeVersionOverride` to be a version; other rules require the images."""
-    unnamed = [] if at.value.get("runtimeVersionOverride") else [each for each in images if each and not names_version(each)]
-    for image in dict.fromkeys(unnamed):
-        text = f'must be set where the image\'s tag is no version, got nothing beside the image "{quote_once(image)}"'
-        yield at.required("runtimeVersionOverride", text, fix="set runtimeVersionOverride to the runtime's version, such as 1.5.0")
+    for image in dict.fromkeys(images):
+        if image and not names_version(image) and not at.value.get("runtimeVersionOverride"):
+            text = f'must be set where the image\'s tag is no version, got nothing beside the image "{quote_once(image)}"'
+            yield at.required("runtimeVersionOverride", text, fix="set runtimeVersionOverride to the runtime's version, such as 1.5.0")

@@ -1,7 +1,7 @@
 """Components of type lpx, one at a time."""
 
 from ..at import At
-from ..domain import LPX, quote_once
+from ..domain import LPX, quote_once, read_pod
 from ..engines import list_roles
 from ..order import Stage
 from ..review import UPDATE
@@ -137,7 +137,7 @@ def lpx_scheduler_reserved(at: At) -> Hits:
     bad           schedulerName: lpx-scheduler  # expect
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
     """
-    if at.value.get("type") != LPX and at.get("podTemplate.spec.schedulerName") == _SCHEDULER:
+    if read_pod(at.value).get("schedulerName") == _SCHEDULER and at.value.get("type") != LPX:
         yield at.forbidden("podTemplate.spec.schedulerName", f'must not be "{_SCHEDULER}" for a component of another type than lpx')
 
 

@@ -176,7 +176,7 @@ def dgdr_runtime_version_required(at: At) -> Hits:
         or _image(at.old) != _image(at.value)
         or (at.old.get("autoApply") is False and at.value.get("autoApply") is not False)
     ):
-        yield from explain_missing_version(at, at.value["image"])
+        yield from explain_missing_version(at, [at.value["image"]])
 
 
 def _image(spec: Fields) -> tuple[str, str]:

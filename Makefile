@@ -4,10 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
+# In CI a failed test on a real API server is tried once more, and the summary lists it.
+AGAIN := $(if $(CI),-p rerunfailures --rerun-show-tracebacks --max-suite-reruns=3)
 # Tests run beside one another, a module at a time; four on two cores, because those on an API server mostly wait. Tests that measure
 # time or memory are marked `alone`, and run alone, by `make neighbours`.
 WORKERS ?= 4
-BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(AGAIN)
 ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =

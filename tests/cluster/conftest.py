@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,12 +45,12 @@ _BETA_PLANE: Final = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks everything below this folder, and modules by their name, so that no test can forget it; gives it a second try in CI."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            if os.environ.get("CI"):  # the summary lists each rerun with its failure
+            if config.pluginmanager.hasplugin("rerunfailures"):  # in CI
                 item.add_marker(pytest.mark.flaky(reruns=1))
             if item.path.name.startswith("test_neighbours"):
                 item.add_marker(pytest.mark.neighbours)

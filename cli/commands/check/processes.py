@@ -27,24 +27,37 @@ def in_shares(work: Callable[[Sequence[T]], R], items: Sequence[T], least: int) 
     children = [_fork(work, share) for share in shares[1:]]
     try:
         found = [work(items[:size])]
-        for share, (_, reader) in zip(shares[1:], children, strict=True):
-            with os.fdopen(reader, "rb", closefd=False) as pipe:
-                sent = pipe.read()
+        for share, child in zip(shares[1:], children, strict=True):
+            sent = b""
+            if child is not None:
+                with os.fdopen(child[1], "rb", closefd=False) as pipe:
+                    sent = pipe.read()
             try:
                 found.append(pickle.loads(sent))  # noqa: S301 - what our own process has written
             except (EOFError, pickle.UnpicklingError):  # nothing, or a part: it has failed, or was killed
                 found.append(work(share))
     finally:
-        for child, reader in children:
+        for number, reader in filter(None, children):
             os.close(reader)
-            os.waitpid(child, 0)
+            os.waitpid(number, 0)
     return found
 
 
-def _fork(work: Callable[[Sequence[T]], R], share: Sequence[T]) -> tuple[int, int]:
-    """Begins in a process of its own: its number, and where its result comes from; nothing comes from one that fails."""
-    reader, writer = os.pipe()
-    child = os.fork()
+def _fork(work: Callable[[Sequence[T]], R], share: Sequence[T]) -> tuple[int, int] | None:
+    """Begins in a process of its own: its number, and where its result comes from; nothing comes from one that fails.
+
+    None if the system allows no more processes or files.
+    """
+    try:
+        reader, writer = os.pipe()
+    except OSError:
+        return None
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return None
     if child:
         os.close(writer)
         return child, reader

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.cli.conftest import Command, Files
+
+
+OPEN: Final = Path("/proc/self/fd")
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +48,20 @@ def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
         return list(share)
 
     assert in_shares(work, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe"])
+def test_where_the_system_allows_no_more_the_work_is_done_here(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed, real, before = iter([True, False]), getattr(os, call), len([*OPEN.iterdir()])
+
+    def limited() -> object:
+        if next(allowed):
+            return real()
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, call, limited)
+    assert in_shares(list, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
+    assert len([*OPEN.iterdir()]) == before
 
 
 def test_an_error_here_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,9 +64,11 @@ def _flatten(pieces: Pieces, *, secrets: bool) -> None:
     over = pieces.over = dict(main)
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
-    if entries := flat_list(pieces.cache, object_items(main, "volumeMounts")):
+    mounts = object_items(main, "volumeMounts")
+    if entries := flat_list(pieces.cache, mounts):
         flat["volumeMounts"] = entries
-        over.pop("volumeMounts", None)  # but a list of nulls has no mount, and stays
+    if mounts:  # a list of nulls has no mount, and stays
+        del over["volumeMounts"]
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
     if (

@@ -30,6 +30,7 @@ _PROFILER: Final = '{"overrides":{"profilingJob":{"backoffLimit":2,"template":{"
 _STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
 _NULL_LISTS: Final = {"containers": [{"name": "main", "env": [None, {"name": "A"}], "envFrom": [None], "volumeMounts": [None]}]}
 _TWO_CACHES: Final = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"useAsCompilationCache": True}]
+_AT_B: Final = {"name": "c", "mountPoint": "/b", "useAsCompilationCache": True}
 _PROBED: Final = {"livenessProbe": {"httpGet": {}}, "extraPodSpec": {"mainContainer": {"volumeMounts": [None]}}}
 _BLOB: Final = {"sla": {"isl": 100.9, "osl": 3000000000, "extra": 9007199254740993}, "planner": {"z": [None, 1.0, True]}}
 
@@ -144,4 +145,8 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
         {"spec": {"components": [{"name": "a", "podTemplate": {"metadata": {"annotations": {}}}}]}},
     ),
     (_PATHLESS, {"spec": {"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": _BOTH_MOUNTS}}),
+    (
+        _object(COMPONENT, RIGHT, spec={"name": "x", "compilationCache": {"pvcName": "c", "mountPath": "/b"}}),
+        {"spec": {"volumeMounts": [_AT_B], "extraPodSpec": {"mainContainer": {"name": "main", "volumeMounts": [None]}}}},
+    ),
 ]

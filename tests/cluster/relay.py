@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CHUNK = 65_536
+_BEGIN = 3  # pieces from a client that are the begin of TLS and, at most, its first request
 
 
 class Relay:
@@ -27,9 +28,10 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hold_next(self) -> None:
-        """Holds the next connection on which a client sends something, until `release`; all others flow."""
+        """Holds the next request on a connection in use, until `release`; all others flow. A server drops new ones that say nothing."""
         self.held.clear()
         self._flowing.clear()
+        self._armed.acquire(blocking=False)
         self._armed.release()
 
     def release(self) -> None:
@@ -55,9 +57,11 @@ class Relay:
                 threading.Thread(target=self._pass_on, args=(far, near, False), daemon=True).start()
 
     def _pass_on(self, source: socket.socket, sink: socket.socket, near: bool) -> None:
+        passed = 0
         with contextlib.suppress(OSError):
             while chunk := source.recv(_CHUNK):
-                if near and self._armed.acquire(blocking=False):
+                passed += 1
+                if near and passed > _BEGIN and self._armed.acquire(blocking=False):
                     self.held.set()
                     self._flowing.wait()
                 sink.sendall(chunk)

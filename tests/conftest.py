@@ -52,8 +52,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts modules on an API server first: they take longest and mostly wait, so that no worker is alone with one of them at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("cluster") is None)
+    """Puts modules on an API server first: they take longest and mostly wait, so that no worker is alone with one of them at the end.
+
+    In a module, tests of one parameter of a wider fixture stay together, which pytest-randomly mixes: each change would start it anew.
+    """
+    order: dict[object, int] = {}
+    for item in items:
+        order.setdefault(item.path, len(order))
+        order.setdefault((item.path, _wide_parameters(item)), len(order))
+    cluster = {item.path for item in items if item.get_closest_marker("cluster") is not None}
+    items.sort(key=lambda item: (item.path not in cluster, order[item.path], order[item.path, _wide_parameters(item)]))
+
+
+def _wide_parameters(item: pytest.Item) -> tuple[tuple[str, int], ...]:
+    """The parameters of fixtures that serve more than one test."""
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return ()
+    spec = item.callspec
+    return tuple((name, spec.indices[name]) for name, scope in spec._arg2scope.items() if scope.value != "function")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +18,7 @@ from tests.cluster.test_cel import Site, agree, sites
 from tests.cluster.test_check_generated import agree as agree_on_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.cluster.harness import ControlPlane
@@ -27,20 +29,27 @@ SITES: Final = [(line, site) for before, line in pairwise(Line) for site in site
 
 
 @pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
-    """An API server with the definitions of a line; nothing is registered, and nothing converts."""
-    with control_plane(assets, tmp_path_factory.mktemp("line")) as found:
-        found.install(*(build(kind.name, line=request.param) for kind in KINDS if kind.is_of(request.param)))
-        yield found
+def planes(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Line], ControlPlane]]:
+    """An API server with the definitions of a line, each started once; nothing is registered, and nothing converts."""
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def start(line: Line) -> ControlPlane:
+            found = stack.enter_context(control_plane(assets, tmp_path_factory.mktemp("line")))
+            found.install(*(build(kind.name, line=line) for kind in KINDS if kind.is_of(line)))
+            return found
+
+        yield start
 
 
-@pytest.mark.parametrize(("plane", "line", "site"), [(line, line, site) for line, site in SITES], ids=str, indirect=["plane"])
-def test_rules_of_a_line_judge_as_the_api_server(plane: ControlPlane, line: Line, site: Site) -> None:
-    agree(plane, site, line, alone=False)
+@pytest.mark.parametrize(("line", "site"), SITES, ids=str)
+def test_rules_of_a_line_judge_as_the_api_server(planes: Callable[[Line], ControlPlane], line: Line, site: Site) -> None:
+    agree(planes(line), site, line, alone=False)
 
 
-@pytest.mark.parametrize(("plane", "line"), [(line, line) for line in Line], ids=str, indirect=["plane"])
-def test_generated_objects_are_judged_as_by_the_api_server(plane: ControlPlane, line: Line) -> None:
+@pytest.mark.parametrize("line", Line)
+def test_generated_objects_are_judged_as_by_the_api_server(planes: Callable[[Line], ControlPlane], line: Line) -> None:
+    plane = planes(line)
     pairs = [(kind, version.name) for kind in KINDS if kind.is_of(line) for version in kind.versions]
     replies = [
         said for kind, name in pairs for said in agree_on_objects(plane, kind.name, name, MANY, line, stored=kind.stored(line) == name)
@@ -49,8 +58,8 @@ def test_generated_objects_are_judged_as_by_the_api_server(plane: ControlPlane, 
     assert len(replies) / 10 < sum(not said.causes for said in replies if said.decoded) < len(replies) * 0.9
 
 
-@pytest.mark.parametrize(("plane", "line"), [(line, line) for line in Line], ids=str, indirect=["plane"])
-def test_a_kind_that_is_gone_is_unknown(plane: ControlPlane, line: Line) -> None:
+@pytest.mark.parametrize("line", Line)
+def test_a_kind_that_is_gone_is_unknown(planes: Callable[[Line], ControlPlane], line: Line) -> None:
     """E29."""
     obj = checkpoint("default")
-    assert plane.request("POST", f"{path_of(obj)}?dryRun=All", obj).status == (404 if line >= Line.V1_5 else 201)
+    assert planes(line).request("POST", f"{path_of(obj)}?dryRun=All", obj).status == (404 if line >= Line.V1_5 else 201)

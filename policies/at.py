@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..api.paths import MISSING, Path, lookup
+from .domain import find_main
 from .edit import Edit
 from .finding import Cause, Finding, Level, Mend, Scalar
 from .words import Text, Words, format_words
@@ -13,7 +14,7 @@ from .words import Text, Words, format_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .review import Review
+    from .review import Fields, Review
     from .rule import Rule
 
     Hits = Iterator[Finding]
@@ -31,7 +32,7 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("_last", "_old", "_path", "_steps", "review", "rule", "value")
+    __slots__ = ("_last", "_main", "_old", "_path", "_steps", "review", "rule", "value")
 
     _old: Any
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
@@ -43,6 +44,7 @@ class At:
         self._steps = steps
         self._last = last
         self._path: Path | None = None
+        self._main: tuple[Fields, Path] | None = None
 
     @property
     def path(self) -> Path:
@@ -67,6 +69,14 @@ class At:
         except AttributeError:  # first use; on updates half a dozen rules read the same place
             self._old = self._stored()
             return self._old
+
+    @property
+    def main(self) -> tuple[Fields, Path]:
+        """Of a component: its main container, and that one's place below it; several rules ask."""
+        found = self._main
+        if found is None:
+            found = self._main = find_main(self.value)
+        return found
 
     def _stored(self) -> Any:
         if self.review.old is None:

@@ -8,6 +8,7 @@ from ..api.line import Line
 from .domain import WORKERS, find_main, read_pod
 
 if TYPE_CHECKING:
+    from .at import At
     from .review import Fields
 
 ENGINES_SINCE: Final = Line.V1_6  # pod templates of roles, the sidecar "runtime", and frontend sidecars by their own names
@@ -42,8 +43,9 @@ def find_sidecar(line: Line, component: Fields) -> Fields | None:
     return None
 
 
-def list_engines(line: Line, component: Fields) -> list[Fields]:
+def list_engines(at: At) -> list[Fields]:
     """The containers that run a component's engine: the main one of each pod template, or the sidecar named `runtime`."""
-    if line >= ENGINES_SINCE and (templates := list_templates(component)):
+    line = at.review.line
+    if line >= ENGINES_SINCE and (templates := list_templates(at.value)):
         return [find_main({"podTemplate": template})[0] for _, template in templates]
-    return [find_sidecar(line, component) or find_main(component)[0]]
+    return [find_sidecar(line, at.value) or at.main[0]]

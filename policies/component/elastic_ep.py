@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from ..at import At
-from ..domain import find_main
 from ..order import Stage
 from ..review import Fields
 from ..rule import COMPONENT, Hits, rule
@@ -38,7 +37,7 @@ def elastic_ep_command_required(at: At) -> Hits:
     ok                command: [python3, -m, dynamo.vllm]
     ok                args: [--enable-elastic-ep, --data-parallel-backend, ray]
     """
-    main, place = find_main(at.value)
+    main, place = at.main
     if main and not main.get("command") and at.review.spec.get("backendFramework") == "vllm" and is_elastic_on_ray(main):
         text = f"must be set while the arguments hold {_SWITCH} on the backend {_RAY}, got nothing"
         yield at.required((*place, "command"), text)

@@ -89,7 +89,7 @@ def epp_runtime_version_required(at: At) -> Hits:
           podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
     """
     if not _unchanged(at):
-        yield from explain_missing_version(at, [find_main(at.value)[0].get("image")])
+        yield from explain_missing_version(at, [at.main[0].get("image")])
 
 
 @rule("DYN237", where=COMPONENT, when="eppConfig", stage=Stage.EPP, since="1.6")

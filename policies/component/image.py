@@ -1,7 +1,7 @@
 """The image of the main container."""
 
 from ..at import At
-from ..domain import LPX, find_main
+from ..domain import LPX
 from ..engines import list_templates
 from ..order import Stage
 from ..rule import COMPONENT, Hits, rule
@@ -37,7 +37,7 @@ def image_required(at: At) -> Hits:
     """
     if at.value.get("type") == LPX or list_templates(at.value):
         return  # each role has a template of its own
-    main, place = find_main(at.value)
+    main, place = at.main
     if not main:
         text = 'must have a container "main" with an image, got none'
         yield at.required(place[:-1], Words(_IMAGE, text))

@@ -42,4 +42,4 @@ def runtime_version_required(at: At) -> Hits:
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
     """
     if at.review.old is None or at.old is not None:
-        yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at.review.line, at.value)])
+        yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at)])

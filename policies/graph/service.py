@@ -36,9 +36,10 @@ def service_name_collision(at: At) -> Hits:
     bad     - {name: worker, type: worker}  # expect
     ok  spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
     """
-    names = {name: index for index, name, _ in list_components(at.value)}
-    if len(set(map(str.lower, names))) == len(names):
+    components = list_components(at.value)
+    if len({name.lower() for _, name, _ in components}) == len(components):
         return
+    names = {name: index for index, name, _ in components}
     first: dict[str, str] = {}
     for name in sorted(names):
         other = first.setdefault(name.lower(), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -83,7 +84,10 @@ async def test_an_error_is_answered_and_logged(tmp_path: Path, monkeypatch: pyte
 
 
 async def test_a_client_that_takes_no_answer_has_a_bounded_number_of_them(tmp_path: Path) -> None:
-    """One request after the other, each whole: what lies here for a client that doesn't read stays below the bound of a connection."""
+    """One request after the other, each whole: what lies here for a client that doesn't read stays below the bound of a connection.
+
+    The requests don't come through a socket: Linux drops what acknowledges a client's own bytes where it has no room for answers.
+    """
     async with served(tmp_path, QUICK._replace(write_seconds=0.5)) as running:
         client = await running.connect()
         assert (await client.post(GRAPHS, BODY)).status == 200
@@ -92,12 +96,11 @@ async def test_a_client_that_takes_no_answer_has_a_bounded_number_of_them(tmp_pa
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.writer.transport.pause_reading()  # type: ignore[attr-defined]
-        most = 0
-        for _ in range(20_000):
-            client.send(post(GRAPHS, b"["))
+        most, end = 0, time.monotonic() + 60
+        while not running.server.meter.bounds.get(Bound.WRITE_SECONDS) and time.monotonic() < end:
+            if transport.is_reading():
+                connection.data_received(post(GRAPHS, b"["))
             await asyncio.sleep(0)
             most = max(most, transport.get_write_buffer_size())
-            if running.server.meter.bounds.get(Bound.WRITE_SECONDS):
-                break
         assert UNSENT < most < 2 * UNSENT
         await until(lambda: running.server.meter.bounds.get(Bound.WRITE_SECONDS))

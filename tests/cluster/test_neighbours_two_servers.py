@@ -183,8 +183,7 @@ def test_a_write_that_was_under_way_is_waited_for(site: Site, namespace: str, se
             """Whether a write waits for its conversion; another conversion may be held instead, of an object that a cache takes in."""
             site.relay.hold_next()
             late[:] = [threads.submit(write)]
-            while not (site.relay.held.wait(0.1) or late[0].done()):
-                pass
+            wait_until(lambda: site.relay.held.is_set() or late[0].done(), "a write being held, or done", site.plane.server, patience=20)
             if not wait([late[0]], timeout=1).done:
                 return True
             site.relay.release()

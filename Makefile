@@ -61,8 +61,8 @@ line15: $(READY) ## all recorded writes of operator line 1.5 through a real API 
 	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/test_line15.py -k answered
 
 neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, those of a whole release, and those that measure
-	$(PYTEST) $(ALONE)
-	$(PYTEST) $(BESIDE) -m neighbours
+	$(PYTEST) $(AGAIN) $(ALONE)
+	$(PYTEST) $(BESIDE) -m 'neighbours and not alone'
 
 browser: site ## the site and the page of a report in a headless Chromium, which must be on the PATH
 	$(PYTEST) -m browser

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..policies.edit import Edit, PatchOperation, apply
 from ..policies.edit import to_json_patch as patch
 from ..policies.evaluate import compute_edits, idle
+from ..policies.finding import Finding
 from ..policies.review import DELETE, Fields, Review
 from .judging import align_stored
 from .registration import Purpose, read_as
-
-if TYPE_CHECKING:
-    from ..policies.finding import Finding
-    from .version_view import VersionView
+from .version_view import VersionView
 
 
 class Defaulted(NamedTuple):

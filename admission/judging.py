@@ -5,18 +5,16 @@ Cost: a v1beta1 object is read as it is, a v1alpha1 object is converted once. Ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.kinds import BETA, BY_NAME
 from ..conversion.lens.protocol import ConversionError
 from ..policies.domain import INTER_POD, INTRA_POD
 from ..policies.evaluate import evaluate, is_deletion, place
+from ..policies.finding import Finding
 from ..policies.review import DELETE, Fields, Review
 from .registration import Purpose, read_as
-
-if TYPE_CHECKING:
-    from ..policies.finding import Finding
-    from .version_view import VersionView
+from .version_view import VersionView
 
 _FAILOVER: Final = "failover-"
 _GRAPH: Final = f"DynamoGraphDeployment/{BETA}"

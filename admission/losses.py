@@ -4,12 +4,13 @@ the other version, changes one field and writes it back must change only that fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..api.line import USUAL, Line
 from ..api.paths import Key, Path, format_path
 from ..conversion.difference import find_differences
 from ..conversion.engine import convert
+from ..conversion.kind import Kind
 from ..conversion.kinds import kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
@@ -17,11 +18,7 @@ from ..conversion.weight import NAME as LONG_REMAINDER
 from ..conversion.weight import OTHER, weight
 from ..policies.finding import Level
 from ..policies.raised import log
-
-if TYPE_CHECKING:
-    from ..conversion.kind import Kind
-    from ..policies.review import Fields
-
+from ..policies.review import Fields
 
 UNCONVERTIBLE: Final = "unconvertible"
 DAMAGED_REMAINDER: Final = "damaged-remainder"

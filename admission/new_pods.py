@@ -6,10 +6,9 @@ The reconciler offers a snapshot to a component by an annotation of its DynamoCh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from ..policies.edit import PatchOperation
+from ..policies.edit import PatchOperation
 
 PATH: Final = "/mutate-core-v1-pod-checkpoint-restore"  # as the Go operator has named it since 1.3
 OFFER: Final = "restores.webhooks.nvidia.com/"  # of a DynamoCheckpoint's annotations; the value of the pods' label follows

@@ -5,26 +5,24 @@ Call them in the order of their definition; some may be left out. Pure: no I/O a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..api.decode import decoder
+from ..api.line import Line
 from ..api.schema import Node, load_schema
 from ..api.walk.admit import Shaped, with_status_of
 from ..api.walk.admit import shape as shaped
 from ..api.walk.default import default
+from ..api.walk.errors import FieldError
 from ..api.walk.object_meta import metadata_type_errors
 from ..api.walk.validate import validate
 from ..policies.facts import Facts
+from ..policies.finding import Finding
 from ..policies.review import UPDATE, Fields, Review
 from .defaults import Defaulted, compute_defaults
 from .judging import judge
 from .new_pods import NewPods
 from .registration import MUTATED_ONCE, Purpose, read_as
-
-if TYPE_CHECKING:
-    from ..api.line import Line
-    from ..api.walk.errors import FieldError
-    from ..policies.finding import Finding
 
 
 class Settings(NamedTuple):

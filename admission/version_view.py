@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..api.line import Line
 from ..api.paths import MISSING, Key, Path, format_path, lookup
 from ..conversion.difference import find_differences
 from ..conversion.engine import convert, convert_for_reading
@@ -12,11 +13,8 @@ from ..conversion.remainder import reserved_keys
 from ..conversion.translate import Translation, copied_path
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.edit import Edit, PatchOperation, apply, to_json_patch, to_json_pointer
-
-if TYPE_CHECKING:
-    from ..api.line import Line
-    from ..policies.finding import Finding
-    from ..policies.review import Fields
+from ..policies.finding import Finding
+from ..policies.review import Fields
 
 
 class VersionView:

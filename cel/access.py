@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import no_overload
-from .frame import SIZED
+from .frame import SIZED, Frame, Run
 from .operators import BINARY
 from .values import Optional, look_up_optional
-
-if TYPE_CHECKING:
-    from .frame import Frame, Run
 
 
 def select(value: Any, field: str) -> Any:

@@ -5,20 +5,16 @@ A node costs what it costs an API server: the fixed part of a block is charged w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection
+from typing import Any, Final
 
 from . import access, calls, macros
-from .errors import EvaluationError, OverBudgetError, no_overload
+from .errors import EvaluationError, OverBudgetError, ParseError, no_overload
+from .frame import Frame, Run
 from .lexer import wrong_at
 from .operators import BINARY, negate
+from .parser import Tree
 from .values import NONE, TYPES, Lazy, Optional, equal, look_up_optional, make_map
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from .errors import ParseError
-    from .frame import Frame, Run
-    from .parser import Tree
 
 _COST_OF: Final = {"const": 0, "and": 0, "or": 0, "cond": 0, "list": 10, "map": 30}
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from .errors import OverBudgetError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Run = Callable[["Frame"], Any]
+Run = Callable[["Frame"], Any]
 
 SIZED: Final = frozenset({str, bytes, list, dict})
 

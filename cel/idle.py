@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .parser import Tree
+from .parser import Tree
 
 # the object has no such field, or if a value is given, not that text in it
 Lack = tuple[str, str | None]

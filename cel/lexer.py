@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from .errors import ParseError
 from .values import LARGEST, LARGEST_UINT, Uint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST: Final = 100_000  # characters of an expression, as for an API server
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from .errors import EvaluationError, no_overload
 from .values import (
@@ -22,10 +23,7 @@ from .values import (
     look_up,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Binary = Callable[[Any, Any], Any]
+Binary = Callable[[Any, Any], Any]
 
 # of years 1 to 9999
 _FIRST: Final = -62_135_596_800 * 10**9

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
+from .errors import ParseError
 from .lexer import Token, tokens, wrong_at
 from .values import LARGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .errors import ParseError
 
 DEEPEST: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 from .compiler import Compiler
 from .errors import EvaluationError, ParseError
@@ -10,9 +11,6 @@ from .frame import Frame
 from .idle import true_without
 from .parser import parse
 from .values import Lazy
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 DEFAULT: Final = 1_000_000  # what one evaluation may cost, as for an API server
 

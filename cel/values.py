@@ -6,12 +6,10 @@ Python takes true for 1, the language doesn't: keys of maps that are booleans ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final
 
 from .errors import EvaluationError, no_overload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 SMALLEST: Final = -(2**63)
 LARGEST: Final = 2**63 - 1

@@ -6,19 +6,16 @@ import hashlib
 import re
 import warnings
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key, load_pem_private_key
 from cryptography.x509.oid import NameOID
-
-if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-
-    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 
 # the library's errors for unsupported curves and versions, duplicate extensions and unexpected name types
 UNREADABLE: Final = (

@@ -5,21 +5,28 @@ from __future__ import annotations
 import base64
 import copy
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from . import names
 from .authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
+from .certificate import Certificate, Key
+from .names import Names
 from .state import AuthoritySecret, CertificateState, Mode, Phase
-from .step import AdoptAuthority, CreateAuthority, DropPrevious, MarkPhase, PromoteNext, RewriteServing, StoreNext, WriteServing, WriteTrust
+from .step import (
+    AdoptAuthority,
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    PromoteNext,
+    RewriteServing,
+    Step,
+    StoreNext,
+    WriteServing,
+    WriteTrust,
+)
 from .trust import list_authorities
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from .certificate import Certificate, Key
-    from .names import Names
-    from .step import Step
 
 Node: TypeAlias = dict[str, Any]
 

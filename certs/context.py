@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from .clients import ClientTrust
 from .files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
 from .loading import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .clients import ClientTrust
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"

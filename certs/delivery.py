@@ -6,16 +6,13 @@ Nothing is read here: what the API server and the mounted files hold is handed i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .certificate import Certificate, read_certificate, read_certificates, read_key
 from .files import CERTIFICATE, KEY, PairError
 from .names import TLS_AUTHORITY
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
 UNHEARD: Final = 10.0  # the same, while the API server, which may be unreachable, has not listed trusted issuers

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..kube.errors import ForbiddenError
+from ..kube.protocol import Cluster, Node
 from ..kube.times import now as local_now
 from .content import OPAQUE, TLS, explain_immutable
 from .files import PairError, read_file
+from .inject import Injector
+from .installation import Installation
+from .probe import Prober
 from .reading import read_authority, read_serving, read_trust
 from .state import CertificateState, Mode, Serving, Target, TargetKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from ..kube.protocol import Cluster, Node
-    from .inject import Injector
-    from .installation import Installation
-    from .probe import Prober
-    from .store import Store
+from .store import Store
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
 BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ..kube.errors import ConflictError, InvalidError
+from ..kube.protocol import Cluster, Node
 from ..kube.resources import CRDS, MUTATING, VALIDATING, Resource
 from . import names
 from .reading import read_target
 from .state import Profile, Stance, Target, TargetKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..kube.protocol import Cluster, Node
 
 RESOURCES: Final[dict[TargetKind, Resource]] = {
     TargetKind.CRD: CRDS,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.kinds import KINDS
+from ..api.operator.certificates import Certificates
+from ..api.operator.configuration import OperatorConfiguration
 from ..api.operator.server import MODES
 from .authority import ECDSA, RSA
 from .names import Names
 from .state import Mode, Profile, TargetKind
 from .timings import Timings
-
-if TYPE_CHECKING:
-    from ..api.operator.certificates import Certificates
-    from ..api.operator.configuration import OperatorConfiguration
-
 
 _NAMES: Final = {"authority_life": "ca_validity", "leaf_life": "leaf_validity"}  # of a timing and of its key, if they differ
 

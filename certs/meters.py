@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ..kube.metrics import COUNTER, GAUGE, Declared, export
-
-if TYPE_CHECKING:
-    from ..kube.metrics import Values
-    from .report import Gauge
+from ..kube.metrics import COUNTER, GAUGE, Declared, Values, export
+from .report import Gauge
 
 # by name without the prefix
 DECLARED: Final = {

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+from ..kube.protocol import Node
 from .content import make_content
+from .gather import Gathered, Refusals
 from .inject import Injector, OverwrittenError
+from .installation import Installation
+from .meters import Meters
 from .step import CreateAuthority, DropPrevious, Step, StoreNext, WriteBundle, WriteServing, event_of
-
-if TYPE_CHECKING:
-    from ..kube.protocol import Node
-    from .gather import Gathered, Refusals
-    from .installation import Installation
-    from .meters import Meters
-    from .store import Store
-    from .tell import Teller
+from .store import Store
+from .tell import Teller
 
 LOG: Final = logging.getLogger("certs.perform")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from .certificate import Certificate
 from .policy import age_of, can_sign, is_key_compromised, is_outage, leaf_reason, rotation_reason
 from .state import AuthoritySecret, CertificateState, Phase
 from .timings import ROUNDS, SHORT_SETTLE
 from .trust import choose_bundle, is_issued_by, is_orphaned, is_trusted_everywhere, issuers, list_served_leaves
-
-if TYPE_CHECKING:
-    from .certificate import Certificate
 
 AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 

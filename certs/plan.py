@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from . import provided
 from .bundle import LARGEST
@@ -19,6 +20,7 @@ from .step import (
     MarkPhase,
     Nothing,
     PromoteNext,
+    Step,
     StoreNext,
     Wait,
     WriteBundle,
@@ -27,11 +29,6 @@ from .step import (
 )
 from .trust import blind, choose_bundle, is_trusted_everywhere, issuers, list_presented_leaves, list_served_leaves, shows, survivors
 from .writing import bundles, rewrite, trust
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .step import Step
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 

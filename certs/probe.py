@@ -6,18 +6,15 @@ import asyncio
 import contextlib
 import ssl
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..kube.errors import ForbiddenError
+from ..kube.protocol import Cluster
 from ..kube.resources import ENDPOINT_SLICES
 from .certificate import Certificate, read_certificate
 from .state import Endpoint
 from .timings import ROUND_APART
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-    from ..kube.protocol import Cluster
 
 PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not
 AT_ONCE: Final = 32  # handshakes at a time

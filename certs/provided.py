@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from datetime import datetime
 
 from .bundle import compose_bundle, holds
 from .certificate import Certificate, read_certificates
@@ -12,11 +13,6 @@ from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
 from .timings import ROUNDS
 from .trust import blind, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 from .writing import bundles, trust
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from ..kube.backoff import Backoff
 from ..kube.clocks import LOCAL, Clocks
@@ -14,10 +15,12 @@ from ..kube.errors import ApiError, UnavailableError
 from ..kube.events import Recorder
 from ..kube.lease import Election
 from ..kube.lease import Timings as LeaseTimings
+from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
 from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
+from .installation import Installation
 from .meters import Meters
 from .perform import Performer
 from .phase import has_converged
@@ -29,12 +32,6 @@ from .step import Nothing, Step, Wait, WriteBundle, WriteServing
 from .store import Store
 from .tell import Teller
 from .timings import ROUND_APART
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from ..kube.protocol import Cluster, Node
-    from .installation import Installation
 
 _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")

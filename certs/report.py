@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 from . import names, provided
 from .bundle import holds
@@ -13,10 +15,6 @@ from .policy import age_of, is_outage, may_sign, unusable_reason
 from .state import CertificateState, Mode, Phase, Stance, Target
 from .timings import SKEW_WARN
 from .trust import choose_bundle, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
 
 
 class Report(NamedTuple):

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from .certificate import Certificate, Key
 from .timings import Timings
-
-if TYPE_CHECKING:
-    from .certificate import Certificate, Key
-
 
 DEFAULT_TIMINGS: Final = Timings()
 

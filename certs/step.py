@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from datetime import datetime
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from .certificate import Certificate
-    from .state import Phase, Target
+from .certificate import Certificate
+from .state import Phase, Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..kube.errors import ConflictError
+from ..kube.protocol import Cluster, Node
 from ..kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource
 from .content import Write, anew, as_object, explain_immutable
-
-if TYPE_CHECKING:
-    from ..kube.protocol import Cluster, Node
-    from .names import Names
+from .names import Names
 
 LOG: Final = logging.getLogger("certs.store")
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from ..kube.errors import ApiError, ForbiddenError
+from ..kube.events import Recorder
+from ..kube.protocol import Node
 from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
 from . import names
+from .gather import Gathered
+from .installation import Installation
 from .report import Report, conditions, reports
 from .state import Mode
-
-if TYPE_CHECKING:
-    from ..kube.events import Recorder
-    from ..kube.protocol import Node
-    from .gather import Gathered
-    from .installation import Installation
-    from .store import Store
+from .store import Store
 
 LOG: Final = logging.getLogger("certs.tell")
 

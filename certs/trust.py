@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from datetime import datetime
 
 from .bundle import LARGEST, compose_bundle, holds
 from .certificate import Certificate, read_certificates
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target, TargetKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .kind import PREFIX
 from .lens.protocol import ConversionError, Fields
 
-if TYPE_CHECKING:
-    Keys = tuple[str, ...]
+Keys = tuple[str, ...]
 
 MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
 PACKED: Final = "packed"  # the member of an envelope that holds the compressed envelope

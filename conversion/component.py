@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.line import Line
+from ..api.paths import Path
 from ..api.quantity import is_zero
 from .coverage import property_of
 from .endpoint_picker import EndpointPicker
@@ -14,9 +15,6 @@ from .kind import RIGHT
 from .lens.protocol import Context, Fields, Lens, Row
 from .lens.simple import LeftOnly, View, same
 from .pod_template.lens import PodTemplate
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 _PHASES: Final = ("prefill", "decode")
 # the types of line 1.2; on later ones conversion copies any

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..api.paths import Path
 from .component import lenses
 from .coverage import check_coverage
 from .kind import Kind, remainder_keys
@@ -12,9 +13,6 @@ from .lens.protocol import Context, Fields, Row
 from .lens.simple import LeftOnly, Rename, same
 from .lens.struct import Struct
 from .replicas import REPLICAS
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 NAME: Final = "DynamoComponentDeployment"
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..api.schema import resolve, whole_schema
 from .kind import LEFT, RIGHT
-
-if TYPE_CHECKING:
-    from .lens.struct import Struct
+from .lens.struct import Struct
 
 
 def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:

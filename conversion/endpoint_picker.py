@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.paths import Path
 from .lens.protocol import Context, Fields, Row
 from .reading import object_member
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 _MEMBER: Final = "eppConfig"
 _STALENESS: Final = "metricsStalenessThreshold"

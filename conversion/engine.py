@@ -3,10 +3,12 @@ Independent of kinds, which the declarations describe."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from ..api.decode import decoder
 from ..api.kinds import BY_NAME
+from ..api.walk.errors import FieldError
 from .bounds import fit_annotations, label_too_long, require_whole
 from .difference import Entry, apply_differences, are_identical, find_differences
 from .formerly import came_home
@@ -14,11 +16,6 @@ from .kind import LEFT, PREFIX, RIGHT, Form, Kind, Legacy
 from .legacy import due, unlike
 from .lens.protocol import Context, Fields
 from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..api.walk.errors import FieldError
 
 GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # limit of attempts to restore saved values one by one; valid objects need few

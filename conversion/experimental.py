@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.line import Line
+from ..api.paths import Path
 from .lens.protocol import Context, Fields, Row
 from .reading import object_member, object_of, present
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}

@@ -5,15 +5,12 @@ New conversions leave no such entry, because a lens carries the field: an entry 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from ..api.paths import MISSING, lookup
 from .difference import Entry, apply_differences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .lens.protocol import Fields
+from .lens.protocol import Fields
 
 # Fields of operator 1.5 that earlier conversions did not carry. The switch of a checkpoint was carried as true, whatever it was.
 FIELDS: Final = frozenset(

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.line import INSTALLED, Line
-
-if TYPE_CHECKING:
-    from .kind import Kind
-    from .lens.protocol import Fields
+from .kind import Kind
+from .lens.protocol import Fields
 
 _PLACES: Final = MappingProxyType(
     {

@@ -5,12 +5,10 @@ Kinds define keys and contents; this module saves how an object's annotations di
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .kind import PREFIX, Legacy
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
+from .lens.protocol import Fields
 
 # Holds the differences on stored objects, apart from the remainder, which depends only on their spec: server-side apply keeps an annotation
 # as a whole.

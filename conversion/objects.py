@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..api.decode import decoder
 from ..api.kinds import BY_NAME, GROUP
 from ..api.line import INSTALLED, Line
+from ..api.paths import Path
 from ..api.wording import article
 from .engine import Converted, convert
 from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 QUOTED: Final = 80  # characters of a name in an error
 _VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}

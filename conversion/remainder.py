@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.decode import decoder
 from .bounds import PACKED, decompress
@@ -15,9 +15,7 @@ from .difference import Entry, is_well_formed
 from .kind import LEFT, PREFIX, RIGHT, Kind
 from .legacy import MEMBER, RECORD, Had
 from .legacy import is_well_formed as well_remembered
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
+from .lens.protocol import Fields
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a damaged text
 KEPT: Final = "kept"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.paths import Path
 from .lens.protocol import Context, Fields, Row
 from .lens.simple import same
 from .lens.struct import Struct
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 
 class Names:

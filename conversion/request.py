@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.schema import resolve, whole_schema
 from .kind import LEFT, RIGHT, Kind, remainder_keys
+from .lens.protocol import Fields
 from .lens.simple import LeftOnly, RightOnly, same
 from .lens.struct import Struct
 from .request_legacy import LEGACY
 from .request_profiling import PROFILING, ROUTES
 from .request_status import PENDING, Results, State
 from .request_stored import form
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 NAME: Final = "DynamoGraphDeploymentRequest"
 

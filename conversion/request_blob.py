@@ -6,13 +6,11 @@ of the left are kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .difference import are_identical
+from .lens.protocol import Fields
 from .reading import object_of
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 # leaf of the blob's `sla` -> section on the right that has it under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}

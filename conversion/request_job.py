@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.line import Line
+from .lens.protocol import Fields
 from .reading import object_of
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 
 def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:

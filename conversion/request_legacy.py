@@ -5,16 +5,14 @@ A valid main annotation takes precedence over all of its group, even if it is em
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.decode import decoder
 from .kind import LEFT, PREFIX, Legacy
+from .lens.protocol import Fields
 from .reading import object_of
 from .remainder import encode
 from .request_blob import project
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 _START: Final = f"{PREFIX}dgdr-"
 DISCOVERY: Final = f"{_START}enable-gpu-discovery"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from ..api.line import Line
+from ..api.paths import Path
+from .lens.protocol import Context, Fields, Row
 from .reading import object_of
 from .request_blob import CACHE, TARGETS, collect, project
 from .request_job import from_job, is_ambiguous, remainder_of, to_job
 from .request_routes import Route, Routes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..api.paths import Path
-    from .lens.protocol import Context, Fields, Row
 
 _CONFIG: Final = ("profilingConfig", "config")
 _POD: Final = ("overrides", "profilingJob", "template", "spec")

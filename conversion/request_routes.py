@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ..api.paths import Path
 from .lens.protocol import Row
 from .lens.struct import DeclarationError
 
-if TYPE_CHECKING:
-    from ..api.paths import Path
-
-    Steps: TypeAlias = tuple[str | int, ...]
+Steps: TypeAlias = tuple[str | int, ...]
 
 
 class Route(NamedTuple):

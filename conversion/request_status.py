@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from ..api.paths import Path
+from .lens.protocol import Context, Fields, Row
 from .reading import object_of
 from .request_routes import Route, Routes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..api.paths import Path
-    from .lens.protocol import Context, Fields, Row
 
 PENDING: Final = "Pending"
 _PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}

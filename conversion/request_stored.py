@@ -6,15 +6,13 @@ in either version leave an object unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form
+from .lens.protocol import Fields
 from .reading import object_of
 from .request_status import PENDING
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
 # of members that the left side has without a default

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.paths import Key, Path
 from ..api.wording import article, shorten
 from .lens.protocol import Context, ConversionError, Fields, Row
+from .lens.struct import Struct
 from .reading import object_items, object_member
-
-if TYPE_CHECKING:
-    from .lens.struct import Struct
 
 QUOTED: Final = 80  # characters of a name in an error
 

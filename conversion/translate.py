@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..api.paths import Key, Path, lookup
 from .kind import RIGHT, Kind
+from .lens.protocol import Fields
 from .lens.simple import Rename
 from .services import Services
-
-if TYPE_CHECKING:
-    from .lens.protocol import Fields
 
 _PARTS: Final = ("spec", "status")
 

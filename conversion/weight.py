@@ -5,9 +5,10 @@ bounds.py handles remainders that don't fit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..api.kinds import BY_NAME
+from ..api.paths import Path
 from ..api.schema import whole_schema
 from ..api.shape import child
 from .bounds import MOST, annotation_size, least
@@ -15,9 +16,6 @@ from .engine import convert
 from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import ConversionError, Fields
 from .remainder import Remainder, encode, packable, read_remainder, reserved_keys
-
-if TYPE_CHECKING:
-    from ..api.paths import Path
 
 NAME: Final = "long-remainder"
 WARNED: Final = MOST // 2  # bytes of all annotations

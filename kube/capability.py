@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.kinds import GROUP
 from . import resources
 from .clocks import LOCAL, Clocks
 from .errors import ApiError
+from .protocol import Cluster
 from .resources import Resource, resource_of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from .protocol import Cluster
 
 LOG: Final = logging.getLogger("kube.capability")
 

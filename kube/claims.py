@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from ..api.operator.scope import ScopeSettings
+from ..api.operator.scope import ScopeSettings
 
 LEASE_NAME: Final = "dynamo-operator-namespace-scope"  # the name alone marks it; holder and labels are free
 BELIEVED: Final = 3600  # seconds at most, whatever a Lease says: no single write excludes a namespace for longer

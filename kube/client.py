@@ -6,7 +6,9 @@ Importing this module loads the Kubernetes client, which is slow: import it wher
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from .answers import items, read_served_versions, whole
@@ -14,13 +16,8 @@ from .config import load_config
 from .connection import Connection
 from .errors import GoneError, NotFoundError
 from .protocol import Event, Listing, Node, Page, Trim
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-    from datetime import datetime
-
-    from .resources import Resource
-    from .traffic import Traffic
+from .resources import Resource
+from .traffic import Traffic
 
 _JSON: Final = "application/json"
 _JSON_PATCH: Final = "application/json-patch+json"

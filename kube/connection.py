@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,12 +20,8 @@ from yarl import URL
 from .answers import Lines, decode_answer, event, refusal
 from .config import ConfigError
 from .errors import UnavailableError
+from .protocol import Event, Node
 from .traffic import NO_ANSWER, Sent, Traffic, host_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-
-    from .protocol import Event, Node
 
 _JSON: Final = "application/json"
 _PLAIN: Final = "identity"  # packing long lists costs an API server more than sending them, and us more than reading them

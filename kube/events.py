@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from .clocks import LOCAL, Clocks
 from .errors import ApiError, ForbiddenError, NotFoundError
+from .protocol import Cluster, Node
 from .resources import CORE_EVENTS
 from .times import format_time
-
-if TYPE_CHECKING:
-    from .protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.events")
 _WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do

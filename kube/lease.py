@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
+from .protocol import Cluster, Node
 from .resources import LEASES
 from .times import format_micro_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from .protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.lease")
 _PATIENCE: Final = 5.0  # seconds for a release: a process that stops must not wait for a server that is gone

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    # by labels: a number, or what `observe` keeps of a histogram
-    Values: TypeAlias = Mapping[Any, float | Sequence[float]]
+# by labels: a number, or what `observe` keeps of a histogram
+Values: TypeAlias = Mapping[Any, float | Sequence[float]]
 
 COUNTER: Final = "counter"
 GAUGE: Final = "gauge"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from .resources import Resource
+from .resources import Resource
 
 # A resourceVersion that no object has, since etcd's first write makes revision 2: an apply with it creates, or raises ConflictError.
 ABSENT: Final = "1"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from .backoff import Backoff
 from .clocks import LOCAL, Clocks
 from .errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from .protocol import Cluster, Event, Node, Trim
-    from .resources import Resource
+from .protocol import Cluster, Event, Node, Trim
+from .resources import Resource
 
 LOG: Final = logging.getLogger("kube.reflector")
 _SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause

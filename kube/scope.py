@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .claims import LEASE_NAME as NAME
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
 from .lease import Observed, hold, holder_of, write_lease
+from .protocol import Cluster, Node
 from .resources import LEASES
 from .times import format_micro_time
-
-if TYPE_CHECKING:
-    from .protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.scope")
 _PATIENCE: Final = 5.0  # seconds for the deletion at the end

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from .protocol import Node
 from .reflector import Key, Reflector, Subscriber, WatchState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .protocol import Node
 
 
 class Several:

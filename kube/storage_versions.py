@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .errors import ApiError, NotFoundError
+from .protocol import Cluster, Node
 from .resources import CRDS, ENDPOINT_SLICES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
-
-    from .protocol import Cluster, Node
 
 TRIES: Final = 10  # connections through the usual address when API servers can't be asked one by one
 MOST_SERVERS: Final = 100  # API servers that are asked: as many as one EndpointSlice names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,10 @@ from .finding import Cause, Finding, Level, Mend, Scalar
 from .words import Text, Words, format_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .review import Fields, Review
     from .rule import Rule
 
-    Hits = Iterator[Finding]
+Hits = Iterator[Finding]
 
 
 @lru_cache(maxsize=4096)

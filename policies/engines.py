@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.line import Line
+from .at import At
 from .domain import WORKERS, find_main, read_pod
-
-if TYPE_CHECKING:
-    from .at import At
-    from .review import Fields
+from .review import Fields
 
 ENGINES_SINCE: Final = Line.V1_6  # pod templates of roles, the sidecar "runtime", and frontend sidecars by their own names
 RUNTIME: Final = "runtime"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..api.paths import Key, Path
 from ..api.quantity import canonical, is_quantity, whole
 from .domain import find_main, read_pod
-
-if TYPE_CHECKING:
-    from .review import Fields
+from .review import Fields
 
 _USUAL: Final = "nvidia.com/gpu"
 _NOWHERE: Final[Path] = ("resources", "limits", Key(_USUAL))  # where one would write a number that is missing

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .domain import forces_scaling_group, interpod_gms, is_multinode, node_count
-
-if TYPE_CHECKING:
-    from .review import Fields
+from .review import Fields
 
 NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
 SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never cut

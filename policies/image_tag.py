@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
+from .at import At
 from .domain import find_main, quote_once
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .at import At
-    from .review import Fields
-    from .rule import Hits
+from .review import Fields
+from .rule import Hits
 
 _NUMBER: Final = r"(?:0|[1-9][0-9]*)"
 _THREE: Final = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from ..api.paths import Key, Path
 from ..api.quantity import is_quantity, is_zero
@@ -18,13 +19,9 @@ from .domain import (
     is_multinode,
     opts_out_of_grove,
 )
+from .review import Fields, Review
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from .review import Fields, Review
-
-    Ignored = Iterator[tuple[Path, str]]
+Ignored = Iterator[tuple[Path, str]]
 
 DEPLOYMENT: Final = (
     "nvidia.com/deployment-strategy",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from ..api.paths import Path
+from .at import At
 from .domain import GROVE, LPX, forces_scaling_group, interpod_gms, is_multinode, list_components, provider
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..api.paths import Path
-    from .at import At
-    from .review import Fields
+from .review import Fields
 
 FIELD: Final = "providerOverride"
 API_VERSION: Final = "grove.io/v1alpha1"

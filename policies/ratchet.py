@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from ..api.paths import MISSING, Key, Path, lookup
 from .finding import Finding, Level
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .review import Fields
+from .review import Fields
 
 _Key: TypeAlias = tuple[str, Path, str]
 

@@ -7,11 +7,9 @@ object without it. An empty line stands between examples.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Final
 
 SECTIONS: Final = ("Why", "Fix", "Example")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")

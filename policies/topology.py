@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from .at import At
 from .domain import is_line_1_4
 from .facts import Unknown
-
-if TYPE_CHECKING:
-    from .at import At
-    from .review import Review
-
+from .review import Review
 
 # why the look-ups differ from the Go operator 1.2, the same for all of them
 TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .at import At, Hits
+from .at import At, Hits
 
 
 def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:

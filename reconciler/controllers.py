@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from ..api.line import Line, decide_line
 from ..kube.errors import ForbiddenError
+from ..kube.protocol import Node
 from ..kube.resources import ENDPOINT_SLICES, PODS, SECRETS
 from .checkpoint.reconcile import reconcile_checkpoint
 from .common.problems import lacks_right
@@ -14,6 +16,7 @@ from .common.resources import CHECKPOINT, MODEL, POD_GANG, REQUESTS, WORKER_META
 from .engine.no_controller import PATIENCE, clear_no_controller, report_forbidden, report_no_controller
 from .engine.passes import RETRY_UNLISTED, PassResult
 from .engine.switches import SWITCHES, Switch
+from .engine.work import Work
 from .graph import ended_pods, placement
 from .model import endpoints
 from .model import status as model_status
@@ -21,12 +24,6 @@ from .model.reconcile import reconcile_model
 from .request import phases
 from .request.reconcile import reconcile_request
 from .workload import pull_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from ..kube.protocol import Node
-    from .engine.work import Work
 
 _RETIRED: Final = "there are no DynamoCheckpoints since line 1.5: nothing acts on it, and no pod is restored from it; delete it"
 CONTROLLERS: Final[dict[str, Callable[[Work, Node], Awaitable[PassResult]]]] = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import aiohttp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from yarl import URL
+from yarl import URL
 
 FAILURES: Final = (aiohttp.ClientError, OSError, ValueError)  # what a call raises; a TimeoutError is an OSError
 

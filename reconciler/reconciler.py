@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..api.operator.configuration import OperatorConfiguration
 from ..api.operator.controllers import NONE, OFF
 from ..kube.capability import GROVE, Detector, Presence
 from ..kube.clocks import LOCAL, Clocks
 from ..kube.events import Recorder
 from ..kube.lease import Election, Timings
+from ..kube.protocol import Cluster, Node
 from ..kube.resources import PODS
 from .checkpoint.index import Checkpoints
 from .common.keys import Key, key_of
@@ -42,12 +45,6 @@ from .request.shared import Requests
 from .worker import PASSES, Worker
 from .workload import pull_secrets
 from .workload.pod_reasons import Reads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..api.operator.configuration import OperatorConfiguration
-    from ..kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin

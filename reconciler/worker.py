@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from ..kube.errors import ApiError
+from .common.keys import Key
 from .common.problems import StandDownError, join_messages, problem_of_error
 from .common.resources import ADAPTER, COMPONENT, GRAPH, OPTED, SECRET
 from .component.reconcile import reconcile_component
 from .component.reconcile import report_failed_pass as report_failed_component
 from .controllers import reconcile_switched
 from .engine.passes import PassResult
+from .engine.queue import Queue
+from .engine.work import Work
 from .graph.reconcile import reconcile_graph
 from .graph.reconcile import report_failed_pass as report_failed_graph
 from .graph.scaling_adapter import reconcile_adapter
+from .metrics.meters import Meters
 from .workload import pull_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .common.keys import Key
-    from .engine.queue import Queue
-    from .engine.work import Work
-    from .metrics.meters import Meters
 
 LOG: Final = logging.getLogger("reconciler")
 PASSES: Final = {

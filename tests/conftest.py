@@ -7,20 +7,17 @@ import secrets
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
+from types import FrameType
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
 
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.policies.catalogue import set_user_rules
 from tests.cluster.sharing import SharedPlanes
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from types import FrameType
-
-    from xdist.remote import Producer
 
 # set in the process that runs one test alone
 ALONE: Final = "DYNAMO_TEST_ALONE"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import grimp
+from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
-
-if TYPE_CHECKING:
-    from grimp import ImportGraph
 
 
 class NoCycles(Contract):

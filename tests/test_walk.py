@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 from inspect import isfunction, unwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import CodeType, FrameType
+from typing import Any, Final
 
 import orjson
 
@@ -18,9 +19,6 @@ from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import find_route
 from tests.policies.examples import base, merged
 from tools.manual.architecture import INSIDE, STAGES, imports, reduced
-
-if TYPE_CHECKING:
-    from types import CodeType, FrameType
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text()

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
+from .envelope import Verdict
 from .logs import Stamp, word
-
-if TYPE_CHECKING:
-    from .envelope import Verdict
-    from .routes import Route
-
+from .routes import Route
 
 # version, trace, span and flags; anything else in that header is a client's free text
 _TRACE: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
@@ -16,21 +16,18 @@ from ..api.bounds import bounds
 from ..api.decode import decoder
 from ..api.kinds import GROUP
 from ..api.paths import format_path
+from ..api.walk.errors import FieldError
 from ..api.wording import escape_unprintable, shorten
 from ..conversion.lens.protocol import ConversionError
 from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
 from ..policies.checks import UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
-from ..policies.finding import Cause, Level
+from ..policies.finding import Cause, Finding, Level
 from ..policies.review import CREATE, DELETE, UPDATE
 from . import convert
 from .envelope import MESSAGE_LENGTH, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
 from .limits import MEMORY, Bound, BudgetError
 from .routes import Route
-
-if TYPE_CHECKING:
-    from ..api.walk.errors import FieldError
-    from ..policies.finding import Finding
 
 _LOG: Final = logging.getLogger("webhooks.admission")
 LISTED_ERRORS: Final = 5  # in the message about an undecodable object; its causes list all

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from aiohttp.web import BaseRequest
 
 from .body_memory import BodyMemory, Reservation
+from .connection import Connection
 from .envelope import RejectedError
+from .executor.spool import Spool
 from .limits import Bound, Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aiohttp.web import BaseRequest
-
-    from .connection import Connection
-    from .executor.spool import Spool
 
 TRIM_SECONDS: Final = 5.0  # between two trims, at least
 _LIBRARY: Final = ctypes.CDLL(None)

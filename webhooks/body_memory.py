@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Final, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
-
-    from .limits import Limits
+from .limits import Limits
 
 _LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 

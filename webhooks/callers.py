@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ssl
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from ..admission.registration import Purpose
 from ..certs.clients import KEY, ClientTrust
+from .connection import Connection
 from .envelope import Answer, reject_http
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .connection import Connection
-    from .meters import Meter
-    from .routes import Route
+from .meters import Meter
+from .routes import Route
 
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"

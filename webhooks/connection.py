@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import socket
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
 
+from aiohttp import StreamReader
 from aiohttp.http import HttpRequestParser, StreamWriter
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
@@ -17,12 +20,6 @@ from .envelope import reject_http
 from .fair_queue import client_address
 from .limits import Bound, Limits
 from .reply import JSON, UNSENT, Reply
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-
-    from aiohttp import StreamReader
 
 _LOG: Final = logging.getLogger("webhooks.server")
 UNREADABLE: Final = "the request can't be read as HTTP/1.1"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterator
+from mmap import mmap
+from typing import Any, Final, Protocol
 
 import orjson
 
 from ..api.line import INSTALLED, Line
 from ..api.paths import format_path
 from ..api.wording import shorten
+from ..conversion.engine import Converted
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.objects import convert_object, target
 from ..conversion.remainder import encode
@@ -18,12 +21,6 @@ from .conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionSt
 from .envelope import MESSAGE_LENGTH, NAME_LENGTH, REASONS, Answer, RejectedError, Verdict, load, reject_http
 from .incremental_decode import Apart, NotDivisibleError, apart
 from .limits import MEMORY, Bound, BudgetError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from mmap import mmap
-
-    from ..conversion.engine import Converted
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")

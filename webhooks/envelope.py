@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from binascii import b2a_base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from ..api.wording import article
+from ..policies.edit import PatchOperation
+from .conversion_statistics import ConversionStatistics
 from .limits import MEMORY, Bound, Limits
-
-if TYPE_CHECKING:
-    from ..policies.edit import PatchOperation
-    from .conversion_statistics import ConversionStatistics
 
 # levels of nesting that the JSON decoder accepts; rules follow them by recursion
 DEEPEST: Final = 1_024

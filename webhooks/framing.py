@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aiohttp.http import HttpVersion10, HttpVersion11
-
-if TYPE_CHECKING:
-    from aiohttp.web import BaseRequest
+from aiohttp.web import BaseRequest
 
 
 def is_framed(request: BaseRequest) -> bool:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from ..certs.context import ReloadingContext
 from .connection import READ_BUFFER
+from .connections import Connections
 from .fair_queue import client_address
+from .limits import Bound, Limits
 from .tls_queue import TlsQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..certs.context import ReloadingContext
-    from .connections import Connections
-    from .limits import Bound, Limits
 
 _BACKLOG: Final = 4096  # as many as Linux allows by default; a connection beyond these is tried again by its client a second later
 _AT_ONCE: Final = 64  # connections that are accepted in one turn of the loop: those that wait too long are tried again after a second

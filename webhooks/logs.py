@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import queue
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 
+from ..api.operator.server import Logging
 from ..api.wording import escape_unprintable, shorten
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from ..api.operator.server import Logging
 
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05

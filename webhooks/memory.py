@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .bodies import WITH_ANSWER
 from .executor.executor import CONVERSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .limits import Limits
+from .limits import Limits
 
 MIB: Final = 1024 * 1024
 DEFAULT: Final = 1024 * MIB  # where nothing limits the container: what the manifests give it

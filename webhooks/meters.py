@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ..kube.metrics import observe
-
-if TYPE_CHECKING:
-    from .conversion_statistics import ConversionKey, ConversionStatistics
-    from .envelope import Verdict
-    from .routes import Route
+from .conversion_statistics import ConversionKey, ConversionStatistics
+from .envelope import Verdict
+from .routes import Route
 
 # of the Go operator's durations, and of its framework's
 BUCKETS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..admission.registration import Purpose
 from ..kube import metrics
-from ..kube.metrics import add_series, count_of
+from ..kube.metrics import Values, add_series, count_of
 from .conversion_statistics import FAILURES, FAULT
 from .limits import Bound
+from .meters import Meter, TrafficKey
 from .metrics_table import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
 from .routes import ROUTES
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ..kube.metrics import Values
-    from .meters import Meter, TrafficKey
-
-    Named = Iterator[tuple[str, Values]]
+Named = Iterator[tuple[str, Values]]
 
 # what the Go operator counts: its validating handlers, once they have decoded the object
 _JUDGED: Final = frozenset({"allowed", "denied"})

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, TypeAlias, cast
 from urllib.parse import parse_qsl
+
+from aiohttp.web import BaseRequest, StreamResponse
 
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
+from ..certs.context import ReloadingContext
 from .connection import Connection
 from .connections import Connections
 from .framing import is_last
 from .limits import SIDE
 from .listener import Listener
+from .metrics_access import MetricsAccess
 from .reply import Dates, Reply
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Awaitable, Callable
-
-    from aiohttp.web import BaseRequest, StreamResponse
-
-    from ..certs.context import ReloadingContext
-    from .metrics_access import MetricsAccess
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})

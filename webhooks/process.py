@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import uvloop
 
+from ..admission.pipeline import Settings
 from ..api.operator.server import Logging
 from ..certs.clients import ClientTrust
 from ..certs.context import Pairs, ReloadingContext
@@ -18,19 +22,12 @@ from .certificate_source import CertificateSource, SecretNames
 from .cluster.feed import Feed
 from .executor.executor import Executor
 from .executor.fork import SIGNALS
+from .limits import Limits
 from .log_level import LevelFile, LevelSource
 from .logs import Lines
 from .metrics_access import MetricsAccess
 from .probes import METRICS, PROBES, Handshake, Probes
 from .server import Webhooks, self_check
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ..admission.pipeline import Settings
-    from .limits import Limits
 
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready

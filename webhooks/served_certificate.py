@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..certs.context import Change, ReloadingContext
-
-if TYPE_CHECKING:
-    from .meters import Meter
+from .meters import Meter
 
 _LOG: Final = logging.getLogger("webhooks.server")
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import time
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from collections.abc import Awaitable, Iterator
+from typing import Final, TypeVar, cast
 
 import orjson
 from aiohttp.web import BaseRequest, StreamResponse
 
 from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
+from ..certs.context import ReloadingContext
 from . import convert
 from .access import Access
 from .admission import answer, example
@@ -21,9 +24,11 @@ from .callers import Callers
 from .connection import UNREADABLE, Connection
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
+from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
 from .framing import is_framed, is_last
 from .incremental_decode import NotDivisibleError
+from .limits import Limits
 from .listener import Listener
 from .logs import Lines
 from .meters import Meter
@@ -31,14 +36,6 @@ from .reply import JSON, Dates, Reply
 from .routes import ROUTES, Route, find_route
 from .served_certificate import ServedCertificate
 from .short_requests import ShortRequests
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Awaitable, Iterator
-
-    from ..certs.context import ReloadingContext
-    from .executor.executor import Executor, LongAnswer
-    from .limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines

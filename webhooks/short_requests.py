@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
+from .envelope import Answer
 from .fair_queue import FairQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .envelope import Answer
 
 T = TypeVar("T")
 

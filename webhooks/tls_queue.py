@@ -16,17 +16,14 @@ import sys
 import termios
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..certs.context import ReloadingContext
+from .connections import Connections
 from .fair_queue import FairQueue
 from .limits import Bound, Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..certs.context import ReloadingContext
-    from .connections import Connections
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _QUIET_SECONDS: Final = 60.0

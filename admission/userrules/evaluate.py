@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP, api_version
-from ...api.paths import MISSING, lookup
+from ...api.line import Line
+from ...api.paths import MISSING, Path, lookup
 from ...cel import DEFAULT, EvaluationError, Lazy
 from ...conversion.kinds import KINDS, kind_of
 from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
 from ...conversion.translate import translate_path
-from ...policies.facts import UNKNOWN
+from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Level
+from ...policies.review import Fields
 from .match import Asked
 from .policy import ACTIONS, AUDIT, DENY, WARN, Binding, Expression, Policy, Validation
-
-if TYPE_CHECKING:
-    from ...api.line import Line
-    from ...api.paths import Path
-    from ...policies.facts import Facts
-    from ...policies.review import Fields
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
 _WHOLE: Final = 20_000_000  # of the cost of all expressions about one object

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...api.paths import Path
 from ...api.wording import article, shorten
 from .policy import PolicyError
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
 
 _SHOWN = 80  # characters of a wrong value
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...api.paths import Path
+from ...cel import Program
 from ...policies.finding import Level
 from ...policies.order import Stage
 from ...policies.rule import Rule
-from .match import Match
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
-    from ...cel import Program
-    from .match import Selector
+from .match import Match, Selector
 
 PREFIX: Final = "user/"
 CODE: Final = "USER"  # of every user's rule

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...policies.facts import Facts
 from ...policies.finding import Cause, Finding, Level
-from .evaluate import Around, ask, find_namespace, find_objects, known_facts, share_budget
+from .evaluate import Around, Write, ask, find_namespace, find_objects, known_facts, share_budget
+from .policy import Policy
 from .read import is_binding, is_policy, read_binding, read_policy
-
-if TYPE_CHECKING:
-    from ...policies.facts import Facts
-    from .evaluate import Write
-    from .policy import Policy
 
 
 @lru_cache(maxsize=2)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..line import NEWEST, OLDEST, Line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 VALIDATIONS: Final = "x-kubernetes-validations"
 BELOW: Final = "x-below"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kinds import BY_NAME
 from ..line import INSTALLED, Line
+from ..paths import Path
 from ..schema import load_schema
 from .default import default, drop_nulls
+from .errors import FieldError
 from .object_meta import metadata_type_errors
 from .prune import prune
 from .tidy import is_tidy
 from .validate import validate
-
-if TYPE_CHECKING:
-    from ..paths import Path
-    from .errors import FieldError
 
 
 class Answer(NamedTuple):

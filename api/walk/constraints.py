@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..models import type_constraints
 from ..paths import MISSING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _IDS: Final = {constraint.rule: constraint.id for constraint in type_constraints.ALL}
 

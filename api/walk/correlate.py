@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
 from ..paths import MISSING, Path
 from ..schema import Node, resolve
+from .errors import FieldError
 from .lists import identity, map_key
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from .errors import FieldError
 
 
 class Correlation:

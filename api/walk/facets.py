@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..scalars import SCALARS
+from ..schema import Node
 from .errors import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..schema import Node
 
 # Number formats bind only typed decoders: the API server stores a 40-bit number in an int32 field.
 _TEXT_FORMATS: Final = {"date-time": SCALARS["time"].check, "byte": SCALARS["bytes"].check}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..kinds import BY_NAME
+from ..schema import Node
 from .accept import Acceptance
 from .correlate import Correlation
 from .errors import FieldError, Reason, nowhere
@@ -12,9 +13,6 @@ from .lists import list_errors
 from .metadata import embedded_errors, metadata_errors
 from .rules import has_rules, rule_errors
 from .structure import structure_errors
-
-if TYPE_CHECKING:
-    from ..schema import Node
 
 # After an error of one of these types the API server evaluates no CEL rule: the value may not be what the rule expects.
 BLOCKING: Final = frozenset({Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID})

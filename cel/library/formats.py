@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 from uuid import UUID
 
 from ..errors import EvaluationError
 from ..overloads import function, method
 from ..values import NONE, Optional
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"

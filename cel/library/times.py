@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..errors import EvaluationError
 from ..operators import as_duration, as_timestamp
 from ..overloads import function, method
 from ..values import Duration, Timestamp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _BILLION: Final = 10**9
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

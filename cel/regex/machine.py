@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .syntax import Chars, RegexError, Tree, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGEST: Final = 5_000  # instructions of a machine
 _MOST_KNOWN: Final = 2_000  # remembered steps of a machine

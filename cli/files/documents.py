@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from ...api.kinds import GROUP
 from ...api.wording import shorten
 from ..yaml.errors import ForeignInputError
 from ..yaml.load import Document, InputError, Source, read_text
+from ..yaml.substitute import Fill
 from .find import CHART
 from .read import STDIN, load_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ..yaml.substitute import Fill
 
 _TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
 

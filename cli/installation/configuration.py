@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.judge import Problem
 from ..console.exits import UsageError
-
-if TYPE_CHECKING:
-    from ...api.operator.configuration import OperatorConfiguration
-    from ...api.operator.judge import Problem
-    from ..yaml.load import Document, Source
+from ..yaml.load import Document, Source
 
 Key: TypeAlias = tuple[str, ...]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from ...api.line import Line
 from ...policies.review import Fields
 from ..console.exits import UsageError
 from ..files.documents import read_documents
 from ..files.find import find_files
 from ..yaml.load import InputError
+from ..yaml.substitute import Fill
 from .manifest import Identity, Manifest, find_manifests
-
-if TYPE_CHECKING:
-    from ...api.line import Line
-    from ..yaml.substitute import Fill
 
 
 class Previous(NamedTuple):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...api.line import OLDEST, Line
+from ...api.paths import Path
 from ...api.schema import Node, load_schema, resolve
 from ..console.nearest import did_you_mean
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
 
 
 def field_hint(schema: Node, path: Path) -> str:

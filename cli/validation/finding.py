@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ...admission.pipeline import Admission
 from ...api.line import OLDEST
 from ...api.models.type_constraints import ALL
-from ...api.paths import format_path
+from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ...policies.checks import CEL_RULE, OTHER_VERSION, SCHEMA_RULE, UNKNOWN_FIELD
+from ...policies.finding import Finding
+from ...policies.rule import Rule
 from ..objects.manifest import Identity, Manifest
 from ..yaml.load import Position, Source
 from .fields import field_of, first_line
-from .fixes import fix_of
+from .fixes import Edit, fix_of
 from .levels import POLICIES
-
-if TYPE_CHECKING:
-    from ...admission.pipeline import Admission
-    from ...api.paths import Path
-    from ...policies.finding import Finding
-    from ...policies.rule import Rule
-    from .fixes import Edit
 
 LONGEST: Final = 2_000  # characters of one path or message: both may quote long names
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ...api.line import INSTALLED, Line
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
+from ...api.paths import Path
 
 Fields: TypeAlias = dict[str, Any]
 

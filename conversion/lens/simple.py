@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...api.paths import Path
 from ..reading import object_member
 from .protocol import Context, Fields, Row
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
-    from .struct import Struct
+from .struct import Struct
 
 
 def _anything(value: Any) -> bool:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from ...api.paths import Path
 from .protocol import Context, Fields, Lens, Row
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
 
 
 class DeclarationError(ValueError):

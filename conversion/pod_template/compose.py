@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...api.line import Line
+from ..lens.protocol import Fields
 from ..reading import object_items, object_member
 from . import resources
 from .content import MAIN, SIDECAR, content, find_container, pod_content
 from .mounts import is_compilation_cache, join_mounts, native_mounts
 from .overlay import merge_env, merge_override, secret_source
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")

@@ -6,12 +6,10 @@ engine saves them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..lens.protocol import Fields
 from ..reading import object_items
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 MAIN: Final = "main"
 SIDECAR: Final = "sidecar-frontend"

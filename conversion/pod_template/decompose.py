@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..lens.protocol import Fields
 from ..reading import object_items, object_member
 from . import resources
 from .compose import PROBES, compose_sidecar
 from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content
 from .mounts import flat_list
 from .overlay import read_plain_secret
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 
 class Pieces:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ...api.line import Line
+from ...api.paths import Path
 from ..lens.protocol import Context, Fields, Row
 from ..reading import object_items, object_member
 from . import origins, paths
@@ -15,9 +15,6 @@ from .decompose import plain_container, put_together, take_apart, take_sidecar
 from .mounts import cache_of
 from .recall import recall
 from .residue import residue
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
 
 
 class PodTemplate:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ..lens.protocol import Fields
 from .content import text
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})

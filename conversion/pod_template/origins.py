@@ -6,19 +6,17 @@ make exactly the live group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.line import Line
 from ..experimental import has_switch
+from ..lens.protocol import Context, Fields
 from ..reading import object_items, object_member
 from . import mounts, places, resources
 from .compose import PROBES, effective_env, effective_resources
 from .content import MAIN, SIDECAR, container_names, content, pod_content
 from .decompose import Pieces, plain_container, plain_sidecar
 from .overlay import merge_override, read_plain_secret
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Context, Fields
 
 # In the remainder of a component: main's mounts are those of both halves, and not the overlay's alone, as on line 1.2.
 JOINED: Final = "mountsJoined"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..lens.protocol import Fields
 from .content import text
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 
 def merge_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:

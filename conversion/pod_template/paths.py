@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.paths import Key, Path
+from ..lens.protocol import Fields
 from ..reading import object_items, object_member
 from .compose import PROBES
 from .content import MAIN, SIDECAR, container_names
 from .mounts import flat_list, flat_place, is_compilation_cache, mount_key
 from .resources import GPU
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 _CONTAINERS: Final[Path] = ("podTemplate", "spec", "containers")
 _MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))

@@ -6,15 +6,13 @@ manager loses a field whose place changes. Values without a saved place are flat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..lens.protocol import Fields
 from ..reading import object_member
 from . import resources
 from .content import text
 from .overlay import merge_env
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 
 def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:

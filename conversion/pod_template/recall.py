@@ -5,9 +5,8 @@ v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...api.line import Line
+from ..lens.protocol import Fields
 from ..reading import object_items, object_member
 from . import resources
 from .compose import compose
@@ -25,9 +24,6 @@ from .mounts import (
     native_mounts,
 )
 from .overlay import merge_override, read_plain_secret
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 
 def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields | None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.line import Line
+from ..lens.protocol import Context, Fields
 from ..reading import object_items, object_member
 from . import resources
 from .compose import compose
 from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
+from .decompose import Pieces
 from .mounts import Counterparts, is_compilation_cache, mount_key, native_mount
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Context, Fields
-    from .decompose import Pieces
-
 
 _PLACED: Final = frozenset({"name", "mountPath"})
 

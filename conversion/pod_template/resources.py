@@ -6,13 +6,11 @@ Both directions make quantities canonical, so that the versions agree on equalit
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...api.quantity import canonical
+from ..lens.protocol import Fields
 from ..reading import object_member
-
-if TYPE_CHECKING:
-    from ..lens.protocol import Fields
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ..review import Fields
-    from ..rule import Check
+from ..review import Fields
+from ..rule import Check
 
 CLAIM: Final = "intrapod-shared-gpu"
 VOLUME: Final = "gms-intrapod-control"

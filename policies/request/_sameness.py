@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ...api.line import Line
 from ...api.quantity import canonical, is_quantity
 from ...api.scalars import scalar_form
 from ...api.schema import Node, load_schema, resolve
-
-if TYPE_CHECKING:
-    from ...api.line import Line
-    from ..review import Fields
+from ..review import Fields
 
 _JOB: Final = ("overrides", "profilingJob")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ..common.applied_diff import digest
 from ..common.keys import controller_reference, is_controlled, key_of
 from ..common.marks import APPLIED_HASH, RECONCILED
@@ -11,17 +14,11 @@ from ..common.problems import Problem, join_messages
 from ..engine.passes import RETRY_SOON, RETRY_UNLISTED, Refusal
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.job import image_of
+from ..render.checkpoint.storage import Storage
 from ..render.merge import string_map
 from ..render.names import CHECKPOINT_ID
 from . import phases
 from .phases import CREATING, ENDED, IMAGE, PENDING, READY, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from ...conversion.lens.protocol import Fields
-    from ..render.checkpoint.storage import Storage
 
 _REASONS: Final = {"forbidden": "Forbidden", "already_exists": "TakenName", "validation": "InvalidTemplate"}
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ..common.keys import controller_reference, uid_of
+from ..render.checkpoint.restore import Restore
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, RESTORE_STATUS, RESTORE_TARGET, lower_name
 from .restore_condition import RESTORED, RestoreState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...conversion.lens.protocol import Fields
-    from ..render.checkpoint.restore import Restore
 
 FAILED: Final = "RestoreFailed"  # the reason
 MARK: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more

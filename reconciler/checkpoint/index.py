@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...kube.protocol import Node
 from ..common.keys import Key, key_of, move_key
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
+from ..engine.cache import Cache
 from ..render.checkpoint.identity import identity_hash, read_identity_hash
 from ..render.graph import experimental
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION
 from .phases import IMAGE
 from .restore_condition import ANY_IMAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...kube.protocol import Node
-    from ..engine.cache import Cache
 
 _NONE: Final[frozenset[Key]] = frozenset()
 _Place = tuple[str, str, str]  # namespace, "hash" or "name", and which one

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...kube.errors import ForbiddenError
+from ...kube.protocol import Node
 from ...kube.resources import LEASES
 from ..common.image_pulls import find_pull_failures
 from ..common.keys import Key, controller_reference, key_of, uid_of
@@ -12,19 +13,16 @@ from ..common.nesting import explain_cut
 from ..common.resources import CHECKPOINTS, JOBS
 from ..engine.cluster_settings import render_settings
 from ..engine.passes import RETRY_SLOW, Refusal
+from ..engine.work import Work
 from ..render.checkpoint import shared_gpus, storage
 from ..render.checkpoint.identity import job_name
 from ..render.checkpoint.job import jobs
 from ..render.errors import RenderError
+from ..render.settings import Checkpoints
 from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import Seen
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.settings import Checkpoints
 
 
 async def observe(work: Work, obj: Node) -> Seen:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from ...admission.new_pods import OFFER
 from ...kube.errors import ForbiddenError
+from ...kube.protocol import Node
 from ..common.keys import Key, key_of, uid_of
 from ..common.resources import CHECKPOINT
+from ..engine.work import Work
 from ..render.checkpoint.offer import read_owner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 MOST: Final = 300  # offers of one checkpoint: half of what its annotations may hold
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ..render.checkpoint import storage
 from ..render.checkpoint.identity import identity_hash, read_identity_hash
 from ..render.checkpoint.restore import Restore
@@ -13,14 +15,9 @@ from ..render.graph import NEW, WAIT, convert_for_render, experimental, read_gra
 from ..render.merge import object_items, string_map
 from ..render.names import PART
 from ..render.observed import NOTHING, Held, Observed
+from ..render.settings import Checkpoints, Settings
 from ..render.workload import read_graph_label
 from .restore_condition import ANY_IMAGE, describe_waiting, find_hindrance, identity_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...conversion.lens.protocol import Fields
-    from ..render.settings import Checkpoints, Settings
 
 
 class Start(NamedTuple):

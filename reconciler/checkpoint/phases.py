@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
 from ...kube.times import format_time, parse_time
 from ..common.conditions import Condition, Say, condition_of, is_true, set_condition
 from ..common.image_pulls import FAILED as FAILED_PULL
@@ -12,15 +15,9 @@ from ..common.marks import RETRY
 from ..engine.passes import RETRY_SOON
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
 from ..render.checkpoint.shared_gpus import SWITCHED_OFF
+from ..render.checkpoint.storage import Storage
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..render.checkpoint.storage import Storage
 
 PENDING, CREATING, READY, FAILED = "Pending", "Creating", "Ready", "Failed"
 ENDED: Final = frozenset({READY, FAILED})

@@ -5,19 +5,17 @@ Known of it are its name and the container in `spec.source.podRef.containers`, b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...kube.errors import ForbiddenError, NotServedError
+from ...kube.protocol import Node
 from ...kube.resources import Resource
 from ..common.keys import key_of
 from ..engine.switches import SWITCHES
+from ..engine.work import Work
 from ..render.checkpoint.restore import targets_of
 from ..render.without_effect import explain_cold_start
 from .restore_condition import MISSING, RestoreState
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 POD_SNAPSHOTS: Final = Resource("nvidia.com", "v1alpha1", "podsnapshots", "PodSnapshot")
 _UNAVAILABLE: Final = "RestoreUnavailable"

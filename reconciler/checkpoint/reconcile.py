@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ...kube.errors import ConflictError
+from ...kube.protocol import Node
 from ..common.keys import is_controlled, key_of, uid_of
 from ..common.marks import RECONCILED
+from ..common.problems import Problem
 from ..common.resources import JOBS
 from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult
+from ..engine.work import Work
 from ..render.checkpoint.job import KEPT_FOR
 from ..render.objects import reference
 from .decide import Plan, Seen, decide, refuse_writes
 from .observe import observe
 from .phases import Step
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..common.problems import Problem
-    from ..engine.work import Work
 
 
 async def reconcile_checkpoint(work: Work, obj: Node) -> PassResult:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ...policies.domain import list_containers
 from ..common.conditions import Condition, condition_of, set_condition
 from ..render.checkpoint import shared_gpus
@@ -14,14 +17,8 @@ from ..render.errors import RenderError
 from ..render.graph import experimental, nodes, spans_pods, waits_for_checkpoint
 from ..render.merge import string_map
 from ..render.names import MAIN, RESTORE_TARGET
+from ..render.settings import Checkpoints
 from .phases import IMAGE, READY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from ...conversion.lens.protocol import Fields
-    from ..render.settings import Checkpoints
 
 RESTORE: Final = "Restore"  # the condition, of components and of graphs
 RESTORED: Final = "Restored"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...kube.errors import ConflictError, ForbiddenError
+from ...kube.protocol import Node
 from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
 from ..common.conditions import condition_of
@@ -13,6 +14,7 @@ from ..common.keys import Key, controller_reference, key_of, uid_of
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
 from ..engine.passes import RETRY_SLOW
 from ..engine.switches import SWITCHES
+from ..engine.work import Work
 from ..render.checkpoint import storage
 from ..render.checkpoint.offer import format_offer
 from ..render.checkpoint.restore import Restore, targets_of
@@ -20,6 +22,7 @@ from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
+from ..render.settings import Settings
 from ..workload.pod_reasons import EVERY
 from ..workload.prerequisites import check_storage
 from .failures import (
@@ -50,11 +53,6 @@ from .restore_condition import (
     is_restored,
     takes,
 )
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.settings import Settings
 
 TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
 UNDER_WAY: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
+from ...kube.protocol import Node
 
 
 def digest(obj: Node) -> str:

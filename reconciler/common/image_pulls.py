@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
+from ...kube.protocol import Node
 from .conditions import Say, condition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ...kube.protocol import Node
 
 PULLED: Final = "ImagePulled"  # the condition
 FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event

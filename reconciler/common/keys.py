@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Hashable
+from typing import NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from ...kube.protocol import Node
+from ...kube.protocol import Node
 
 _Group = TypeVar("_Group", bound="Hashable")
 

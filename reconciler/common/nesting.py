@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...kube.protocol import Node
+from ...kube.protocol import Node
 
 LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
 _MARK: Final = "tooDeep"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from ...kube.protocol import Node
 from ..render.merge import object_items
 from .keys import Key, key_of
 from .resources import COMPONENT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ...kube.protocol import Node
 
 
 def count_registered(metadata: Iterable[Node], names: Iterable[str]) -> Counter[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.kinds import BY_NAME, GROUP
 from ...kube import resources
+from ...kube.protocol import Node
 from ...kube.resources import Resource, resource_of_kind
 from ..render.names import GRAPH_NAME
 from .marks import RECONCILED
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"

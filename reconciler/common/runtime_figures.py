@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from ...api.line import Line
+from ...kube.protocol import Node
 from ..render.merge import object_items
 from ..render.names import MAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...kube.protocol import Node
 
 _PARTS: Final = ("DYN_NAMESPACE", "DYN_NAMESPACE_WORKER_SUFFIX")  # the runtime joins them by a hyphen
 

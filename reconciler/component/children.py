@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ...kube.protocol import Node
 from ..common.keys import controller_reference
 from ..common.resources import GRAPH
 from ..render.merge import object_items
@@ -11,11 +12,6 @@ from ..render.names import COMPONENT_TYPE, SUB_TYPE, WORKER
 from ..render.observed import Observed
 from ..render.pod.env import PARENT
 from ..render.workload import read_graph_label
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Node
 
 
 def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:

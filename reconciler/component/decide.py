@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..checkpoint.restore_condition import COLD
 from ..common.applied_diff import digest
@@ -11,12 +11,10 @@ from ..common.problems import Problem, problem_of_render
 from ..render.children import direct_children
 from ..render.objects import annotate
 from ..render.service import is_model_service
+from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
 from .children import is_of_a_graph
-
-if TYPE_CHECKING:
-    from ..render.without_effect import Note
-    from .observe import Seen
+from .observe import Seen
 
 
 class Plan(NamedTuple):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from ...kube.protocol import Node
 from ..checkpoint.restoring import Choice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
 from ..common.keys import Key, key_of
 from ..common.nesting import explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
+from ..engine.work import Work
 from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.graph import nodes, replicas_in
@@ -22,12 +25,6 @@ from ..workload.orchestrator import on_leader_worker_sets
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
 from .children import is_of_a_graph, observe_component
 from .status import FAILED, REFUSED, is_ready
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 
 class Seen(NamedTuple):

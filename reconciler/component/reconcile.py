@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from ...kube.errors import ApiError
+from ...kube.protocol import Node
 from ..checkpoint.offers import publish_offers
 from ..checkpoint.restoring import say_standing, write_choices
 from ..common.conditions import condition_of
@@ -12,6 +14,7 @@ from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import Problem, join_messages, problem_of_error
 from ..common.resources import GRAPH, LWS, STATEFUL_SET
 from ..engine.passes import RETRY_SLOW, PassResult, Refusal
+from ..engine.work import Work
 from ..render.graph import replicas_in
 from ..workload.ignored_fields import report_ignored
 from ..workload.pod_reasons import add_pod_reasons
@@ -20,12 +23,6 @@ from .children import is_of_a_graph
 from .decide import Plan, decide
 from .observe import Seen, observe
 from .status import AVAILABLE, FAILED, REFUSED, make_failed_status, report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 _WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
 

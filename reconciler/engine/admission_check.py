@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...admission.pipeline import Admission, Settings
 from ...api.paths import format_path
 from ...conversion.lens.protocol import ConversionError
+from ...kube.protocol import Node
+from ...policies.facts import Facts
 from ...policies.finding import Finding, Level
 from ...policies.review import CREATE
 from ..common.applied_diff import fingerprint
 from ..common.keys import uid_of
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ...policies.facts import Facts
 
 REMEMBERED: Final = 20_000  # objects, of some 300 bytes; judging one costs about a millisecond
 LISTED: Final = 5  # findings in the message

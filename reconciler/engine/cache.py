@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...kube.clocks import LOCAL, Clocks
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, Subscriber, WatchState
 from ...kube.resources import SERVICE_ACCOUNTS, Resource
 from ...kube.several import Several
@@ -18,12 +20,7 @@ from ..common.nesting import cut_nested
 from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, STATEFUL_SET, WATCHED
 from .interning import Sharing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from ...kube.protocol import Cluster, Node
-
-    Changed = Callable[[Node | None, Node | None, bool], None]
+Changed = Callable[[Node | None, Node | None, bool], None]
 
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)

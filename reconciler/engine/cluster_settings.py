@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
 from ...policies.facts import UNKNOWN, Facts, Unknown
 from ..render.configured import settings_from
 from ..render.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...api.operator.configuration import OperatorConfiguration
-    from .cache import Cache
+from .cache import Cache
 
 
 def render_settings(found: OperatorConfiguration, known: Mapping[str, Presence], cache: Cache, namespace: str) -> Settings:

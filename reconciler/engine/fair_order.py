@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
 
 
 class Cause(IntEnum):

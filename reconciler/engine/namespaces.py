@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
+from ...api.operator.scope import ScopeSettings
 from ...kube.claims import LEASE_NAME, Claims
 from ...kube.clocks import LOCAL, Clocks
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
 from ...kube.resources import LEASES
 from ...kube.several import Several
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...api.operator.scope import ScopeSettings
-    from ...kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler.territory")
 TICK: Final = 1.0  # seconds between checks for expired claims

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from ...kube.errors import ForbiddenError
+from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
 from ..common.problems import Problem
 from .passes import RETRY_SLOW, PassResult
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Node
-    from .work import Work
+from .work import Work
 
 RECONCILED: Final = "Reconciled"
 FORBIDDEN: Final = "Forbidden"

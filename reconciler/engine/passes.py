@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from ..common.problems import Problem
+from ..common.problems import Problem
 
 RETRY_UNLISTED: Final = 1.0  # seconds until the next pass while objects of a kind are being listed
 RETRY_SOON: Final = 2.0  # seconds until the next pass over an object that is about to change

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...kube.backoff import Backoff
 from ...kube.clocks import LOCAL, Clocks
+from ..common.keys import Key
 from ..metrics.queue import QueueStatistics
 from .fair_order import Cause, Lanes
-
-if TYPE_CHECKING:
-    from ..common.keys import Key
 
 FIRST: Final = 0.5  # seconds before the first retry
 MOST: Final = 120.0  # maximum seconds between retries

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 FIRST: Final = 10.0  # seconds before the second try; the first one is at once
 MOST: Final = 300.0  # maximum seconds between tries

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.conditions import condition_of as found
 from ..common.keys import Key, controller_reference, key_of
@@ -23,10 +22,7 @@ from ..common.resources import (
     WORKER_METADATA,
 )
 from ..render.names import GRAPH_NAME
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from .cache import Cache
+from .cache import Cache
 
 _OPTED: frozenset[str] = frozenset(each.kind for each in OPTED)
 _TOLD = frozenset({"phase", "currentPodTemplateHash"})  # words of an orchestrator's status that count

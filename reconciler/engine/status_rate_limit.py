@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from ...kube.protocol import Node
 from ..common.conditions import RECONCILING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Node
-    from ..common.keys import Key
+from ..common.keys import Key
 
 HELD: Final = 1.0  # maximum delay of progress in seconds
 _KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn

@@ -6,7 +6,8 @@ import contextlib
 import re
 import time
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from ...api.kinds import GROUP
 from ...kube.errors import ConflictError, InvalidError
@@ -18,11 +19,7 @@ from ..common.problems import ContestedError, StandDownError, TakenError
 from ..common.resources import ADAPTER, ONCE, REMADE, resource_of
 from ..render.objects import co_owner, reference
 from ..render.service import is_model_service
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .cache import Cache
+from .cache import Cache
 
 REPAIRS: Final = 3  # limit of reverted changes to one child within the window
 WINDOW: Final = 600.0  # the window in seconds

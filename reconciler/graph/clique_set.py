@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 from ...kube.errors import ApiError, ForbiddenError, NotFoundError, NotServedError
+from ...kube.protocol import Node
 from ..common.keys import Key, is_controlled, key_of
 from ..common.problems import ContestedError, Problem, problem_of_error
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, OPTIONAL
+from ..engine.work import Work
+from ..render.graph import Graph
 from ..render.grove import names
 from ..render.merge import object_items
 from .clique_status import pair_with_runners
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.graph import Graph
 
 _LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...api.line import INSTALLED, Line
+from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP
 from ..common.runtime_figures import runtime_figures
+from ..engine.cache import Cache
+from ..render.graph import Graph, Member
 from ..render.grove import names
 from ..render.grove.override import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
@@ -16,11 +19,6 @@ from ..render.observed import Observed
 from ..render.restart import is_parallel, order
 from ..render.template import pod_templates
 from .placement import read_placement
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.cache import Cache
-    from ..render.graph import Graph, Member
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
 NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.problems import Problem, problem_of_render
 from ..common.resources import CLIQUES, COMPONENT, SECRET
 from ..engine.passes import RETRY_SLOW, Refusal
 from ..render.children import graph_children, worker_hash, worker_hashes
 from ..render.errors import RenderError
+from ..render.graph import Graph
 from ..render.names import RESTART_AT
 from ..render.observed import NOTHING, Observed
 from ..render.template import shared_template
+from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
 from ..workload.switch_orchestrator import find_shared_services
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
+from .observe import Seen
 from .report import REFUSED
 from .snapshots import is_claim_template, plan_owners
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..render.graph import Graph
-    from ..render.without_effect import Note
-    from .observe import Seen
 
 
 class Plan(NamedTuple):

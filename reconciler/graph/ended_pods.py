@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
 from ..common.resources import CLIQUE
+from ..engine.cache import Cache
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
 from ..workload.pod_reasons import explain_end
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Node
-    from ..engine.cache import Cache
 
 GROUP: Final = "grove.io/podcliquescalinggroup"
 REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"

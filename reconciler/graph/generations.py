@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.conditions import is_true
 from ..common.marks import WORKER_DIGEST
 from ..render.generation import Digests, Sizes, next_sizes, replicas_held_back
 from ..render.graph import Graph, Member, replicas_in, template_annotations
 from ..render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
 
 Resize = tuple[Any, int]  # a component's object and its wanted replicas
 READY: Final = "Available"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...kube.protocol import Node
 from ..checkpoint.restoring import is_unlisted
+from ..common.conditions import Condition
 from ..common.nesting import explain_cut
 from ..common.registered import count_registered
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
 from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
+from ..engine.work import Work
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
 from ..render.observed import NOTHING, Observed
 from ..render.settings import Settings
+from ..render.without_effect import Note
 from ..workload.device_claims import read_claims
 from ..workload.orchestrator import Orchestrator, on_leader_worker_sets, orchestrator_condition
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
@@ -27,12 +31,6 @@ from .report import REFUSED
 from .restoring_on_grove import choose_restore_on_grove
 from .snapshots import Snapshots, observe_snapshots
 from .topology import note_unlabelled, resolve_topology
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..common.conditions import Condition
-    from ..engine.work import Work
-    from ..render.without_effect import Note
 
 
 class Seen(NamedTuple):

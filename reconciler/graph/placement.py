@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from ...api.line import Line
+from ...kube.protocol import Node
 from ..common.resources import POD_GANG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...kube.protocol import Node
 
 _SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
 

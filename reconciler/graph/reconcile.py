@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...kube.errors import ApiError
+from ...kube.protocol import Node
 from ..checkpoint.offers import publish_offers
 from ..checkpoint.restoring import say_standing, write_choices
 from ..common.keys import key_of, uid_of
@@ -13,6 +14,7 @@ from ..common.marks import MANAGER, WORKER_DIGEST
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, SECRET
 from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult, Refusal, first_of
+from ..engine.work import Work
 from ..render.graph import Graph, start_waiting
 from ..render.names import CURRENT_HASH, component_name
 from ..render.planner import ACCOUNT
@@ -32,10 +34,6 @@ from .report import FAILED, REFUSED, list_events, make_refused_status, report, u
 from .scaling_adapter import prepare_adapter
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
 from .ssh_keys import ensure_ssh_keys
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 PODS_SECONDS: Final = 5.0  # until the next look whether pods that use a permission have ended
 

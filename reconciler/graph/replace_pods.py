@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from ...kube.capability import POD_REPLACEMENT, Presence
 from ...kube.errors import ApiError
+from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..engine.passes import RETRY_SOON, first_of
+from ..engine.work import Work
 from .ended_pods import Ended, explain_missing_engines, find_ended, list_cliques
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
 _EVENTS: Final = {True: "FailoverCascade", False: "PodReplaced"}

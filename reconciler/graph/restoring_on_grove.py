@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...kube.protocol import Node
 from ..checkpoint.restoring import Pods, choose_restore, follow_failures
 from ..common.keys import key_of
 from ..common.resources import CLIQUES
+from ..engine.work import Work
 from ..render.children import direct_children
 from ..render.errors import RenderError
+from ..render.graph import Graph
 from ..render.merge import object_items
 from ..render.names import COMPONENT, GRAPH_NAME, lower_name
+from ..render.observed import Observed
+from ..render.settings import Settings
 from .clique_status import pair_with_runners, why_not
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.graph import Graph
-    from ..render.observed import Observed
-    from ..render.settings import Settings
-    from .snapshots import Snapshots
+from .snapshots import Snapshots
 
 
 async def choose_restore_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...kube.errors import ApiError, InvalidError
+from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.keys import Key, is_controlled, key_of
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import ADAPTERS, GRAPH, GRAPHS
+from ..engine.cache import Cache
 from ..engine.passes import RETRY_SLOW, PassResult
+from ..engine.work import Work
 from ..render.graph import nodes, replicas_in
 from ..render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
 from ..workload.switch_orchestrator import find_orchestrator
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.cache import Cache
-    from ..engine.work import Work
 
 
 async def reconcile_adapter(work: Work, obj: Node) -> PassResult:

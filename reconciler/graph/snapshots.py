@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from ...kube.errors import ForbiddenError
+from ...kube.protocol import Node
 from ..checkpoint.phases import READY
 from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
+from ..checkpoint.restoring import Choice
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import CHECKPOINT, CHECKPOINTS, GRAPH
 from ..engine.switches import SWITCHES
+from ..engine.work import Work
 from ..render.checkpoint.checkpoint import DELETE, RETAIN
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.shared_gpus import shares_gpus
 from ..render.graph import Graph, experimental
 from ..render.merge import object_items
 from ..render.objects import co_owner, reference
+from ..render.settings import Settings
 from .generations import component_of, generation_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..checkpoint.restoring import Choice
-    from ..engine.work import Work
-    from ..render.settings import Settings
 
 
 class Snapshots(NamedTuple):

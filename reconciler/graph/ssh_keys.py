@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -18,18 +19,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError
+from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
 from ..common.keys import is_controlled, uid_of
 from ..common.problems import Problem, explain_missing_permission, lacks_right, problem_of_error
+from ..engine.work import Work
 from ..render.framework import TRTLLM
+from ..render.graph import Graph
 from ..render.multinode.trtllm import PRIVATE, PUBLIC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Cluster, Node
-    from ..engine.work import Work
-    from ..render.graph import Graph
 
 _BITS: Final = 2048
 _LONGEST: Final = 20_000  # characters of a key; of RSA with 16,384 bits it has 13,000

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...kube.capability import TOPOLOGY_LABELS, Presence
 from ...kube.errors import ForbiddenError, NotServedError
+from ...kube.protocol import Node
 from ...kube.resources import TOPOLOGY_BINDINGS
 from ..common.problems import explain_missing_permission
+from ..engine.work import Work
+from ..render.graph import Graph
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
 from ..render.without_effect import Note
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.graph import Graph
 
 
 async def resolve_topology(work: Work, graph: Node) -> tuple[Node, str]:

@@ -6,15 +6,11 @@ A controller and its queue have the kind's name in lower case. There is one queu
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, add_series, count_of
+from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, add_series, count_of
 from .queue import BUCKETS, QueueStatistics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ...kube.metrics import Values
 
 _RUNTIME: Final = "controller_runtime_"
 _CONTROLLER: Final = ("controller",)

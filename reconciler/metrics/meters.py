@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, count_of, export, observe
+from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, count_of, export, observe
 from . import controller_runtime
 from .queue import BUCKETS, QueueStatistics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ...kube.metrics import Values
 
 _REFERENCE: Final = "dynamo_operator_"
 _OURS: Final = "dynamo_webhooks_reconciler_"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from .endpoints import Endpoint
 from .lora import InvalidNameError, Wish
 from .worker import Caller, NoConnectionError, Reply, UnreachableError
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Callable
-
-    from .endpoints import Endpoint
 
 _Answer = TypeVar("_Answer")
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.conditions import Say
 from ..common.marks import FINALIZER
 from ..engine.passes import RETRY_SLOW, Refusal
+from .endpoints import Found
 from .lora import InvalidNameError, Lora, Standing, Wish, is_lora, lora_of, path_of, read_names
 from .status import NAMED, Verdict, no_pod_status, of_base
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from .endpoints import Found
 
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
+from ...kube.protocol import Node
 from ..addresses import host_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ...kube.protocol import Node
 
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 SLICE_CONTROLLER: Final = "endpointslice-controller.k8s.io"

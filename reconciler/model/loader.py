@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...kube.clocks import LOCAL, Clocks
+from ..common.keys import Key
 from .adapter_calls import Pod, RefusedError, load, unload_all
+from .endpoints import Endpoint
 from .lora import Standing, Wish
 from .worker import Caller, UnreachableError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
-
-    from ..common.keys import Key
-    from .endpoints import Endpoint
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ...kube.protocol import Node
+from ...kube.protocol import Node
 
 LORA: Final = "lora"
 LOADED: Final = "webhooks.nvidia.com/loaded"  # annotation: JSON, name -> digest of the source it was loaded from

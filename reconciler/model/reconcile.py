@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
+from ...kube.protocol import Node
 from ..common.keys import key_of
 from ..common.marks import FINALIZER
 from ..common.resources import SLICE
 from ..engine.passes import PassResult, Refusal
+from ..engine.work import Work
 from .decide import Plan, Seen, decide, report_unload
 from .endpoints import Found
 from .lora import LOADED, Wish, encode_names, owner_of, read_names
+from .shared import Models
 from .status import Verdict, assess, of_lora
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from .shared import Models
 
 
 async def reconcile_model(work: Work, model: Node) -> PassResult:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...api.operator.controllers import Models as ModelSettings
+from ...kube.clocks import Clocks
 from ...kube.errors import ApiError
+from ...kube.protocol import Cluster, Node
 from ...kube.resources import PODS, SERVICES
 from ..common.keys import Key, key_of, move_key
 from ..common.resources import SLICE
+from ..engine.cache import Cache
+from ..engine.work import Work
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .endpoints import Endpoint, Found, list_endpoints
 from .loader import Loader, Pace
 from .lora import adapter_of
 from .worker import Caller, Patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from ...api.operator.controllers import Models as ModelSettings
-    from ...kube.clocks import Clocks
-    from ...kube.protocol import Cluster, Node
-    from ..engine.cache import Cache
-    from ..engine.work import Work
 
 PAUSE: Final = 2.0  # seconds between two writes of a status while loading
 _NONE: Final[frozenset[Key]] = frozenset()

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
 from ..common.problems import LONGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from .endpoints import Endpoint, Found
+from .endpoints import Endpoint, Found
 
 SERVICES: Final = "ServicesFound"
 ENDPOINTS: Final = "EndpointsReady"

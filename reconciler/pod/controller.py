@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Presence
+from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Capability, Presence
+from ...kube.clocks import Clocks
 from ...kube.errors import ApiError, ConflictError, NotFoundError
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector
 from ...kube.resources import NODES, PODS
 from ...kube.several import Several
@@ -17,16 +20,9 @@ from ..common.resources import GRAPH
 from ..engine.fair_order import Cause
 from ..engine.passes import RETRY_SLOW
 from ..engine.queue import Queue
+from ..engine.work import Work
 from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
 from .decide import decide, find_missing_label, lighten
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ...kube.capability import Capability
-    from ...kube.clocks import Clocks
-    from ...kube.protocol import Cluster, Node
-    from ..engine.work import Work
 
 LOG: Final = logging.getLogger("reconciler.pods")
 WORKERS: Final = 4  # pods at a time

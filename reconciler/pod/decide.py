@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.keys import controller_reference
 from ..render.gms import SERVER
 from ..render.merge import object_items, string_map
 from ..render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...kube.protocol import Node
 
 _METADATA: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences", "deletionTimestamp")
 _ANNOTATIONS: Final = (TOPOLOGY_LABEL, TARGET_CONTAINERS)

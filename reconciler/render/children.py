@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
+from ...api.line import Line
+from ...conversion.lens.protocol import Fields
 from . import claims, discovery, epp, generation, gms, planner, restart, scaling, without_effect
 from .checkpoint import checkpoint, job
 from .checkpoint.identity import identity_hash
@@ -19,16 +22,10 @@ from .names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
 from .objects import canonical
 from .observed import NOTHING, Observed
 from .service import model_services
+from .settings import Settings
 from .split import component_object
+from .without_effect import Note
 from .workload import owning_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from ...api.line import Line
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
-    from .without_effect import Note
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...conversion.lens.protocol import Fields
+from .graph import Graph
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .graph import Graph
 
 
 def claims(graph: Graph) -> list[Fields]:

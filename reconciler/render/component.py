@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...api.line import INSTALLED
+from ...conversion.lens.protocol import Fields
+from .checkpoint.restore import Restore
 from .deployment import deployment
 from .errors import RenderError
 from .graph import at_start
@@ -13,12 +14,8 @@ from .ingress import ways_in
 from .lws import leader_worker_set
 from .observed import NOTHING, Observed
 from .service import model_services, services
+from .settings import Settings
 from .workload import Workload, owning_graph, read_workload, uses_old_selectors
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .checkpoint.restore import Restore
-    from .settings import Settings
 
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:

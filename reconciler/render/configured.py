@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from ...api.operator.configuration import OperatorConfiguration
 from .settings import OFFLINE, Checkpoints, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...api.operator.configuration import OperatorConfiguration
 
 
 def settings_from(

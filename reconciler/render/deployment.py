@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...conversion.lens.protocol import Fields
 from . import discovery
 from .checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, strip_restore_marks, targets_of
 from .generation import share
@@ -12,11 +11,8 @@ from .names import COMPONENT_TYPE, ENABLE_METRICS, MAX_SURGE, MAX_UNAVAILABLE, M
 from .objects import make_child
 from .pod.assemble import pod_spec
 from .pod.plan import plan_of
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
-    from .workload import Workload
+from .settings import Settings
+from .workload import Workload
 
 
 def deployment(workload: Workload, settings: Settings, restore: Restore | None = None) -> Fields:

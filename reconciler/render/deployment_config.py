@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ...api.paths import Path
 from ...api.quantity import is_quantity
+from ...conversion.lens.protocol import Fields
 from .errors import RenderError
 from .framework import main_of, path_of_main
+from .graph import Member
 from .merge import as_map, object_items
 from .names import FRONTEND, HTTP_PORT
-
-if TYPE_CHECKING:
-    from ...api.paths import Path
-    from ...conversion.lens.protocol import Fields
-    from .graph import Member
 
 VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"
 _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}

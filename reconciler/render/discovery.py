@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from .names import APP, DISCOVERY_BACKEND, DISCOVERY_ENABLED, DISCOVERY_MODE, MANAGED_BY, OPERATOR, PART, as_label, discovery_account
 from .objects import make_child
 from .settings import KUBERNETES, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...conversion.lens.protocol import Fields
 
 CONTAINER_MODE: Final = "container"
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"

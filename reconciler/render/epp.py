@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...api.operator.surroundings import Istio
+from ...conversion.lens.protocol import Fields
 from . import names
 from .errors import RenderError
 from .framework import has_native_picker
@@ -11,12 +13,8 @@ from .graph import Graph, Member, object_name
 from .merge import object_items
 from .objects import make_child
 from .planner import make_shared_account
+from .settings import Settings
 from .yaml_text import yaml_text
-
-if TYPE_CHECKING:
-    from ...api.operator.surroundings import Istio
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
 
 _CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 _MUTUAL: Final = "MUTUAL"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ...conversion.lens.protocol import Fields
 from .framework import SEPARATORS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...conversion.lens.protocol import Fields
 
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 # the second line: characters that end a command in a shell, which the Go operator doesn't quote

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from ...api.line import Line
+from ...api.paths import Path
+from ...conversion.lens.protocol import Fields
 from ...policies.domain import find_main
 from ...policies.engines import find_sidecar, list_templates
 from ...policies.image_tag import runtime_version
 from .errors import RenderError
 from .names import WORKERS
 from .template import shared_template
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...api.paths import Path
-    from ...conversion.lens.protocol import Fields
 
 VLLM: Final = "vllm"
 SGLANG: Final = "sglang"

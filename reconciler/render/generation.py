@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
+from ...api.line import Line
+from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
 from .discovery import in_containers
 from .framework import runtime_of
@@ -13,13 +16,6 @@ from .merge import string_map
 from .names import digest
 from .template import shared_template
 from .workload import read_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ...api.line import Line
-    from ...conversion.lens.protocol import Fields
-
 
 PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
 # the number of pods, what nothing acts on, and the version, which counts as it is resolved

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
 
 from ...api.decode import decoder
 from ...api.kinds import BY_NAME, api_version
 from ...api.line import INSTALLED, Line
+from ...api.paths import Path
 from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import ConversionError, Fields
 from ...conversion.objects import Target, convert_object, target
@@ -20,11 +22,6 @@ from .framework import framework_of_graph
 from .merge import object_items, string_map
 from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, lower_name
 from .template import shared_template
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from ...api.paths import Path
 
 NEW: Final[Target] = target(api_version("v1beta1"))
 OLD: Final[Target] = target(api_version("v1alpha1"))

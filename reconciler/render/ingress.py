@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from .names import FRONTEND, HTTP_PORT, dns_name
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
+from .settings import Settings
 
 _LOCAL = "local"  # default suffix of hosts
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import struct
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.paths import lookup
+from ...conversion.lens.protocol import Fields
+from .graph import Graph, Member
 from .merge import object_items, put_named
 from .template import find_engine
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .graph import Graph, Member
 
 MOUNT: Final = "/etc/dynamo/topology"
 VOLUME: Final = "topology-labels"

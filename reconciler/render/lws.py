@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...api.quantity import is_quantity, parse
+from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, list_templates
 from .deployment import pod_metadata
 from .errors import RenderError
@@ -16,11 +15,8 @@ from .names import LEADER, MAIN, ROLE, SELECTOR, WORKER, digest
 from .objects import make_child
 from .pod.assemble import pod_spec
 from .pod.plan import plan_of
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
-    from .workload import Workload
+from .settings import Settings
+from .workload import Workload
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
 _LONGEST = 50  # of a set's name, with an index of one digit: 63, which a label may have, less the index and the hash with their dashes

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from .discovery import RBAC_GROUP, account_labels, binding
+from .graph import Graph
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .graph import Graph
-    from .settings import Settings
+from .settings import Settings
 
 ACCOUNT: Final = "planner-serviceaccount"
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from .names import EPP, FRONTEND, PLANNER, WORKERS
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 KINDS = ("livenessProbe", "readinessProbe", "startupProbe")
 _PICKER_HEALTH = 9003

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from .graph import Graph
-    from .observed import Observed
+from .graph import Graph
+from .observed import Observed
 
 _DONE: Final = "Completed"
 _SUPERSEDED: Final = "Superseded"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...conversion.lens.protocol import Fields
 from .graph import Graph, Member, object_name, replicas_in
 from .names import API_VERSION, COMPONENT, GRAPH_NAME
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 
 def adapters(graph: Graph) -> list[Fields]:

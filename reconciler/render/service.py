@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from . import discovery, names
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
-    from .workload import Workload
+from .settings import Settings
+from .workload import Workload
 
 _MODEL: Final = "dynamo-model-"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from ...policies.provider_override import FIELD
 from . import names
 from .deployment_config import apply_deployment_config
@@ -14,9 +15,6 @@ from .merge import fill_missing, merge_env, object_items, string_map
 from .objects import make_child
 from .planner import ACCOUNT
 from .template import find_engine, main_in, own_templates
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 # a graph's annotations for its pods; a component's override them
 PROPAGATED: Final = (names.ENABLE_METRICS, names.DISCOVERY_BACKEND, names.DISCOVERY_MODE, names.ORIGIN_VERSION, names.VLLM_EXECUTOR)

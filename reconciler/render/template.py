@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...api.line import Line
+from ...conversion.lens.protocol import Fields
 from ...policies.engines import find_sidecar, list_templates
 from .names import LEADER, MAIN
-
-if TYPE_CHECKING:
-    from ...api.line import Line
-    from ...conversion.lens.protocol import Fields
 
 
 def pod_templates(one: Fields) -> Fields:

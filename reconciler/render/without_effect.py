@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
+from ...conversion.lens.protocol import Fields
 from ...policies.engines import list_templates
 from ...policies.no_effect import list_ignored, list_ignored_of, list_ignored_of_service
 from .graph import Graph, Member, experimental
 from .grove import schedulers
 from .kv_transfer import read_topology
 from .names import ENABLE_GROVE, LEADER, WORKER, WORKERS, WORKLOAD_PROVIDER, is_provided_by_grove
+from .settings import Settings
 from .template import of_role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...conversion.lens.protocol import Fields
-    from .settings import Settings
 
 _OFF_GROVE: Final = "has no effect: only Grove acts on it, and the graph does not run on Grove"
 _ALONE: Final = "has no effect: only Grove acts on it, which runs no standalone component"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...api.line import INSTALLED, Line
+from ...conversion.lens.protocol import Fields
 from . import names
 from .errors import RenderError
 from .framework import framework_of
 from .graph import both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
 from .merge import string_map
 from .template import of_role, shared_template
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 _OWN: Final = (names.COMPONENT, names.NAMESPACE, names.GRAPH_NAME, names.WORKER_HASH, names.COMPONENT_CLASS)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ...conversion.objects import convert_object, target
 from ..render.children import Rendered
 from ..render.errors import RenderError
@@ -11,11 +13,6 @@ from .hardware import Cluster, fill_hardware, read_node_labels
 from .job import JobSettings, render_job, render_output, render_rights
 from .legacy import read_requested_hardware
 from .validation import claim_of, explain_invalid, hindrance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...conversion.lens.protocol import Fields
 
 
 class Surroundings(NamedTuple):

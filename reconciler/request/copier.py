@@ -11,16 +11,14 @@ import signal
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...kube.client import connect
 from ...kube.errors import ApiError
+from ...kube.protocol import Cluster
 from ...kube.resources import CONFIG_MAPS
 from .documents import UnreadableError, read_documents
 from .names import COPIER, PARETO, RESULT, STATUS
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Cluster
 
 EVERY: Final = 10.0  # seconds between two looks
 LARGEST: Final = 900 * 1024  # bytes of all that is written: a ConfigMap holds 1 MiB

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from ...kube.protocol import Node
 from ...kube.times import parse_time
 from ..common.conditions import Say, condition_of
 from ..common.keys import key_of, uid_of
@@ -23,11 +25,6 @@ from .phases import Step
 from .progress import digest_of, read_progress, retry_of
 from .result import Result, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from ...kube.protocol import Node
 
 POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
 PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from yarl import URL
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.errors import ApiError
+from ...kube.protocol import Cluster, Node
 from ...kube.resources import NODES, PODS
 from ..addresses import host_of
+from ..common.keys import Key
 from ..pod_client import FAILURES, PodClient
 from .hardware import Cluster as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...api.operator.configuration import OperatorConfiguration
-    from ...kube.protocol import Cluster, Node
-    from ..common.keys import Key
 
 KEPT: Final = 60.0  # seconds for which what was found counts
 AT_ONCE: Final = 16  # exporters asked at a time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...api.decode import decoder
 from ...api.line import INSTALLED, Line
@@ -14,14 +14,11 @@ from ...api.shape import child
 from ...api.walk.prune import prune
 from ...conversion.difference import are_identical
 from ...conversion.kinds import KINDS
-from ...conversion.lens.protocol import ConversionError
+from ...conversion.lens.protocol import ConversionError, Fields
 from ...conversion.objects import convert_object, target
 from ...conversion.remainder import reserved_keys
 from ...policies.domain import read_pod
 from ..render.merge import object_items
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 GRAPH: Final = "DynamoGraphDeployment"
 VERSIONS: Final = ("nvidia.com/v1alpha1", "nvidia.com/v1beta1")

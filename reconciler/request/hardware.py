@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ...conversion.lens.protocol import Fields
+from ...conversion.lens.protocol import Fields
 
 PRODUCT: Final = "nvidia.com/gpu.product"
 COUNT: Final = "nvidia.com/gpu.count"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...api.operator.surroundings import Infrastructure
+from ...conversion.lens.protocol import Fields
 from ..render.discovery import RBAC_GROUP, account_labels, binding
 from ..render.merge import merge_env
 from ..render.objects import make_child
 from .legacy import legacy_of
 from .names import COPIER, JOB_NAME, MANAGED, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
 from .overrides import overlay_job
-
-if TYPE_CHECKING:
-    from ...api.operator.configuration import OperatorConfiguration
-    from ...conversion.lens.protocol import Fields
 
 # what profiling on real graphs needs in the request's namespace
 _ONLINE: Final = (

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...conversion.kinds import KINDS
+from ...conversion.lens.protocol import Fields
 from ...conversion.remainder import read_remainder
 from ..render.merge import as_map, string_map
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 _REQUEST: Final = "DynamoGraphDeploymentRequest"
 _KEY: Final = "disagg.yaml"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from ..common.marks import REQUEST_NAME
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 ACCOUNT: Final = "dgdr-profiling-job"  # begins the names of a request's account, Role and RoleBinding
 NAMESPACE: Final = "dgdr.nvidia.com/namespace"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from ...kube.protocol import Node
 from ...kube.resources import CLAIMS, JOBS
 from ..common.conditions import condition_of
 from ..common.keys import Key, key_of
@@ -12,6 +12,7 @@ from ..common.nesting import explain_cut
 from ..common.resources import GRAPH, GRAPHS
 from ..engine.admission_check import check_admission
 from ..engine.cluster_settings import read_facts
+from ..engine.work import Work
 from . import phases
 from .decide import Seen, applies, is_mine, may_begin_again, phase_of
 from .hardware import KINDS, Cluster
@@ -22,10 +23,6 @@ from .result import Result, ResultError, failure_of, find_result, is_there, prep
 from .shared import Requests, describe_ending
 from .validation import claim_of
 from .write import live_job, output_data
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 
 async def observe(work: Work, requests: Requests, request: Node) -> Seen:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ...conversion.lens.protocol import Fields
 from ..common.marks import REQUEST_NAME
 from ..render.merge import as_map, merge_env, object_items, string_map
 from .names import COPIER, MANAGED, NAMESPACE
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 _JOB: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "completions", "parallelism", "suspend")
 _OWN: Final = frozenset({"app", "dgdr", REQUEST_NAME, NAMESPACE, MANAGED})

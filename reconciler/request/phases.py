@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
 from ..common.image_pulls import FAILED as FAILED_PULL
 from ..common.image_pulls import PULLED, report_pull_failures
 from ..common.problems import LONGEST
 from .progress import digest
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from ...kube.protocol import Node
 
 PENDING: Final = "Pending"
 PROFILING: Final = "Profiling"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...conversion.lens.protocol import Fields
 from ..common.marks import RETRY
 from .names import HARDWARE, PROGRESS
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
 
 
 class Progress(NamedTuple):

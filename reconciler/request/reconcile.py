@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
+from ...kube.protocol import Node
 from ..common.keys import key_of, uid_of
 from ..common.problems import TakenError
 from ..engine.passes import RETRY_SOON, PassResult
+from ..engine.work import Work
 from . import phases
 from .decide import Plan, Seen, decide
 from .names import SPEC
 from .observe import observe
+from .phases import Step
+from .shared import Requests
 from .write import begin, drop_config_maps, drop_job, is_refusal, make_config_maps, make_graph, note, write_hardware
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from .phases import Step
-    from .shared import Requests
 
 MAX_PHASES: Final = 4  # that one pass goes through
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.errors import ApiError, ForbiddenError
+from ...kube.protocol import Cluster, Node
 from ...kube.resources import PODS
 from ...kube.times import parse_time
 from ..common.image_pulls import find_pull_failures
@@ -15,12 +17,8 @@ from ..render.names import GRAPH_NAME
 from ..workload.pod_reasons import explain_waiting_pods
 from ..workload.pods import JOB_PODS, pods_of_job
 from .decide import PATIENCE
+from .gpus import Gpus
 from .job import JobSettings, settings_of
-
-if TYPE_CHECKING:
-    from ...api.operator.configuration import OperatorConfiguration
-    from ...kube.protocol import Cluster, Node
-    from .gpus import Gpus
 
 REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
 

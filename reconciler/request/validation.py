@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...conversion.lens.protocol import Fields
 from .graph_override import explain_unfit, override_of
-from .hardware import NEEDED, fill_hardware, unknown_products
+from .hardware import NEEDED, Cluster, fill_hardware, unknown_products
 from .job import config_text
 from .legacy import legacy_of, read_requested_hardware
 from .names import job_of
-
-if TYPE_CHECKING:
-    from ...conversion.lens.protocol import Fields
-    from .hardware import Cluster
 
 LONGEST_NAME: Final = 63  # of a Job: its controller writes the name into a label of its pods
 LARGEST: Final = 256 * 1024  # bytes of a spec for the profiler: it shares a ConfigMap with the result

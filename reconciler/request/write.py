@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from ...kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
+from ...kube.protocol import Node
 from ...kube.resources import CONFIG_MAPS, JOBS
 from ..common.keys import controller_reference, is_controlled, key_of, uid_of
 from ..common.marks import REQUEST_NAME
 from ..common.problems import TakenError
 from ..common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
+from ..engine.work import Work
 from ..engine.write import mark_applied
 from ..render.objects import reference
 from .job import JobSettings, render_job, render_output, render_rights
@@ -17,12 +20,6 @@ from .legacy import read_requested_hardware
 from .names import JOB_NAME, MANAGED, OURS, PROGRESS, SPEC_KEY, job_of, output_of
 from .progress import digest_of, hardware_of, read_progress
 from .result import Result, prepare_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 SPEC_DIGEST: Final = OURS + "spec-digest"  # annotation of a Job: the spec that it profiles
 

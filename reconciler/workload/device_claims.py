@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from ...kube.errors import ForbiddenError, NotServedError
-from ...kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES
+from ...kube.protocol import Node
+from ...kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, Resource
 from ..common.problems import explain_missing_permission
+from ..engine.work import Work
 from ..render.multinode.device_claims import find_needed_classes, find_needed_templates
 from ..render.settings import Claims
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...kube.protocol import Node
-    from ...kube.resources import Resource
-    from ..engine.work import Work
 
 
 async def read_claims(work: Work, components: Iterable[Node], namespace: str) -> Claims:

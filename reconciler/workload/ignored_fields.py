@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
 
+from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.problems import LONGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.without_effect import Note
+from ..engine.work import Work
+from ..render.without_effect import Note
 
 IGNORED: Final = "FieldsIgnored"  # the condition
 

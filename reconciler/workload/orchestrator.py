@@ -7,15 +7,13 @@ graph owns neither.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...kube.protocol import Node
+from ...policies.facts import Facts
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT, LWS
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Node
-    from ...policies.facts import Facts
 
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
 _MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
 
 from ...kube.errors import ApiError
+from ...kube.protocol import Node
 from ...kube.times import parse_time
 from ..common.conditions import READY, condition_of
 from ..common.keys import uid_of
 from ..common.problems import LONGEST
+from ..engine.work import Work
 from ..render.names import COMPONENT
 from .pods import pods_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
 
 PATIENCE: Final = 5.0  # seconds in which pods are placed and images found, mostly
 EVERY: Final = 60.0  # seconds between two reads for one object, once it has waited for so long; before, as long as it has waited

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...kube.protocol import Cluster, Node
 from ...kube.resources import PODS
 from ..common.resources import GRAPH, SET_NAME
+from ..engine.work import Work
 from ..render.discovery import account_of
 from ..render.names import GRAPH_NAME, SELECTOR
 from .orchestrator import on_leader_worker_sets
-
-if TYPE_CHECKING:
-    from ...kube.protocol import Cluster, Node
-    from ..engine.work import Work
 
 JOB_PODS: Final = 100  # pods of one of them that are read
 

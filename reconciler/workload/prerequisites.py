@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ...kube.capability import VOLCANO as SERVED
 from ...kube.capability import Presence
 from ...kube.errors import ApiError, ForbiddenError, NotServedError
+from ...kube.protocol import Node
 from ...kube.resources import CLAIMS, QUEUES
 from ...policies.no_effect import KAI_QUEUE
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import CLIQUES
+from ..engine.work import Work
 from ..render.checkpoint import storage
+from ..render.graph import Graph
 from ..render.grove.schedulers import QUEUE, VOLCANO
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.graph import Graph
-    from ..render.settings import Checkpoints
+from ..render.settings import Checkpoints
 
 
 async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:

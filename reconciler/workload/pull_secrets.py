@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from ...api.operator.controllers import LABELLED, NONE
+from ...kube.protocol import Node
 from ...kube.resources import SECRETS
 from ..common.applied_diff import contains, digest
 from ..common.keys import key_of
 from ..common.marks import APPLIED_HASH, PODS_HASH, PULL_SECRET
 from ..common.problems import Problem
 from ..common.resources import SECRET
+from ..engine.cache import Cache
 from ..engine.passes import PassResult
+from ..engine.work import Work
+from ..render.children import Rendered
 from ..render.objects import annotate
 from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses, index
+from ..render.settings import Settings
 from ..render.template import pod_templates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ...kube.protocol import Node
-    from ..engine.cache import Cache
-    from ..engine.work import Work
-    from ..render.children import Rendered
-    from ..render.settings import Settings
 
 GRANT: Final = "add the component overlays/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
 UNREADABLE: Final = "PullSecretUnreadable"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from ...kube.errors import NotServedError
+from ...kube.protocol import Node
 from ..common.resources import CLIQUES
 from ..engine.cluster_settings import read_grove
+from ..engine.work import Work
 from ..render.children import render
+from ..render.observed import Observed
+from ..render.settings import Settings
 from .orchestrator import Orchestrator, pathway
 from .pods import pods_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...kube.protocol import Node
-    from ..engine.work import Work
-    from ..render.observed import Observed
-    from ..render.settings import Settings
 
 _REACHED_BY: Final = frozenset({"Service", "Ingress", "VirtualService"})
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 import orjson
 import pytest
@@ -13,9 +14,6 @@ from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, GENERATED_BY, by_s
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.schema import load_schema
 from tests.api.nodes import nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Node: TypeAlias = dict[str, Any]
 LAST_APPLIED_LIMIT: Final = 262_144  # bytes of an annotation, which `kubectl apply` fills with the whole object

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import BY_ALIAS, list_kind_versions
 from dynamo_webhooks.api.schema import load_schema, resolve
-from tests.api.constraint_table import TABLE
+from tests.api.constraint_table import TABLE, Node
 from tests.api.nodes import nodes
 from tools import schemas
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.api.constraint_table import Node
 
 ROWS: Final = [(kind, path, facets) for kind, rows in TABLE.items() for path, facets in rows]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -15,9 +16,6 @@ from dynamo_webhooks.api.models.facets import to_api_name
 from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.schema import load_schema
 from tools.schemas import model_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Node: TypeAlias = dict[str, Any]
 

@@ -14,12 +14,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import uvloop
 
-if TYPE_CHECKING:
-    from tests.bench.load import Measured
+from tests.bench.load import Measured
 
 WARM: Final = 0.1
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 import uvloop
@@ -22,13 +22,11 @@ import uvloop
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.asker import Asker
+from tests.bench.load import Measured
 from tests.bench.requests import graph, review
+from tests.bench.settings import Settings
+from tests.bench.table import Table
 from tests.bench.waiting import at
-
-if TYPE_CHECKING:
-    from tests.bench.load import Measured
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
 
 HOSTILE: Final = "Hostile clients"
 CLIENTS: Final = 4

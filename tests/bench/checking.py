@@ -12,17 +12,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import yaml
 
 from tests.bench.load import program
 from tests.bench.requests import graph
+from tests.bench.settings import Settings
+from tests.bench.table import Table
 from tests.cluster.assets.build import KUBECONFORM, build, find
-
-if TYPE_CHECKING:
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
 
 SECTION: Final = "check"
 BESIDE: Final = "check beside kubeconform"

@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families as families
 
+from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource, resource_of_kind
 from tests.bench.footprint import footprint, spent
-from tests.cluster.processes import fetched, free_ports
+from tests.cluster.harness import ControlPlane
+from tests.cluster.processes import Process, fetched, free_ports
+from tests.cluster.reconciling import Reconciled
 from tests.reconciler.rendering import component, graph, stored, vllm
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.client import Client
-    from dynamo_webhooks.kube.protocol import Node
-    from tests.cluster.harness import ControlPlane
-    from tests.cluster.processes import Process
-    from tests.cluster.reconciling import Reconciled
 
 Calls: TypeAlias = "Counter[tuple[str, str, str]]"  # by verb, resource and subresource
 GRAPHS: Final = resource_of_kind("DynamoGraphDeployment", "v1beta1")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tests.bench.crowd import COMPONENTS
-from tests.bench.table import APART
+from tests.bench.table import APART, Table
 from tests.bench.waiting import at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.bench.table import Table
 
 GROWTH: Final = 1.3  # by which what a graph costs may grow with their number
 

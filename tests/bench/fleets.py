@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from dynamo_webhooks.kube.client import connect
 from tests.bench.crowd import Crowd
 from tests.bench.footprint import footprint, spent
 from tests.bench.models import DEFINITION, MODELS, WHERE, Fleet, objects_for
-from tests.bench.table import APART
+from tests.bench.table import APART, Table
 from tests.cluster.assets.build import build
-from tests.cluster.reconciling import installed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.bench.table import Table
-    from tests.cluster.reconciling import Reconciled
+from tests.cluster.reconciling import Reconciled, installed
 
 PODS: Final = 1000  # of each model, at addresses that answer at once
 

@@ -12,23 +12,19 @@ import itertools
 import os
 import signal
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from dynamo_webhooks.kube.client import connect
 from tests.bench.crowd import Cost, Crowd, held
 from tests.bench.figures import Figures, told
 from tests.bench.footprint import spent
 from tests.bench.models import DEFINITION, Fleet, objects_for
+from tests.bench.table import Table
 from tests.cluster.assets.build import build
-from tests.cluster.reconciling import installed
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from pathlib import Path
-
-    from tests.bench.table import Table
-    from tests.cluster.reconciling import Reconciled
+from tests.cluster.reconciling import Reconciled, installed
 
 FIRST: Final = 10  # graphs that are ready before the others come; users edit these
 # Addresses for all Services, given as API servers did it until 1.32. Those from 1.33 on count all addresses there are with each that they

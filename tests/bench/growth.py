@@ -9,8 +9,9 @@ import gc
 import logging
 import math
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dynamo_webhooks.admission import remainder_size
 from dynamo_webhooks.admission.pipeline import Settings as Serving
@@ -18,16 +19,12 @@ from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.process import GC_THRESHOLD
+from dynamo_webhooks.webhooks.routes import Route
+from tests.bench.settings import Settings
+from tests.bench.table import Table
+from tests.hostile.reviews import Asked
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.policies.examples import base
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dynamo_webhooks.webhooks.routes import Route
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
-    from tests.hostile.reviews import Asked
 
 SECTION: Final = "Growth by shape"
 MOST: Final = 2.2  # for twice the size

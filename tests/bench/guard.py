@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import yaml
 
@@ -19,14 +20,9 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, apart, ours
 from tests.bench.requests import conversion, graph, objects, review
+from tests.bench.settings import Settings
 from tests.bench.speed import BULK, GRAPH, Pair
-from tests.bench.table import microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
+from tests.bench.table import Table, microseconds
 
 SECTION: Final = "Beside the last release"
 LIMIT: Final = 1.05

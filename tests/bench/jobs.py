@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import yaml
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.request.phases import STEPS
-from tests.bench.crowd import WRITES, served
-from tests.bench.table import APART
+from tests.bench.crowd import WRITES, Calls, served
+from tests.bench.table import APART, Table
 from tests.cluster.assets.build import build
+from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import GRAPHS
 from tests.cluster.scene import JOBS, MAPS, REQUESTS, Fleet, Scene, granted, graph_found
 from tests.cluster.test_checkpoints import STATUS
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Node
-    from tests.bench.crowd import Calls
-    from tests.bench.table import Table
-    from tests.cluster.harness import ControlPlane
 
 CHECKPOINTS: Final = 200
 WANTED: Final = 100  # requests

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, ours
 from tests.bench.requests import conversion, graph, review
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
+from tests.bench.settings import Settings
+from tests.bench.table import Table
 
 LOOKS: Final = 10
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import orjson
 import yaml
@@ -11,16 +13,10 @@ from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, apart, ours
 from tests.bench.requests import conversion, graph, objects, review
+from tests.bench.settings import Settings
 from tests.bench.speed import BULK, GRAPH, Pair
-from tests.bench.table import microseconds
+from tests.bench.table import Table, microseconds
 from tests.policies.examples import base
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
 
 SECTION: Final = "Line 1.5 beside line 1.2"
 LIMIT: Final = 1.05  # of a conversion; what validates and defaults has more to do by the newer line

@@ -12,22 +12,19 @@ import signal
 import time
 from itertools import groupby
 from os import kill
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.bench.footprint import Watch, spent
 from tests.bench.graphs import QUOTA
+from tests.bench.table import Table
 from tests.cluster.assets.build import build
 from tests.cluster.conversion import create_many
 from tests.cluster.etcd import versions
 from tests.cluster.migrating import PLURALS, Site, Writers, objects, report_of, site
 from tests.cluster.objects import path_of
 from tests.cluster.processes import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.bench.table import Table
 
 SECTION: Final = "Migration of stored objects"
 KILLS: Final = 10

@@ -7,30 +7,25 @@ import contextlib
 import socket
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Final
 
 from aiohttp import web
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, SERVICES, resource_of_kind
 from dynamo_webhooks.kube.resources import PODS as WORKERS
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER, SYSTEM
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
-from tests.bench.crowd import NAMESPACES
-from tests.bench.figures import Figure
+from tests.bench.crowd import NAMESPACES, Crowd
+from tests.bench.figures import Figure, Figures
 from tests.bench.footprint import footprint, spent
+from tests.cluster.processes import Process
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import composed
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Node
-    from tests.bench.crowd import Crowd
-    from tests.bench.figures import Figures
-    from tests.cluster.processes import Process
 
 MODELS: Final = resource_of_kind("DynamoModel", "v1alpha1")
 DEFINITION: Final = crd("DynamoModel", versions=["v1alpha1"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
@@ -13,13 +13,10 @@ from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench.footprint import Watch
+from tests.bench.load import Measured
 from tests.bench.requests import conversion, graph, objects, review, wide
-from tests.bench.table import microseconds
-
-if TYPE_CHECKING:
-    from tests.bench.load import Measured
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
+from tests.bench.settings import Settings
+from tests.bench.table import Table, microseconds
 
 GRAPH: Final = "DynamoGraphDeployment"
 BULK: Final = 100

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -18,9 +19,6 @@ from tests.bench.table import Table
 from tests.bench.waiting import at
 from tests.hostile.shapes import everything
 from tests.webhooks.test_admission import SETTINGS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _filled() -> Table:

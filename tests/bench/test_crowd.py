@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
 
 from tests.bench import table as tables
 from tests.bench.crowd import Crowd
 from tests.bench.figures import Figures, figures_of, grown, section_of, summary, told
 from tests.bench.graphs import FIRST, Plan, _rush
 from tests.bench.table import Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 class Slow:

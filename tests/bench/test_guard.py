@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pytest
@@ -18,9 +19,6 @@ from tests.bench import guard
 from tests.bench.settings import QUICK
 from tests.bench.table import Table
 from tests.webhooks.test_admission import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def test_every_request_is_answered_as_wished() -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.asker import Asker
+from tests.bench.load import Measured
 from tests.bench.requests import conversion, graph, review
+from tests.bench.settings import Settings
 from tests.bench.speed import GRAPH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.bench.load import Measured
-    from tests.bench.settings import Settings
-    from tests.bench.table import Table
+from tests.bench.table import Table
 
 CONNECTIONS: Final = 16
 RATE: Final = 300.0  # requests a second over all connections: what a server on half a CPU has time for

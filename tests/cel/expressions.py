@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
 
 _FIELDS: Final = ("n", "k", "d", "s", "t", "f", "l", "w", "p", "m", "missing")
 _TEXTS: Final = (

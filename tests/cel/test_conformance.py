@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from dynamo_webhooks.cel import CelError, ParseError, compile_text
 from dynamo_webhooks.cel.values import Type, Uint, equal, make_map, type_of
 from tests.cel.textproto import Message, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER: Final = Path(__file__).parent / "conformance"
 # What only a message of protocol buffers has, or a container of names: Kubernetes has neither.

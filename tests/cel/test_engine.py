@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.cel import DEFAULT, NONE, EvaluationError, Lazy, Optional, ParseError, compile_text
 from dynamo_webhooks.cel.overloads import _HOME_OF, _TABLE, find
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SELF = {"name": "a", "size": 3, "parts": [{"name": "x", "n": 1}, {"name": "y", "n": 2}], "labels": {"app": "web"}}
 

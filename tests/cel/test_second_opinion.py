@@ -6,9 +6,10 @@ That engine has none of Kubernetes' own functions; what names them is left to th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings
@@ -17,9 +18,6 @@ from dynamo_webhooks.cel import CelError, compile_text
 from dynamo_webhooks.cel.values import Type, Uint
 from tests.cel.expressions import Writer, make_object
 from tests.cel.test_conformance import WITHIN, bound, declared, is_same, is_unchecked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EXPRESSIONS: Final = 3000
 OBJECTS: Final = 2

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cel import CelError, EvaluationError, compile_text
+from dynamo_webhooks.cel import CelError, EvaluationError, Program, compile_text
 from tests.cel.expressions import Writer, make_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dynamo_webhooks.cel import Program
 
 _PIECES = (
     *"+-*/%<>!?:.,()[]{}'\"`\\ \n\t@#x1é",

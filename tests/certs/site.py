@@ -6,8 +6,8 @@ import asyncio
 import base64
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
@@ -21,16 +21,11 @@ from dynamo_webhooks.certs.state import Mode, Phase, Profile, TargetKind
 from dynamo_webhooks.certs.timings import Timings
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING, Resource
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 NAMESPACE = "dynamo-system"
 SERVICE = "dynamo-webhooks"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.bundle import compose_bundle
@@ -23,9 +24,6 @@ from dynamo_webhooks.certs.state import (
     TargetKind,
     Trust,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 BORN = NOW - timedelta(days=10)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import stat
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from dynamo_webhooks.certs.authority import LEAF_LIFE, issue_leaf, make_authority
 from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, local_names, store, store_self_signed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 NAMES = local_names("127.0.0.1")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -13,9 +14,6 @@ from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, LARGEST_FILE, PairError, load_pair, read_file
 from dynamo_webhooks.certs.gather import _content
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW: Final = datetime(2026, 5, 17, 12, tzinfo=UTC)
 WORDS: Final = "root:x:0:0:private-word"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,13 +10,11 @@ from dynamo_webhooks.certs.inject import Injector, OverwrittenError, operations
 from dynamo_webhooks.certs.reading import read_target
 from dynamo_webhooks.certs.state import Profile, TargetKind
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CRDS, VALIDATING
 from tests.certs.site import OTHERS, configuration, definition, entry
 from tests.certs.states import bundle
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 PROFILE = Profile("dynamo-webhooks", "dynamo-system")
 NAME = "dynamo-webhooks-validating"

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 import trustme
@@ -14,16 +14,12 @@ import trustme
 from dynamo_webhooks.certs import probe
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.probe import Prober, present
+from dynamo_webhooks.certs.state import Endpoint
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from tests.certs.site import NAMESPACE, SERVICE, piece
 from tests.certs.states import leaf
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.certs.state import Endpoint
 
 NAME = f"{SERVICE}.{NAMESPACE}.svc"
 

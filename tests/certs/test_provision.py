@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
@@ -17,14 +17,9 @@ from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.certs.timings import Timings
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING, Resource
 from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.resources import Resource
 
 VALIDATING_NAME = "dynamo-webhooks-validating"
 GRAPHS = "dynamographdeployments.nvidia.com"

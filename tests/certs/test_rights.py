@@ -5,21 +5,17 @@ The table of grants is that of the manifests (tests/cluster/grants.py), which a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncGenerator
+from typing import Final
 
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, CRDS, SECRETS
+from dynamo_webhooks.kube.protocol import Event, Listing, Trim
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, CRDS, SECRETS, Resource
 from tests.certs.site import CALLED, NAMESPACE, Site, definition
 from tests.cluster.grants import GRANTS, SERVING
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from dynamo_webhooks.kube.protocol import Event, Listing, Trim
-    from dynamo_webhooks.kube.resources import Resource
 
 VERBS: Final = {
     "get": ("get",),

@@ -8,7 +8,6 @@ import datetime as dt
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,6 +26,7 @@ from dynamo_webhooks.certs.step import (
     Nothing,
     PromoteNext,
     RewriteServing,
+    Step,
     StoreNext,
     Wait,
     WriteBundle,
@@ -34,9 +34,6 @@ from dynamo_webhooks.certs.step import (
     event_of,
 )
 from tests.certs.world import CALLED, START, STRANGER, TARGETS, Node, World, leaf_of, secret_of
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.certs.step import Step
 
 HOUR = dt.timedelta(hours=1)
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.errors import UnavailableError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
-
-if TYPE_CHECKING:
-    import pytest
-
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 ROTATION = ("CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted")
 SERVERS: Node = {

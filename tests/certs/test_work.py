@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from dynamo_webhooks.cli.commands.certs import inspect
 from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, hands
 from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 GRAPHS = "dynamographdeployments.nvidia.com"
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from dynamo_webhooks.cli.commands.lsp.answers import Asked
 from dynamo_webhooks.cli.main import main
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.cli.commands.lsp.answers import Asked
-    from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.protocol import Cluster
 
 
 class Ran(NamedTuple):

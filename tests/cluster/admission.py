@@ -6,20 +6,17 @@ import base64
 import contextlib
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import ORIGIN, graph, make, path_of
 from tests.cluster.processes import Process, running, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 COMMAND: Final = Path(sys.executable).with_name("dynamo-webhooks")

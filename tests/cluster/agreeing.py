@@ -6,10 +6,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
@@ -21,9 +22,6 @@ from tests.cluster.admission import Admission, wait_until_all_are_asked
 from tests.cluster.conversion import KINDS as CONVERTED
 from tests.cluster.conversion import Converter
 from tests.cluster.harness import ADMIN, ControlPlane, Reply, control_plane
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Node: TypeAlias = dict[str, Any]
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests" / "base"

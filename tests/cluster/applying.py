@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.line import INSTALLED
+from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.objects import path_of
 from tests.laws.managers.apply import ConflictError, Managers, Owned, Who
 from tests.laws.managers.fields import read
 from tests.laws.managers.server import Written
 from tests.laws.managers.typed import InvalidError
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 APPLY: Final = "application/apply-patch+yaml"

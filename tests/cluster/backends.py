@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
-from tests.cluster.harness import USER
+from dynamo_webhooks.kube.protocol import Cluster, Node
+from tests.cluster.harness import USER, ControlPlane
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from dynamo_webhooks.kube.protocol import Cluster, Node
-    from tests.cluster.harness import ControlPlane
 
 PATIENCE: Final = 60.0  # seconds for something that happens at once unless the machine is very busy
 

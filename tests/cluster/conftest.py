@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -22,9 +23,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
 from tests.cluster.reconciling import Reconciled, reconciled
 from tests.cluster.sharing import listed, shared
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 HERE: Final = Path(__file__).parent
 _ALPHA_PLANE: Final = {

@@ -9,11 +9,12 @@ import json
 import re
 import signal
 import ssl
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from os import kill
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -21,9 +22,6 @@ from dynamo_webhooks.api.crd import build as crd
 from tests.cluster.admission import COMMAND, FACTS, Admission
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane, is_ready
 from tests.cluster.processes import Process, free_ports, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Node: TypeAlias = dict[str, Any]
 KINDS: Final = (

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.kube.resources import Resource
+from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.resources import Resource
 
 WRITES: Final = frozenset({"create", "replace", "json_patch", "merge_patch", "apply", "delete"})
 SPARED: Final = frozenset({"leases", "events"})

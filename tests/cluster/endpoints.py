@@ -5,12 +5,10 @@ API servers up to 1.33 find webhooks by core/v1 Endpoints, newer ones by Endpoin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 SLICES: Final = "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices"

@@ -6,14 +6,11 @@ import base64
 import contextlib
 import http.client
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 _PAGE: Final = 1000

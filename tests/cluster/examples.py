@@ -6,16 +6,14 @@ Each was recorded as upstream has it or with a few fields changed. They are name
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.golden.corpus import cases
 from tests.reconciler.rendering import VERSION, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Node: TypeAlias = dict[str, Any]
 CASES: Final = {

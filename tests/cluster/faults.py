@@ -16,22 +16,19 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import yaml
 
 from tests.bench.footprint import footprint
 from tests.cluster.admission import COMMAND
 from tests.cluster.endpoints import publish
+from tests.cluster.load import Failure, Load
 from tests.cluster.processes import RUNNING, Process, fetched, free_ports, wait_until
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.load import Failure, Load
 
 PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
 IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again

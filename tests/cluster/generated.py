@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import api_version
 from dynamo_webhooks.api.line import OLDEST, Line
@@ -17,9 +18,6 @@ from dynamo_webhooks.api.models.facets import (
     VERSION_PATTERN,
 )
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Object: TypeAlias = dict[str, Any]
 # Texts that fit a pattern, and texts for members without one; a schema with another pattern is a KeyError here.

@@ -23,15 +23,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
+from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.objects import foreign
 from tests.cluster.playing import MERGE, Player
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliquesets"

@@ -13,17 +13,15 @@ import select
 import ssl
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from tests.cluster import programs
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 ADMIN: Final = "admin"

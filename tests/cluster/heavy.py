@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 import ssl
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 import orjson
 
 from dynamo_webhooks.webhooks.routes import CONVERT
+from tests.cluster.faults import Replica, Site
 from tests.cluster.provisioning import NAMESPACE, SERVICE
 from tests.webhooks.requests import GRAPHS, graph, review
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.cluster.faults import Replica, Site
 
 SIZE: Final = 5_000_000
 TEXT: Final = "x" * 4_000  # in each service: what makes a body long without making a test of many of them long, too

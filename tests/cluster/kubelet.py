@@ -6,20 +6,17 @@ Pods are made by the real controllers. EndpointSlices are made here, since their
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import yaml
 
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.endpoints import publish
+from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process, fetched
 from tests.cluster.provisioning import SERVICE, own_address
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 PROGRAMS: Final = {"server": "serve", "provisioner": "provision"}

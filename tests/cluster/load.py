@@ -8,18 +8,14 @@ import json
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 
-from tests.cluster.harness import ADMIN, TOKENS
+from tests.cluster.harness import ADMIN, TOKENS, ControlPlane
 from tests.cluster.objects import graph
 from tests.cluster.playing import MERGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import ControlPlane
 
 RATE: Final = 60.0  # requests a second: more would take a CPU from everybody else
 AT_ONCE: Final = 4  # requests under way: more would only wait for each other on a slow machine

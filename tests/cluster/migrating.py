@@ -6,8 +6,10 @@ import contextlib
 import io
 import json
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, cycle, islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
@@ -20,10 +22,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.objects import graph, make, path_of, request
 from tests.cluster.processes import Process, wait_until
 from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import trustme
 import yaml
@@ -24,10 +26,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
 from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
 from tests.cluster.rendering import composed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"

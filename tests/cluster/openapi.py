@@ -11,13 +11,10 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tests.cluster.assets.build import build
-from tests.cluster.harness import control_plane
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane, control_plane
 
 Node: TypeAlias = dict[str, Any]
 FILE: Final = Path(__file__).parents[2] / "api" / "kubernetes" / "definitions.json"

@@ -6,10 +6,9 @@ import contextlib
 import http.client
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 MERGE: Final = "application/merge-patch+json"

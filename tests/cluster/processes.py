@@ -12,11 +12,9 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final, TypeVar, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar, cast
 
 Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)

@@ -14,9 +14,10 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -28,9 +29,6 @@ from tests.cluster.endpoints import publish
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, free_ports, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"

@@ -9,13 +9,17 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.reconciler.common.marks import MANAGER
+from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
@@ -23,13 +27,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"

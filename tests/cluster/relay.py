@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _CHUNK = 65_536
 _BEGIN = 3  # pieces from a client that are the begin of TLS and, at most, its first request

@@ -6,13 +6,17 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from aiohttp import UnixConnector, web
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.operator.controllers import Requests
 from dynamo_webhooks.kube.client import connect
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.reconciler.model.worker import Patience, Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.checkpoint.identity import read_identity_hash
@@ -22,13 +26,6 @@ from tests.cluster.processes import PATIENCE
 from tests.cluster.reconciling import KINDS, PODS, controllers, install_accounts, reconciling
 from tests.cluster.rendering import composed
 from tests.reconciler.checkpoint.objects import checkpoint
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Cluster
 
 Node: TypeAlias = dict[str, Any]
 CHECKPOINTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"

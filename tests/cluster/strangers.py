@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from tests.cluster.faults import Site
 from tests.cluster.load import Load
 from tests.cluster.provisioning import NAMESPACE, SERVICE
 from tests.hostile.storm.generator import Order, Target
 from tests.hostile.storm.storm import Attacked, Outcome, storm
-
-if TYPE_CHECKING:
-    from tests.cluster.faults import Site
 
 
 def attack(site: Site, order: Order) -> tuple[list[str], list[Outcome]]:

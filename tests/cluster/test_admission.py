@@ -6,19 +6,16 @@ What is said of which object is compared in test_check_agrees.py, what is stored
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
-from tests.cluster.admission import SELECTED, wait_until_asked
+from tests.cluster.admission import SELECTED, Admission, wait_until_asked
+from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.objects import DISCOVERY, ORIGIN, graph, make, path_of
 from tests.cluster.playing import MERGE
 from tests.conversion.test_bounds import noise
-
-if TYPE_CHECKING:
-    from tests.cluster.admission import Admission
-    from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
+from tests.cluster.harness import ControlPlane
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.managers.law import breaches
@@ -17,11 +19,6 @@ from tests.laws.managers.sequences import OWNER, SUCCESSOR, Intent, Sequence, St
 from tests.laws.managers.subjects import ADAPTER, COMPONENT, FACETS, GRAPH, NAME, Subject
 from tests.laws.managers.test_managers import TRIED
 from tests.laws.managers.twins import ALPHA_ONLY, EXCLUSIVE, TRAITS, Part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cluster.harness import ControlPlane
 
 SEQUENCES: Final = int(os.environ.get("APPLY_LAW_SEQUENCES") or 12)  # generated ones a kind, of each sort
 MOVES: Final = [(first, second, mover) for first, second in ((ALPHA, BETA), (BETA, ALPHA)) for mover in (OWNER, SUCCESSOR)]

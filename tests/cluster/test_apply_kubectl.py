@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.conversion.objects import target
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import path_of
 from tests.laws.managers.law import sorted_lists
 from tests.laws.managers.subjects import GRAPH, Subject
 from tests.laws.managers.twins import Part
 from tests.laws.managers.types import type_of
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 SUBJECT = Subject(

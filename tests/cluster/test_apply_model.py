@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
 from tests.cluster.conversion import without_server_fields
+from tests.cluster.harness import ControlPlane
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.managers.apply import ConflictError
@@ -23,11 +25,6 @@ from tests.laws.managers.sequences import Sequence, Step, draw_sequence
 from tests.laws.managers.server import Server
 from tests.laws.managers.test_managers import converted
 from tests.laws.managers.typed import InvalidError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 SEQUENCES: Final = int(os.environ.get("APPLY_SEQUENCES") or 300)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
 from dynamo_webhooks.conversion.bounds import TOO_LONG
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import make, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import MERGE_PATCH
 from tests.conversion.test_bounds import noise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 # Around Kubernetes' bound of all annotations (262,144 bytes), and up to what etcd takes (1.5 MB with the owners of the fields).

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from tests.cluster.applying import Held
+from tests.cluster.harness import ControlPlane
 from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
 
 pytestmark = pytest.mark.golden
 RECORDED: Final = int(os.environ.get("APPLY_RECORDED") or 60)

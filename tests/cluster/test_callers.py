@@ -6,7 +6,9 @@ import base64
 import json
 import re
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 import trustme
@@ -23,10 +25,6 @@ from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import MANIFESTS
 from tests.webhooks.serving import write_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"

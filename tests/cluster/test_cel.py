@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import copy
 import itertools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models import constraints, type_constraints
-from dynamo_webhooks.api.paths import Key, format_path
+from dynamo_webhooks.api.models.constraints import Constraint
+from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk import admit, default
 from dynamo_webhooks.api.walk.constraints import rule_of
 from tests.api.test_cel import CASES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.models.constraints import Constraint
-    from dynamo_webhooks.api.paths import Path
-    from tests.cluster.harness import ControlPlane, Reply
+from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 POD: Final[Node] = {"spec": {"containers": [{"name": "main"}]}}

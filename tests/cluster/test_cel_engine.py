@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import time
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.cel import EvaluationError, compile_text
 from tests.cel.expressions import Writer, make_object
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane
 
 GROUP: Final = "dice.example.com"
 RULES: Final = "/apis/admissionregistration.k8s.io/v1"

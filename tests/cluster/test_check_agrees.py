@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -17,10 +19,6 @@ from tests.cluster.admission import FACTS, serving
 from tests.cluster.agreeing import Judges, Said, Write, dotted, judging_plane
 from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.writes import examples, generated, placed, recorded, schema_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 # One server is cluster-wide and has all. The other one is for one namespace, and has neither Grove nor GPU discovery.

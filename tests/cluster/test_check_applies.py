@@ -8,10 +8,11 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -23,16 +24,10 @@ from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
-from tests.cluster.harness import ADMIN
+from tests.cluster.harness import ADMIN, ControlPlane
 from tests.cluster.test_line15 import facts_of_line_1_5
 from tests.cluster.test_line15 import plane as plane  # noqa: PLC0414 - a fixture, of this module's own
 from tests.golden.upstream import MADE_UP, manifests, version_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 GRAPH: Final = "DynamoGraphDeployment"

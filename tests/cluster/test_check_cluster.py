@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,6 @@ from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.objects.apply import simulate_apply
 from tests.cluster.harness import ADMIN, USER, ControlPlane
 from tests.cluster.objects import Node, graph, make
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def check(plane: ControlPlane, capsys: pytest.CaptureFixture[str], *flags: str, user: str = ADMIN) -> tuple[int, Any, str]:

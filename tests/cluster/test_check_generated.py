@@ -9,7 +9,8 @@ import copy
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -20,11 +21,7 @@ from dynamo_webhooks.api.walk import admit
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
 from dynamo_webhooks.cli.main import main
 from tests.cluster.generated import Dice
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 MANY: Final = 300  # objects of a kind and version, half of them damaged

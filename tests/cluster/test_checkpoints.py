@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,10 +17,6 @@ from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Rec
 from tests.cluster.rendering import composed
 from tests.cluster.scene import CHECKPOINTS, JOBS
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 CLAIMS: Final = "/api/v1/namespaces/{}/persistentvolumeclaims"

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
 
 from tests.cluster.dying import Dying
+from tests.cluster.harness import ControlPlane
 from tests.cluster.processes import PATIENCE
 from tests.cluster.reconciling import GRAPHS
 from tests.cluster.scene import CHECKPOINTS, JOBS, REQUESTS, Fleet, Scene, granted, graph_found
 from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
 from tests.golden.test_requests import CASES, PROFILED, rendered_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 LIVES: Final = 60  # of a process until everything has been done, of which each writes once
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.conversion import Converter, converting_plane, create_many, events, listed, restart, without_server_fields
+from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.objects import make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]
 MANY: Final = int(os.environ.get("CLUSTER_OBJECTS", "2000"))  # 10000 is what is promised; a fifth of it keeps an ordinary run short

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import subprocess
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -14,16 +16,10 @@ from dynamo_webhooks.api.kinds import ALPHA, KINDS
 from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import control_plane
+from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.processes import wait_until
 from tools.crd_files import FOLDER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane, Outcome
 
 Node: TypeAlias = dict[str, Any]
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.cluster.conversion import converting_plane, without_server_fields
+from tests.cluster.harness import ControlPlane
 from tests.golden.corpus import cases, compare, without_conversion
 from tools.crd_files import FOLDER
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 THREADS = 4
 

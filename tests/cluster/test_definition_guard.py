@@ -10,8 +10,10 @@ import copy
 import json
 import os
 import signal
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -25,10 +27,6 @@ from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH, Installed, installed
 from tests.cluster.rendering import MANIFESTS, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

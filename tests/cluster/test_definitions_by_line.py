@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from tests.cluster.harness import control_plane
+from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.objects import checkpoint, path_of
 from tests.cluster.test_cel import Site, agree, sites
 from tests.cluster.test_check_generated import agree as agree_on_objects
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 MANY: Final = 46  # objects of a kind and version, which makes 500 a line
 # the sites that a line adds; those of the oldest are in test_cel.py

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ADMIN, control_plane
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ADMIN, ControlPlane, control_plane
 
 URL: Final = "https://127.0.0.1:9443/convert"
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"

@@ -11,9 +11,10 @@ import copy
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -34,10 +35,6 @@ from tests.cluster.provisioning import (
     installed,
 )
 from tests.cluster.rendering import of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 GRAPHS: Final = CRDS["dynamographdeployment"]

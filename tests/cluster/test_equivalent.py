@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import BETA
@@ -10,9 +10,6 @@ from tests.cluster.admission import FACTS, SELECTED, register
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import ORIGIN, make, path_of
 from tests.cluster.processes import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_graphs_are_judged_while_they_are_converted_and_refused_while_they_are_not(assets: Path, tmp_path: Path) -> None:

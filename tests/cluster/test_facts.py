@@ -9,21 +9,17 @@ import os
 import re
 import signal
 import ssl
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from tests.cluster.admission import COMMAND, Admission
-from tests.cluster.harness import ADMIN, TOKENS, USER
+from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane
 from tests.cluster.objects import ORIGIN, graph, make, path_of
 from tests.cluster.processes import Process, running, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.cluster.harness import ControlPlane
 
 LABEL: Final = "dynamo-webhooks.test/hybrid"
 LEASE: Final = "dynamo-operator-namespace-scope"

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import pytest
 import yaml
 
 from dynamo_webhooks.cli.main import main
 from tests.cli.facts.installed import OURS, configuration
-from tests.cluster.harness import ADMIN, USER
-
-if TYPE_CHECKING:
-    import pytest
-
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ADMIN, USER, ControlPlane
 
 PRINCIPAL: Final = "system:serviceaccount:{}:dynamo-webhooks-reconciler"
 

@@ -12,25 +12,21 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.cluster.conversion import restart
 from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.harness import ControlPlane
 from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, foreign, graph, make, path_of, request
 from tests.cluster.processes import wait_until
 from tests.cluster.reconciling import controllers
 from tests.cluster.test_facts import LEASE, refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import Any
-
-    from tests.cluster.harness import ControlPlane
 
 TOPOLOGIES = foreign("grove.io", "ClusterTopology", "clustertopologies", scope="Cluster", version="v1alpha1")
 PAUSE = 20.0  # seconds without etcd

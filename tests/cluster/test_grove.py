@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -11,10 +13,6 @@ from tests.cluster.grove import CLIQUES, GROUPS, INDEX_LABEL, PODS, SETS, Grove,
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 JSON_PATCH: Final = "application/json-patch+json"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -13,10 +15,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.objects import foreign
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, composed, key, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # What Helm adds and what only one of both can have.
 _HELMS: Final = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 import trustme
@@ -11,9 +12,6 @@ import yaml
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.assets.build import release_of
 from tests.cluster.rendering import CHART, RELEASE, Node, charted, composed, helm, of_kind, refused
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 import trustme
@@ -15,10 +17,6 @@ from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, key, kustomized, of_kind, refused, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
 BUNDLE: Final = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,10 +13,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.reconciling import Pods
 from tests.cluster.rendering import MANIFESTS, Node, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
 SERVERS: Final = "app.kubernetes.io%2Fcomponent%3Dserver"

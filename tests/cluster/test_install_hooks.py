@@ -9,7 +9,9 @@ import base64
 import copy
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -17,10 +19,6 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.admission import COMMAND, Admission, serving, wait_until_asked
 from tests.cluster.harness import ControlPlane, Reply, control_plane
 from tests.cluster.rendering import MANIFESTS, Node, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CONFIGURATIONS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 # What the schema accepts in each version and a rule refuses, with the field that the refusal names.

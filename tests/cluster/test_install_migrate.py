@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -21,10 +23,6 @@ from tests.cluster.objects import graph
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
 from tests.cluster.test_install_rbac import allowed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
 ACCOUNT: Final = "dynamo-webhooks-migrate"

@@ -7,7 +7,9 @@ import http.client
 import json
 import re
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -19,10 +21,6 @@ from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane, control_pla
 from tests.cluster.processes import Process, running, wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, kustomized, of_kind, settings
 from tests.cluster.test_install_rbac import NAMESPACE, granted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 VALUES: Final = (
     "metricsService.enabled=true",

@@ -7,7 +7,9 @@ import json
 import os
 import re
 import subprocess
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -15,16 +17,11 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT
 from dynamo_webhooks.reconciler.render.planner import ACCOUNT, make_shared_account
 from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.cluster.admission import Admission
 from tests.cluster.conversion import KINDS as CONVERTING
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.admission import Admission
 
 ROOT: Final = MANIFESTS.parent
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()

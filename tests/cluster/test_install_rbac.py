@@ -6,9 +6,10 @@ import base64
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import trustme
@@ -33,9 +34,6 @@ from tests.cluster.grants import (
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAMESPACE: Final = "dynamo-system"
 READ: Final = {"get", "list", "watch"}

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -17,10 +19,6 @@ from tests.cluster.kubelet import Kubelet
 from tests.cluster.processes import free_ports
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, helm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"

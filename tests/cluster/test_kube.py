@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,18 +18,11 @@ from dynamo_webhooks.kube.errors import (
     NotFoundError,
     UnavailableError,
 )
-from dynamo_webhooks.kube.protocol import ABSENT
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, resource_of_kind
+from dynamo_webhooks.kube.protocol import ABSENT, Event, Node
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource, resource_of_kind
 from tests.cluster import objects
-from tests.cluster.backends import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Event, Node
-    from dynamo_webhooks.kube.resources import Resource
-    from tests.cluster.backends import Backend
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.backends import PATIENCE, Backend
+from tests.cluster.harness import ControlPlane
 
 GRAPHS = resource_of_kind("DynamoGraphDeployment", ALPHA)
 MANY = 1200  # more than two pages

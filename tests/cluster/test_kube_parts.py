@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dynamo_webhooks.kube.capability import DRA, GROVE, Detector, Presence
 from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
@@ -16,13 +16,8 @@ from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
 from dynamo_webhooks.kube.scope import NamespaceLease
-from tests.cluster.backends import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.backends import Backend
-    from tests.cluster.harness import ControlPlane
+from tests.cluster.backends import PATIENCE, Backend
+from tests.cluster.harness import ControlPlane
 
 
 async def test_of_several_candidates_one_leads_and_the_next_when_it_lets_go(backend: Backend) -> None:

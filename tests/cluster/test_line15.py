@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -23,17 +25,11 @@ from dynamo_webhooks.api.paths import Key, lookup
 from dynamo_webhooks.api.walk import admit
 from tests.cluster.admission import Hook
 from tests.cluster.conversion import KINDS, Converter
-from tests.cluster.harness import control_plane
+from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.test_cel import collection, says
 from tests.golden.corpus import cases, compare, corpus_file
 from tests.golden.test_line15 import DECIDED, OBJECT, SKIPS, comparable, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 EVERY: Final = int(os.environ.get("LINE15_EVERY", "20"))
 WRITES: Final = ("CREATE", "UPDATE")

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
@@ -22,21 +25,13 @@ from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import kind_of
 from tests.admission.line_examples import EXAMPLES, Example
 from tests.admission.test_worked_lines import FACTS, UNCHECKED, answer
-from tests.cluster.harness import ADMIN
+from tests.cluster.harness import ADMIN, Reply
 from tests.cluster.objects import checkpoint, make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import StartError, wait_until
 from tests.cluster.provisioning import NAMESPACE, Installed, installed
 from tests.cluster.rendering import of_kind
 from tools.crd_files import render_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
-
-    from tests.cluster.harness import Reply
 
 Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 import signal
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from os import kill
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -20,10 +22,6 @@ from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, 
 from tests.cluster.objects import path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.writes import placed, recorded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MANY: Final = 240
 STEP: Final = 20  # of the recorded objects

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.reconciler.common.marks import FINALIZER
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
+from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import PODS, SERVICES
 from tests.cluster.scene import BASE, MODELS, NODE, Fleet, Node, Scene, granted
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 NAME: Final = f"dynamo-model-{digest(BASE)}"
 

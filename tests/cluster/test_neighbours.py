@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -11,10 +13,6 @@ from tests.cluster.neighbours import GPUS, SETS, left_over, neighbourhood
 from tests.cluster.objects import foreign
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 SCALERS: Final = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,9 +13,6 @@ from tests.cluster.alerts import CASES, Case, Series
 from tests.cluster.assets.build import PROMTOOL
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.rendering import charted, composed, of_kind
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Node = dict[str, Any]
 

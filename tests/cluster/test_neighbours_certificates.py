@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -15,16 +17,11 @@ from dynamo_webhooks.certs.certificate import read_certificates
 from tests.cluster.admission import COMMAND
 from tests.cluster.assets.build import CERT_MANAGER
 from tests.cluster.assets.wanted import wanted
+from tests.cluster.harness import ControlPlane
 from tests.cluster.load import Load
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import AUTHORITY, NAMESPACE, SECRETS, Installed, installed
 from tests.cluster.rendering import of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Node = dict[str, Any]
 CERTIFICATES: Final = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -13,10 +15,6 @@ from tests.cluster.neighbours import SETS, left_over, neighbourhood
 from tests.cluster.processes import StartError
 from tests.cluster.reconciling import ACCOUNT, ADAPTERS, DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled
 from tests.golden.upstream import version_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 IMAGE: Final = "registry.test/next:2"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -10,10 +12,6 @@ from tests.cluster.grove import INDEX_LABEL
 from tests.cluster.neighbours import neighbourhood
 from tests.cluster.reconciling import GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 FAILOVER: Final[Node] = {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod", "numShadows": 1}}

@@ -7,18 +7,24 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.cli.commands.migrate.options import MANAGER, SETTLE, Hands, Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.installation.connection import connect_cluster
+from dynamo_webhooks.kube.client import Client
+from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.cluster import etcd
 from tests.cluster.conversion import Converter
@@ -27,15 +33,6 @@ from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import own_address
 from tests.cluster.relay import Relay, relayed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from dynamo_webhooks.cli.commands.migrate.report import Report
-    from dynamo_webhooks.kube.client import Client
-    from dynamo_webhooks.kube.resources import Resource
 
 Node = dict[str, Any]
 KIND: Final = "DynamoGraphDeployment"

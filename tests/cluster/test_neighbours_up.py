@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +19,6 @@ from tests.cluster.neighbours import add_nodes, kubelets, scheduler
 from tests.cluster.processes import wait_until
 from tests.cluster.trying import made, trying, until_running
 from tests.reconciler.rendering import component
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.alone

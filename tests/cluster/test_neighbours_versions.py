@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from dynamo_webhooks.api.definition_guard import NAME
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.assets.build import NEWEST, OLDEST, VERSIONS, release_of
 from tests.cluster.assets.wanted import wanted
+from tests.cluster.harness import Reply
 from tests.cluster.neighbours import SERVED
 from tests.cluster.objects import DISCOVERY, graph, path_of
 from tests.cluster.processes import wait_until
@@ -19,11 +21,6 @@ from tests.cluster.provisioning import CRDS, MERGE_PATCH, Installed, installed
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, SERVICES, Pods, Reconciled, controllers
 from tests.cluster.rendering import MANIFESTS, of_kind
 from tests.reconciler import rendering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cluster.harness import Reply
 
 Node: TypeAlias = dict[str, Any]
 POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -12,18 +14,12 @@ from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import BETA, GROUP, KINDS
 from dynamo_webhooks.api.line import Line
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ADMIN, control_plane
+from tests.cluster.harness import ADMIN, ControlPlane, control_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, RELEASE, helm, settings
 from tools.crd_files import FOLDER, FOLDERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 GRAPHS: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.{GROUP}"
 OVERRIDE: Final[dict[str, Any]] = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {}}}

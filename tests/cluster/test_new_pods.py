@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -18,10 +20,6 @@ from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, NAMESPACE
 from tests.cluster.rendering import composed, of_kind
 from tests.cluster.scene import CHECKPOINTS, JOBS, MAPS
 from tests.reconciler.rendering import graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 TARGET: Final = "nvidia.com/snapshot-is-restore-target"

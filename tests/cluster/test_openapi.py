@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.cluster.assets.build import KUBERNETES, USUAL
+from tests.cluster.harness import ControlPlane
 from tests.cluster.openapi import FILE, fetched, rendered
-
-if TYPE_CHECKING:
-    from tests.cluster.harness import ControlPlane
 
 
 @pytest.mark.skipif(KUBERNETES != USUAL, reason=f"the definitions are recorded on Kubernetes {USUAL}")

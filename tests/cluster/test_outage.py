@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
 from tests.cluster.admission import FACTS, HOOKS, Admission, register, serving
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import graph, path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 OTHERS: Final = {"dynamo-webhooks.test/admission": "second"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
@@ -10,9 +11,6 @@ from tests.cluster.objects import foreign
 from tests.cluster.reconciling import GRAPHS, controllers, installed
 from tests.cluster.rendering import composed
 from tests.reconciler.rendering import graph, vllm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Node = dict[str, Any]
 SNAPSHOTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/podsnapshots"

@@ -10,15 +10,17 @@ import json
 import re
 import subprocess
 import time
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.certificate import Certificate, read_certificates
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.times import now
@@ -39,12 +41,6 @@ from tests.cluster.provisioning import (
     installed,
 )
 from tests.cluster.rendering import MANIFESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from dynamo_webhooks.certs.certificate import Certificate
 
 OUTAGE = 2.0  # seconds in which a bundle that somebody spoiled is whole again, on a quiet machine
 SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too

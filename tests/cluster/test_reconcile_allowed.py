@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -10,10 +12,6 @@ from dynamo_webhooks.api.kinds import BETA
 from tests.cluster.objects import POD, make, path_of
 from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted, of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 ALLOWED: Final = ("one", "two")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +24,6 @@ from tests.cluster.reconciling import (
 )
 from tests.cluster.rendering import charted, of_kind
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 MODEL = "dynamo-model-fb68f5a6"

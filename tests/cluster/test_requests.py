@@ -6,7 +6,9 @@ The profiler's pod is played here, with its own account and the real copier; wor
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -21,10 +23,6 @@ from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import PATIENCE
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
 from tests.cluster.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Fleet, Node, Scene, granted, graph_found
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
 RIGHTS: Final = ("/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles", "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -16,10 +18,6 @@ from dynamo_webhooks.reconciler.common.marks import PULL_SECRET
 from tests.cluster.objects import make, path_of
 from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, NAMESPACE, Reconciled, controllers, installed
 from tests.cluster.rendering import charted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 SECRETS: Final = "/api/v1/namespaces/{}/secrets"

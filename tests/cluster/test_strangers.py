@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.cluster.faults import faulty_site
+from tests.cluster.faults import Site, faulty_site
 from tests.cluster.strangers import attack
 from tests.hostile.settings import SEED
 from tests.hostile.storm.generator import Order
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.faults import Site
 
 pytestmark = pytest.mark.alone
 SECONDS: Final = 30.0

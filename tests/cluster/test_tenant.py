@@ -9,23 +9,18 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.webhooks.memory import DEFAULT
 from tests.bench.footprint import Watch
 from tests.cluster import heavy
-from tests.cluster.faults import faulty_site
-from tests.cluster.harness import USER
+from tests.cluster.faults import Site, faulty_site
+from tests.cluster.harness import USER, ControlPlane
 from tests.cluster.load import Load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.faults import Site
-    from tests.cluster.harness import ControlPlane
 
 pytestmark = pytest.mark.alone
 AT_ONCE: Final = 4

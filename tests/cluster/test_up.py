@@ -6,7 +6,9 @@ import os
 import re
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -17,10 +19,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, wait_until
 from tests.cluster.reconciling import GRAPHS, Pods
 from tests.cluster.trying import COMMAND, made, trying, until_running
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
 KINDS: Final = (

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import pytest
 import yaml
 
 from dynamo_webhooks.cli.main import main
 from tests.cluster.conversion import converting_plane
-from tests.cluster.harness import ADMIN
+from tests.cluster.harness import ADMIN, ControlPlane
 from tests.cluster.objects import path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.user_policies import GROUP, policies
 from tests.cluster.writes import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 GRAPHS: Final = 200

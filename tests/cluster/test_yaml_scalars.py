@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.cli.yaml.load import InputError, load_documents
+from tests.cluster.harness import ControlPlane
 from tests.cluster.scalars import DIFFERENT, DIFFERENT_DOCUMENTS, DOCUMENTS, HEAD, ODD, WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from tests.cluster.harness import ControlPlane
 
 Read: TypeAlias = list[str] | None  # the documents as JSON in one spelling; None for what is refused
 

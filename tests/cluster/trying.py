@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.webhooks import child_process
 from tests.cluster.assets.build import build
@@ -17,9 +18,6 @@ from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, running, wait_until
 from tests.cluster.reconciling import Pods
 from tests.reconciler.rendering import component, graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Node: TypeAlias = dict[str, Any]
 COMMAND: Final = child_process.command("dynamo_webhooks.cli.main", "up", "--kubeconfig")

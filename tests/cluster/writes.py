@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -16,9 +17,6 @@ from tests.cluster.generated import Dice
 from tests.golden.corpus import cases
 from tests.laws.laws import away
 from tests.policies.examples import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Node: TypeAlias = dict[str, Any]
 # What an author writes of metadata; the rest is the API server's own, which it sets or resets in every write.

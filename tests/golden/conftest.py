@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.conftest import command, files
 from tests.golden.overlay.engine import profile_1_2
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["command", "files"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
 
 from dynamo_webhooks.cli.console.exits import UsageError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
 from dynamo_webhooks.reconciler import controllers
 from dynamo_webhooks.reconciler.checkpoint.reconcile import reconcile_checkpoint
@@ -17,20 +18,17 @@ from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.engine.passes import PassResult
+from dynamo_webhooks.reconciler.engine.work import Work
 from dynamo_webhooks.reconciler.render.checkpoint import shared_gpus, storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
 from dynamo_webhooks.reconciler.render.configured import settings_from
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.reconciler.engine.work import Work
-    from dynamo_webhooks.reconciler.render.settings import Settings
 
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 pytestmark = pytest.mark.golden

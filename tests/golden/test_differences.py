@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from tests.golden import test_checkpoints, test_models, test_rendered_cases, test_requests
 from tests.golden.corpus import lines
 from tests.golden.differences import DIFFERENT, DISCOVERED, LISTED, MOST, OTHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 # in which ours was meant to differ when the record was made, as in what GPU discovery finds
 NAMED: Final = re.compile(

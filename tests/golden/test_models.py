@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.reconciler.common.resources import MODELS
 from dynamo_webhooks.reconciler.model.worker import Reply
@@ -16,9 +17,6 @@ from tests.golden.corpus import cases
 from tests.golden.differences import DIFFERENT
 from tests.reconciler.model.workers import FakeWorkers
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "model-step")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -13,13 +13,11 @@ from dynamo_webhooks.admission.pipeline import decode_and_shape
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.resources import REQUESTS
+from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
 from tests.golden import test_requests as requests
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
 
 pytestmark = pytest.mark.golden
 ALL_SECRETS: Final = {"secrets": {"pull": "all", "namespaces": ["demo"]}}

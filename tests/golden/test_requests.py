@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
 
 from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler import controllers, worker
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.engine.passes import PassResult
+from dynamo_webhooks.reconciler.engine.work import Work
 from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.observed import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
@@ -24,11 +27,6 @@ from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.reconciler.engine.work import Work
-    from dynamo_webhooks.reconciler.render.children import Rendered
 
 pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for kind in ("request-step", "profiling-job") for case in cases("controllers.ndjson.gz", kind)}

@@ -6,17 +6,15 @@ import io
 import json
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.cli.main import main
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.processes import Command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 pytestmark = pytest.mark.golden
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.golden
 PROGRAM = ("-m", "tests.golden.serve")

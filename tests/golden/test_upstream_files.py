@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
-from tests.cli.conftest import command, files
+from tests.cli.conftest import Command, Files, Ran, command, files
 from tests.golden.upstream import RECORDED, accepted, manifests, version_of
 from tests.laws.managers.subjects import GRAPH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files, Ran
 
 pytestmark = pytest.mark.golden
 

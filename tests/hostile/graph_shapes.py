@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.hostile.shapes import COMPONENT, GRAPH, Fields, Made, Shape, kept, named, names, nested, new, obj
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FEW: Final = 20  # services of a graph, which may have 25
 WRONG: Final[Fields] = {

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 # ours, and what answers are made with; caches of test code may grow
 _OURS: Final = "dynamo_webhooks."

@@ -6,18 +6,15 @@ It watches with the interpreter's own trace function and needs nothing else.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from random import Random
+from types import CodeType, FrameType
+from typing import Any, Final
 
 import orjson
 
 from tests.hostile.damage import damaged
+from tests.hostile.targets import Target
 from tests.hostile.values import VALUES
-
-if TYPE_CHECKING:
-    from random import Random
-    from types import CodeType, FrameType
-
-    from tests.hostile.targets import Target
 
 Arc = tuple["CodeType", int, int]
 LONGEST: Final = 6_000  # bytes of an input that is kept

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import jsonpatch
 import orjson
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import Route
+from tests.hostile.mutants import Mutant
 from tests.hostile.reviews import UID
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.webhooks.routes import Route
-    from tests.hostile.mutants import Mutant
 
 SHOWN: Final = 2_000  # bytes of a body that a complaint shows; its seed makes the whole of it again
 # a client's own error, each with a reason that the server means: not JSON or no review, too long

@@ -6,20 +6,17 @@ at a marker that stands for it in the tree. What may be answered then, judging.p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from dynamo_webhooks.admission.registration import Purpose
 from tests.hostile import damage
+from tests.hostile.reviews import Asked
 from tests.hostile.values import DEPTHS, KEYS, OPERATIONS, RAW, VALUES
 from tests.laws.hostile import DAMAGED, SHORT, annotations_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from tests.hostile.reviews import Asked
 
 _RESERVED: Final = tuple(f"nvidia.com/{short}-{part}" for short in SHORT.values() for part in ("spec", "status"))
 _MEMBERS: Final = ("operation", "uid", "object", "oldObject", "objects", "userInfo")

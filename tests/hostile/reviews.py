@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.golden.corpus import corpus_file
+from tests.laws.dice import Draw
 from tests.laws.strategies import make_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.laws.dice import Draw
 
 UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
 _EACH: Final = 9  # every ninth recorded case: about 1,700

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP
@@ -17,9 +18,6 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.hostile.reviews import Asked, admission, conversion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Fields: TypeAlias = dict[str, Any]
 Made: TypeAlias = tuple[Fields, Fields | None]  # the object and, for an update, the stored one

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -37,10 +39,6 @@ from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES
 from dynamo_webhooks.webhooks.cluster.observed_facts import read_topology_domains
 from tests.cli.facts.installed import GO, configuration
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Node = dict[str, Any]
 SECRET: Final = "hunter2"  # noqa: S105 - stands for one

@@ -9,26 +9,23 @@ from __future__ import annotations
 import logging
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.routes import Route
 from tests.hostile.judging import complaint
 from tests.hostile.line15_shapes import LINE_1_5
 from tests.hostile.mutants import Mutant
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.webhooks.test_admission import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.webhooks.envelope import Answer
-    from dynamo_webhooks.webhooks.routes import Route
 
 MOST: Final = 2.2  # calls for twice the size
 ANSWERED: Final = 400_000  # bytes of an answer to an admission review: a hundred causes, each with its sentence and its field

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import random
 import tracemalloc
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
@@ -18,11 +21,6 @@ from tests.hostile.reviews import Asked, generated, recorded
 from tests.hostile.settings import REVIEWS, SEED
 from tests.laws.dice import Dice
 from tests.webhooks.test_admission import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pytest
 
 # what a server may know: everything, and nothing at all
 KNOWN: Final = (SETTINGS, Settings(Facts()))

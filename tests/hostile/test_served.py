@@ -6,7 +6,8 @@ import http.client
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import orjson
 
@@ -19,9 +20,6 @@ from tests.hostile.settings import SEED, SERVED
 from tests.hostile.test_reviews import mutants
 from tests.policies.examples import base
 from tests.webhooks.processes import Command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONNECTIONS: Final = 6
 MOST_GROWTH: Final = 16.0  # MB from the end of the first tenth, both at a quiet moment

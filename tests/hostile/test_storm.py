@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,9 +12,6 @@ from tests.hostile.storm.generator import Order
 from tests.hostile.storm.kinds import KINDS
 from tests.hostile.storm.storm import LISTEN, Outcome, attacked, storm
 from tests.webhooks.processes import Command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIXED: Final = 29
 ROW: Final = 8.0  # seconds

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from datetime import datetime
+from typing import Any, Final, TypeAlias
 
 import jsonpatch
 
@@ -23,18 +25,11 @@ from dynamo_webhooks.kube.errors import (
     NotServedError,
     UnavailableError,
 )
-from dynamo_webhooks.kube.protocol import Event, Listing
+from dynamo_webhooks.kube.protocol import Event, Listing, Node, Trim
+from dynamo_webhooks.kube.resources import Resource
 from tests.kube import ownership
 from tests.kube.selectors import fields_match, labels_match
-from tests.kube.storage import Change, Record, Storage, check, keep_immutable, key_of, merged, stamp, updated
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from dynamo_webhooks.kube.protocol import Node, Trim
-    from dynamo_webhooks.kube.resources import Resource
-    from tests.kube.storage import Key, Kind
+from tests.kube.storage import Change, Key, Kind, Record, Storage, check, keep_immutable, key_of, merged, stamp, updated
 
 Fault: TypeAlias = "Callable[[str, Resource | None, str, str], Exception | None]"
 

@@ -7,12 +7,10 @@ Owners are kept as the manager's paths; `managedFields` shows managers and opera
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.kube.errors import ConflictError
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.protocol import Node
 
 Path: TypeAlias = tuple[str, ...]
 Owner: TypeAlias = tuple[str, str]  # manager, and Apply or Update

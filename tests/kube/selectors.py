@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from dynamo_webhooks.kube.errors import InvalidError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.protocol import Node
 
 _SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^)]*)\)")
 

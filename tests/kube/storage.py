@@ -8,15 +8,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from dynamo_webhooks.kube.errors import ConflictError, InvalidError
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import Resource
 from tests.kube import ownership
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2030, 1, 1, tzinfo=UTC)
 Key: TypeAlias = tuple[str, str, str, str]  # group, plural, namespace, name

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +12,6 @@ from dynamo_webhooks.kube.capability import ALL, DRA, GROVE, LWS, Detector, Pres
 from dynamo_webhooks.kube.errors import UnavailableError
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 V1 = frozenset({"v1"})
 

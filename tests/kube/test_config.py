@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from dynamo_webhooks.kube.config import ConfigError, load_config
 from dynamo_webhooks.kube.identity import namespace, replica_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -9,10 +9,12 @@ import socket
 import ssl
 import warnings
 from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import trustme
@@ -23,15 +25,9 @@ from kubernetes.aio.client import Configuration
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import ConflictError, GoneError, InvalidError, UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.traffic import Traffic
+from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, Traffic, host_of
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 

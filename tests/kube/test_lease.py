@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.lease import BELIEVED, MOST_TRANSITIONS, Election, Timings
-from dynamo_webhooks.kube.resources import LEASES
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import LEASES, Resource
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 
 def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:

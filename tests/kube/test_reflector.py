@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 REFUSALS = [
     (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), WatchState.FORBIDDEN, 15.0),

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.scope import IDENTITY, LeaseTakenError, NamespaceLease
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 
 def claim(cluster: MemoryCluster, timing: Timing, identity: str = IDENTITY) -> NamespaceLease:

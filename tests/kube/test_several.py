@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICES
 from dynamo_webhooks.kube.several import Several
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 
 def _service(namespace: str, name: str = "s") -> Node:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_ALIAS
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import (
     TRIES,
@@ -21,11 +23,6 @@ from dynamo_webhooks.kube.storage_versions import (
     storage_hashes,
 )
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Cluster
 
 DGD = BY_ALIAS["DGD"]
 

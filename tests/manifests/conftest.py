@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.manifests.environment import build_wheel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

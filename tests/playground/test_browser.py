@@ -7,10 +7,11 @@ import base64
 import json
 import threading
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -18,9 +19,6 @@ from tests.cli.check.reports.browser import Browser, browser
 from tests.cli.check.reports.test_browser import contrast, luminance
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground.__main__ import HERE, ROOT, SCRATCH, SITE, build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.browser
 _PATIENCE: Final = 180  # seconds for an answer, on a machine that does much else

@@ -6,18 +6,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from tests.cli.conftest import command
+from tests.cli.conftest import Command, command
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground import __main__ as builder
 from tools.playground.runtime import engine
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command
 
 __all__ = ["command"]
 

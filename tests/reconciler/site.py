@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
+from collections.abc import AsyncIterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
 from dynamo_webhooks.reconciler.common.marks import APPLIED_HASH, MANAGER
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, COMPONENTS, GRAPHS
@@ -20,12 +23,6 @@ from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
 from tests.reconciler.rendering import component, graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
-    from dynamo_webhooks.kube.protocol import Node
 
 NAMESPACE: Final = "demo"
 ROUNDS: Final = 4000  # of letting everything run, before it is said that the cluster never comes to rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from tests.manifests.conftest import wheel
 from tests.manifests.environment import files, needed
 from tools.release import pyz
 from tools.release.archives import write_zip
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["wheel"]
 

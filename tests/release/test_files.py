@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tools.release import distributions
 from tools.release.archives import write_tar, write_zip
 from tools.release.source import ReleaseError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_compressed_archive_names_no_time_of_its_own(tmp_path: Path) -> None:

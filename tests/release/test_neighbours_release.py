@@ -17,9 +17,10 @@ import subprocess
 import sys
 import tarfile
 import urllib.request
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import pytest
 import trustme
@@ -31,9 +32,6 @@ from tests.manifests.environment import ROOT
 from tests.release.test_source import git
 from tools.release.archives import read_zip
 from tools.release.image import HOME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 pytestmark = pytest.mark.neighbours
 

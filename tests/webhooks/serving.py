@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import orjson
 import trustme
 
+from dynamo_webhooks.certs.clients import ClientTrust
 from dynamo_webhooks.certs.context import ReloadingContext
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY
 from dynamo_webhooks.webhooks import logs
@@ -20,12 +23,6 @@ from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.test_admission import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from dynamo_webhooks.certs.clients import ClientTrust
 
 DEADLINE: Final = 60.0  # for anything to happen on a busy machine
 # what ends a wait in a good case is short, what would end a test in a bad one is long

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import copy
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
@@ -23,9 +24,6 @@ from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
 from dynamo_webhooks.webhooks.routes import ROUTES, route_path
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FACTS = Facts(
     operatorScope="cluster",

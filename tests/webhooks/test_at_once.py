@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,6 @@ from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, post, served, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BODY = review(graph(), uid="one")
 

@@ -7,7 +7,8 @@ import contextlib
 import gc
 import socket
 import types
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import uvloop
@@ -18,9 +19,6 @@ from dynamo_webhooks.webhooks.limits import Bound, Limits
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BODY: Final = review(graph())
 # nobody is as quick as that, but it matters only where others wait

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import trustme
@@ -17,9 +18,6 @@ from dynamo_webhooks.webhooks.convert import example
 from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, Client, Http, Served, post, served, until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 NAME: Final = "kube-apiserver"
 BODY: Final = review(graph())

@@ -8,7 +8,8 @@ import os
 import signal
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -24,9 +25,6 @@ from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, of_kind
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_convert_bulk import OBJECTS, numbered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Held:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 import uvloop
@@ -13,10 +15,6 @@ import uvloop
 from dynamo_webhooks.webhooks.connection import Connection
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, Served, post, served, until
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
 WHOLE: Final = post(GRAPHS, review(graph()))
 CHUNKED: Final = WHOLE.partition(b"\r\n\r\n")[0].replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\nX: ") + b"\r\n\r\n"

@@ -9,8 +9,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -26,15 +27,10 @@ from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review
-from tests.webhooks.serving import QUICK, post, served, until
+from tests.webhooks.serving import QUICK, Http, post, served, until
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import MIXED
 from tests.webhooks.test_convert import review as conversion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.webhooks.serving import Http
 
 LONG: Final = QUICK.small_body + 1
 CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()

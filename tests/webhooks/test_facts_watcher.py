@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -16,7 +16,7 @@ from dynamo_webhooks.api.operator.scope import ScopeSettings
 from dynamo_webhooks.kube.claims import LEASE_NAME
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS
+from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS, Resource
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
@@ -24,9 +24,6 @@ from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Watcher
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 WIDE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)

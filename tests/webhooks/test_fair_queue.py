@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
 from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, MAX_COST, FairQueue, client_address
 from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Clock:

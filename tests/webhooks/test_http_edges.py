@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,10 +13,6 @@ from dynamo_webhooks.webhooks.connection import Connection
 from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 BODY: Final = review(graph(), uid="first")
 BEHIND: Final = post(GRAPHS, review(graph(), uid="behind"))

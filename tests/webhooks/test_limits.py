@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -14,10 +16,6 @@ from dynamo_webhooks.webhooks.metrics import export
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
 BODY: Final = review(graph())
 MANY: Final = conversion([graph()] * 7_000)  # the answer is longer than what a kernel keeps on the way

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import orjson
 import pytest
@@ -16,10 +17,6 @@ from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

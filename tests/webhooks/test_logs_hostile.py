@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -14,10 +16,6 @@ from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, Lines, readable, word
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FORGED: Final = '{"level":"error","msg":"forged"}'
 HOSTILE: Final = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.memory import DEFAULT, FORKER, LEAST, MIB, WATCHER, container_limit, divide_memory, parts
 from tests.webhooks.processes import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("memory", [768 * MIB, 1024 * MIB, 64 * 1024 * MIB])

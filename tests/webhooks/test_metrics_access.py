@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import trustme
 
 from dynamo_webhooks.certs.context import ReloadingContext
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
-from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer, may_read
 from dynamo_webhooks.webhooks.metrics_access import (
     ALLOW_SECONDS,
@@ -29,13 +32,6 @@ from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.serving import DEADLINE, write_pair
 from tests.webhooks.test_facts_feed import Fed
 from tests.webhooks.test_probes import READY
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.kube.resources import Resource
 
 GOOD, BAD = "good-token", "bad-token"
 BEARER = f"Bearer {GOOD}"

@@ -7,8 +7,9 @@ import contextlib
 import re
 import socket
 import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from aiohttp.web import RequestHandler
@@ -18,9 +19,6 @@ from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.tls_queue import AT_ONCE, TlsQueue
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, served, until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 BODY: Final = review(graph())
 MANY: Final = 150_000  # requests, whose answers a kernel doesn't keep on the way

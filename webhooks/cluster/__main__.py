@@ -9,7 +9,8 @@ import os
 import signal
 import socket
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 
@@ -17,19 +18,15 @@ from ...api.operator.scope import ScopeSettings
 from ...api.operator.server import Logging
 from ...kube.config import ConfigError
 from ...kube.errors import ApiError
+from ...kube.protocol import Cluster
 from ...kube.scope import LeaseTakenError, NamespaceLease
+from ...kube.traffic import Traffic
 from .. import logs
 from ..logs import Lines
 from .reviews import AccessReviewer
 from .secret_watch import SecretWatch
 from .snapshot_watch import SnapshotWatch
 from .watcher import Watcher
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Cluster
-    from ...kube.traffic import Traffic
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace

@@ -9,17 +9,14 @@ import socket
 import subprocess
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 
 from ...policies.facts import Facts, FactsError, facts_from
 from .. import child_process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..meters import TrafficKey
+from ..meters import TrafficKey
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none

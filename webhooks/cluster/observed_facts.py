@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from ...api.line import Line, decide_line
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.resources import TOPOLOGIES, TOPOLOGY_BINDINGS, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ...api.operator.configuration import OperatorConfiguration
 
 # our facts by the names of kube.capability
 CAPABILITIES: Final = {"grove": "grove", "inference-pools": "inferencePool", "lws": "lws", "dra": "dra", "istio": "istio"}

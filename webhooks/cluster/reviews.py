@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 
 from ...kube.errors import ApiError, ForbiddenError
+from ...kube.protocol import Cluster
 from ...kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Cluster
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 PATIENCE: Final = 4.0  # seconds for both reviews; the caller gives up a second later

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from ...certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY, USABLE
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
 from ...kube.resources import CONFIG_MAPS, SECRETS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ...kube.protocol import Cluster, Node
 
 Report: TypeAlias = "Callable[[dict[str, Any]], None]"
 _LOOK_SECONDS = 0.5  # between two looks at what has changed without an event: a permission that is missing, a server that is gone

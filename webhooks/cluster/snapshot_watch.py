@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from ...admission.new_pods import OFFER, read_offers
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector
 from ...kube.resources import resource_of_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...kube.protocol import Cluster, Node
 
 _GATHER: Final = 0.05  # seconds for which changes are gathered
 _METADATA: Final = ("name", "namespace", "resourceVersion", "deletionTimestamp")

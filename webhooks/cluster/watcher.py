@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from ...api.operator.scope import ScopeSettings
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from ...kube.claims import LEASE_NAME, Claims
 from ...kube.clocks import LOCAL, Clocks
+from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
 from ...kube.resources import LEASES
 from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ...api.operator.scope import ScopeSettings
-    from ...kube.protocol import Cluster, Node
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke

@@ -7,21 +7,18 @@ import contextlib
 import logging
 import os
 import pickle
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
+from ...admission.pipeline import Settings
 from ...admission.registration import Purpose
 from ..envelope import Answer, Verdict, reject_http
 from ..fair_queue import FairQueue
 from ..limits import Bound, Limits
+from ..routes import Route
 from . import forker
 from .job import JobResult, Order, decode_outcome
 from .spool import Spool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...admission.pipeline import Settings
-    from ..routes import Route
 
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MIB: Final = 1024 * 1024

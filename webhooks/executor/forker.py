@@ -13,18 +13,16 @@ import os
 import pickle
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import orjson
 
+from ...admission.pipeline import Settings
 from ..envelope import reject_http
 from ..logs import JsonHandler
 from .fork import fork, settle
 from .job import JobResult, Kept, Order, encode_outcome, perform, set_bounds
 from .spool import Spool
-
-if TYPE_CHECKING:
-    from ...admission.pipeline import Settings
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome

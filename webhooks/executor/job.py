@@ -13,7 +13,7 @@ import resource
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
@@ -25,9 +25,7 @@ from ..conversion_statistics import ConversionStatistics
 from ..envelope import Answer, Verdict, reject_http
 from ..limits import MEMORY, Bound, BudgetError
 from ..routes import ROUTES
-
-if TYPE_CHECKING:
-    from .spool import Spool
+from .spool import Spool
 
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process

@@ -5,22 +5,19 @@ A comment that gives no reason yet gets this one. The rest of a file stays byte 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ....policies.checks import IGNORE_WITHOUT_REASON, UNUSED_IGNORE
 from ...console.exits import OK, REFUSED, UsageError
 from ...console.output import write_stderr
+from ...validation.finding import LocatedFinding
 from ...validation.levels import FAULT
 from ...yaml.comments import find_lines_inside_texts
 from ...yaml.load import Document, Source, read_text
 from .fix import Mended
 from .suppress import MARK, SCHEMA_NAMES, find_reasonless
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...validation.finding import LocatedFinding
 
 _COMMENT_RULES: Final = (IGNORE_WITHOUT_REASON.name, UNUSED_IGNORE.name)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Callable, Iterable
 
 from ....api.line import NEAREST, is_beyond
 from ....policies.facts import UNKNOWN, Facts
+from ...project.targets import Target, Targets
 from .result import DEFAULT, JudgedBy
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable
-
-    from ...project.targets import Target, Targets
 
 
 def explain_lines(arguments: argparse.Namespace, targets: Targets, files: Iterable[str], fill: Callable[[Facts], Facts]) -> list[JudgedBy]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from argparse import ArgumentTypeError
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...console import flags
 from ...console.escaping import inert
@@ -14,11 +15,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, w
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.formats import FORMATS, ReportRequest
-
-if TYPE_CHECKING:
-    import argparse
-
-    from .result import Result
+from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
 _ESCAPED: Final = ("json", "jsonl", "sarif", "github", "gitlab")  # whose own escapes differ

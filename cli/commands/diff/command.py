@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+from ....api.line import Line
 from ...console import exits, flags
 from ...console.exits import NO_OBJECT, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ....api.line import Line
-    from ...yaml.load import InputError
-    from .run import Compared
+from ...yaml.load import InputError
+from .run import Compared
 
 _KEYS = ("line", "facts", "clusters")  # of the project file
 

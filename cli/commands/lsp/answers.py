@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ....api.kinds import ALPHA, BETA, GROUP
 from ....api.paths import Path, lookup
@@ -15,18 +15,16 @@ from ....api.schema import Node, load_schema
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
 from ...validation.fields import find_node
+from ...validation.finding import LocatedFinding
+from ...validation.fixes import Edit
 from ...validation.merge import merge_duplicates
+from ...validation.pipeline import Settings
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
 from ..check.fix import with_edits
 from ..check.run import AUTO, Run
+from ..check.selection import Choice
 from ..explain import field
-
-if TYPE_CHECKING:
-    from ...validation.finding import LocatedFinding
-    from ...validation.fixes import Edit
-    from ...validation.pipeline import Settings
-    from ..check.selection import Choice
 
 MOST: Final = 2_000_000  # characters of a text that is looked at
 OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ....api.paths import Path
+from ...objects.manifest import Manifest
+from ...yaml.positions import Extent, Position
 from .answers import list_objects
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ...objects.manifest import Manifest
-    from ...yaml.positions import Extent, Position
 
 
 class Symbol(NamedTuple):

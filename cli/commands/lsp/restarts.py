@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...console.exits import UsageError
 from ...files.git import commit_of, root_of
 from ...files.revision import Trees
+from ...yaml.load import Position
 from ..render.restarts import Child, Restart, find_restarts
 from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text
 from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
-
-if TYPE_CHECKING:
-    from ...yaml.load import Position
 
 _ASKED: Final = "--against"
 _RESTART: Final = "restart"

@@ -6,7 +6,8 @@ Editors send whole texts: pygls would apply a part of one to lines that end in p
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -26,9 +27,6 @@ from .outline import Symbol, find_symbols
 from .restarts import find_lenses
 from .status import describe
 from .text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
 _SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too

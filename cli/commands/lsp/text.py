@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
+from pygls.workspace import TextDocument
 
 from ...rewrite.unified_diff import find_changes
 from ...yaml.load import Source
-
-if TYPE_CHECKING:
-    from pygls.workspace import TextDocument
-
-    from ...yaml.positions import Extent
+from ...yaml.positions import Extent
 
 _LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
 

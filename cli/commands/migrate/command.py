@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import math
 import signal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...console import flags
 from ...console.escaping import visible
 from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
-
-if TYPE_CHECKING:
-    import argparse
-
-    from .options import Options
-    from .report import Report
+from .options import Options
+from .report import Report
 
 HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
 VERSIONS: Final = ("v1alpha1", "v1beta1")

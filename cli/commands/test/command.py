@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from ...console import exits, flags
 from ...console.exits import OK, UsageError, worst_code
 from ...console.output import write_stderr, write_stdout
 from ...console.program import help_width
 from ...facts.load import read_fact_flags
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...objects.forms import Server
-    from ...userrules.surroundings import Asked
-    from .files import Case, Folder
-    from .verdict import Verdict
+from ...objects.forms import Server
+from ...userrules.surroundings import Asked
+from .files import Case, Folder
+from .verdict import Verdict
 
 HELP = "run case files (allow, deny, default, convert) and compare with what they expect"
 

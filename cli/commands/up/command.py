@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from ....api.line import INSTALLED
+from ....webhooks.sockets import Address
 from ...console import flags
 from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.output import write_stderr
-
-if TYPE_CHECKING:
-    from ....webhooks.sockets import Address
 
 HELP: Final = "try the operator: run server and reconciler beside a cluster until Ctrl-C, and remove them"
 _ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route

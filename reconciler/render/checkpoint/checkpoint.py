@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ....api.line import Line
+from ....conversion.lens.protocol import Fields
 from ....policies.domain import list_containers
 from ..errors import RenderError
 from ..framework import framework_of
@@ -13,17 +14,14 @@ from ..graph import Graph, Member, experimental, spans_pods
 from ..merge import fill_missing, object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
 from ..objects import co_owner, make_child
+from ..observed import Observed
 from ..pod.assemble import plain_pod_spec
 from ..pod.plan import PodPlan
+from ..settings import Settings
 from ..split import component_object
 from . import storage
 from .identity import FIRST_VERSION, identity_hash
 from .overlay import overlay_of, overlay_pod
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..observed import Observed
-    from ..settings import Settings
 
 DELETE: Final = "Delete"  # deletionPolicy: the checkpoint goes with the last graph that it was made for
 RETAIN: Final = "Retain"

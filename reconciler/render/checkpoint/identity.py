@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import string_map
 from ..names import ARTIFACT_VERSION, digest
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
 
 FIRST_VERSION: Final = "1"
 LONGEST_NAME: Final = 63  # characters of a Job's name, which is also a label of its pods

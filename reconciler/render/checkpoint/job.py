@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ....api.decode import decoder
+from ....api.paths import Path
 from ....api.quantity import is_quantity, is_zero
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, CHECKPOINT_SOURCE, MAIN, RESTORE_TARGET, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
 from ..objects import make_child
 from ..pod.volumes import add_shared_memory
+from ..settings import Checkpoints
 from . import storage as stored
 from .identity import check_version, job_name, processes, read_artifact_version, read_identity_hash
+from .storage import Storage
 from .volumes import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Checkpoints
-    from .storage import Storage
 
 KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
 _DEADLINE: Final = 3600  # seconds

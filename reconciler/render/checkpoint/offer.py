@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items
 from ..names import CHECKPOINT_SOURCE, RESTORE_TARGET
+from ..settings import Checkpoints
 from .identity import format_job_name, is_job_name
 from .restore import Restore, restore_pod_metadata, restore_pod_spec
 from .storage import Storage, find_configured_storage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Checkpoints
 
 
 def format_offer(restore: Restore, targets: Sequence[str], image: str, owner: tuple[str, str]) -> str:

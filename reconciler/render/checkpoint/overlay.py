@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ....api.decode import decoder
 from ....api.kinds import api_version
+from ....api.paths import Path
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import merge_override, object_items
 from ..pod.container import overlay_container
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
 
 _TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
+from ....api.paths import Path
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, RESTORE_TARGET, SNAPSHOT, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
 from . import storage as stored
+from .storage import Storage
 from .volumes import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
-    from .storage import Storage
 
 FOR_EVER: Final = 2**31 - 1  # failures of the startup probe: only the agent knows how long a restore takes
 _ENGINES: Final = ("engine-0", "engine-1")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ....conversion.lens.protocol import Fields
 from ..gms import CLAIM, CONTROL, CONTROL_PATH, SERVER, SOCKET_DIRECTORY
 from ..merge import object_items
 from ..names import MAIN
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
 
 SWITCHED_OFF: Final = "GMSSnapshotDisabled"
 NOT_PREPARED: Final = "GMSPodTemplateNotPrepared"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from ....api.operator.features import Pvc
 from ....api.quantity import is_quantity, is_zero
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items
 from ..names import APP, MANAGED_BY, OPERATOR, PART
 from ..objects import make_child
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Checkpoints
+from ..settings import Checkpoints
 
 VOLUME: Final = "checkpoint-storage"
 AGENT: Final = "snapshot-agent"  # value of the agents' component label

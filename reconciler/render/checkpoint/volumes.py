@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....api.paths import Path
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items
 from ..names import COMPONENT_TYPE, GRAPH_NAME, NAMESPACE, WORKER_HASH
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
 
 Pair = tuple[dict[str, object], dict[str, object]]  # a volume and its mount
 CONTROL: Final = "snapshot-control"

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from ....api.paths import format_path
+from ....conversion.lens.protocol import Fields
 from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
+from ..checkpoint.restore import Restore
 from ..errors import RenderError
 from ..graph import Graph, Member, check_templates, is_inter_pod, replicas_in, size_of
 from ..merge import string_map
 from ..multinode.role import check_nodes
 from ..names import GRAPH_NAME, lower_name
 from ..objects import make_child
+from ..settings import Settings
 from ..template import own_templates
 from . import inter_pod, names, override
 from .cliques import cliques
 from .member import grove_member
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ....conversion.lens.protocol import Fields
-    from ..checkpoint.restore import Restore
-    from ..settings import Settings
 
 API_VERSION: Final = "grove.io/v1alpha1"
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from ....conversion.lens.protocol import Fields
 from .. import discovery
 from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from ..framework import TRTLLM
@@ -11,15 +12,10 @@ from ..graph import is_inter_pod, replicas_in
 from ..multinode.role import Role, grove_rank, grove_roles
 from ..names import ENGINE_GROUP, TOPOLOGY_LABEL, lower_name
 from ..pod.assemble import pod_spec
+from ..settings import Settings
 from . import inter_pod, names, override
 from .member import GroveMember
 from .schedulers import choose_scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
 
 
 def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:

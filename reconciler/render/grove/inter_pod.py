@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..framework import VLLM
 from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
@@ -11,12 +12,9 @@ from ..graph import Member, experimental, is_inter_pod
 from ..merge import object_items, put_named
 from ..names import MAIN
 from ..pod.failover import LOCK
+from ..pod.plan import PodPlan
 from ..probes import drop_probes
 from . import names
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..pod.plan import PodPlan
 
 _VOLUME: Final = "gms-shared"
 _ON_HOST: Final = "/run/gms"

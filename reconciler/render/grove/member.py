@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple
 
+from ....conversion.lens.protocol import Fields
 from ....policies.engines import list_templates
 from .. import discovery, names
 from ..checkpoint.restore import strip_restore_marks
@@ -13,15 +15,10 @@ from ..graph import Graph, Member, object_name, selects, template_annotations, t
 from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
 from ..pod.plan import PodPlan
+from ..settings import Settings
 from ..split import give_env, propagate_annotations
 from ..template import of_role
 from . import schedulers
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
 
 
 class GroveMember(NamedTuple):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from ....api.paths import Path, lookup
+from ....conversion.lens.protocol import Fields
 from ....policies.engines import list_roles
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from ..errors import RenderError
 from ..graph import Graph, Member, is_inter_pod
 from . import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ....conversion.lens.protocol import Fields
 
 _TOPOLOGY: Final = "topologyConstraint"
 

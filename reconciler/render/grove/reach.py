@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....conversion.lens.protocol import Fields
 from .. import discovery
 from ..graph import Graph, Member, object_name, selects, template_labels
 from ..merge import string_map
 from ..names import dns_name
 from ..objects import make_child
 from ..service import is_served, service_port
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
+from ..settings import Settings
 
 
 def grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:

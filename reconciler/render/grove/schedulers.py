@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
 from ....policies.no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
+from ..settings import Settings
 
 QUEUE: Final = "kai.scheduler/queue"
 _USUAL_QUEUE: Final = "dynamo"

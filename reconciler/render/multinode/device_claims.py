@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....api.paths import Path
+from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
 from ....policies.gpu import is_gpu
 from ..errors import RenderError
 from ..framework import main_of
 from ..merge import object_items
+from ..settings import Claims
 from .role import count_gpus_per_node
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Claims
 
 _GPUS: Final = ("gpu.", "mig.")  # how names of drivers and classes of GPUs begin, as gpu.nvidia.com does
 _OTHERS: Final = ("compute-domain",)  # channels between nodes

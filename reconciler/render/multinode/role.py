@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ....api.paths import Path
 from ....api.quantity import is_quantity, whole
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..names import lower_name
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
 
 USUAL: Final = "nvidia.com/gpu"
 

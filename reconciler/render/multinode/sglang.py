@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ..flags import add_flags
 from ..framework import SGLANG
 from ..probes import drop_probes
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from .role import Role
+from .role import Role
 
 _PORT: Final = 29500
 

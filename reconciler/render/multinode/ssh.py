@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
+from ..graph import Graph
 from ..names import MANAGED_BY, OPERATOR
 from ..objects import make_child
+from ..settings import Settings
 from .trtllm import PRIVATE, PUBLIC
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..graph import Graph
-    from ..settings import Settings
 
 GENERATED: Final = "<generated>"  # not base64, so that it can't be applied by mistake
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ..flags import is_python, join_shell, quote_line
 from ..merge import object_items, put_named
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from .role import Role
+from .role import Role
 
 KEYS: Final = "/ssh-pk"
 PRIVATE: Final = "private.key"

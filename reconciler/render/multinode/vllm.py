@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ..flags import add_flags, flag_value, has_flag, join_shell
 from ..framework import VLLM
 from ..merge import put_named
 from ..names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
 from ..probes import drop_probes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ....conversion.lens.protocol import Fields
-    from .role import Role
+from .role import Role
 
 MASTER_PORT: Final = 29500
 _RAY_PORT: Final = 6379

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
 from ....policies.engines import find_sidecar
 from .. import gms
@@ -13,17 +14,14 @@ from ..framework import has_native_picker, main_of
 from ..merge import merge_env, merge_override, object_items
 from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
 from ..planner import ACCOUNT
+from ..settings import Settings
 from . import failover, sidecar
 from .container import main_container
 from .env import infrastructure_env
 from .frameworks import cache_mount, change_main, change_pod
+from .plan import PodPlan
 from .registries import add_pull_secrets
 from .volumes import add_claim, add_shared_memory, settle
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
-    from .plan import PodPlan
 
 _GRACE: Final = 60  # seconds; the endpoint picker drains longer
 _PICKER_GRACE: Final = 130

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..framework import has_native_picker, path_of_main, runtime_of
 from ..merge import merge_env, merge_override, object_items
 from ..names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PICKER_CONFIG, PLANNER, POOL_GROUP, SYSTEM_PORT, WORKERS
 from ..probes import KINDS, default_probes
+from ..settings import Settings
 from .env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
-    from .plan import PodPlan
+from .plan import PodPlan
 
 PICKER_MOUNTS: Final[tuple[Fields, ...]] = (  # the first is the configuration
     {"name": "epp-config", "mountPath": "/etc/epp", "readOnly": True},

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....conversion.lens.protocol import Fields
 from ..discovery import backend, in_containers
 from ..framework import has_native_picker, runtime_of
 from ..names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
 from ..settings import ETCD, KUBERNETES, Settings
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from .plan import PodPlan
+from .plan import PodPlan
 
 NIXL_TELEMETRY_PORT = 19090
 PLANNER_PORT = 9085

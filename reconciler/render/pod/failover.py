@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..framework import VLLM
 from ..gms import CONTROL_PATH
@@ -13,10 +14,7 @@ from ..merge import object_items
 from ..names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
 from ..probes import KINDS
 from .container import port
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from .plan import PodPlan
+from .plan import PodPlan
 
 ENGINES: Final = 2
 LOCK: Final = "failover.lock"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ....api.line import Line
+from ....conversion.lens.protocol import Fields
 from ....policies.component.elastic_ep import is_elastic_on_ray
 from ..errors import RenderError
 from ..flags import add_flags, has_flag
@@ -13,12 +14,9 @@ from ..graph import is_inter_pod
 from ..merge import object_items, put_named
 from ..multinode import leader_wait, sglang, ssh, trtllm, vllm
 from ..multinode.device_claims import count_gpus
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..multinode.role import Role
-    from ..settings import Settings
-    from .plan import PodPlan
+from ..multinode.role import Role
+from ..settings import Settings
+from .plan import PodPlan
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
 _CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"

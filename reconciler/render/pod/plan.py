@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ....api.paths import Path
+from ....conversion.lens.protocol import Fields
 from ....policies.engines import list_templates
 from ..graph import experimental
 from ..merge import string_map
-
-if TYPE_CHECKING:
-    from ....api.paths import Path
-    from ....conversion.lens.protocol import Fields
-    from ..multinode.role import Role
-    from ..workload import Workload
+from ..multinode.role import Role
+from ..workload import Workload
 
 
 class PodPlan(NamedTuple):

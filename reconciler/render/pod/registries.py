@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ....conversion.lens.protocol import Fields
 from ..merge import object_items
 from ..names import NO_PULL_SECRETS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
+from ..settings import Settings
 
 DOCKER_CONFIG: Final = "kubernetes.io/dockerconfigjson"
 DOCKER_FILE: Final = "kubernetes.io/dockercfg"  # the older form, without "auths"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....conversion.lens.protocol import Fields
 from ....policies.engines import ENGINES_SINCE, RUNTIME, find_sidecar
 from ..errors import RenderError
 from ..merge import merge_env, object_items
 from ..names import FRONTEND, MAIN
 from ..probes import RUNTIME_PROBES
+from ..settings import Settings
 from .container import default_container, overlay_container
 from .env import infrastructure_env
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
-    from ..settings import Settings
-    from .plan import PodPlan
+from .plan import PodPlan
 
 
 def complete(spec: Fields, plan: PodPlan, inherited: list[Fields], settings: Settings) -> None:

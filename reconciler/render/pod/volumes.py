@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ....api.quantity import is_quantity, is_zero
+from ....conversion.lens.protocol import Fields
 from ..merge import object_items, put_named
-
-if TYPE_CHECKING:
-    from ....conversion.lens.protocol import Fields
 
 SHARED_MEMORY: Final = "shared-memory"
 SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it

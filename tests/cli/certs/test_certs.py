@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -15,9 +15,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from dynamo_webhooks.certs.certificate import read_certificate
 from dynamo_webhooks.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONG = ("--service", "s" * 63, "--namespace", "n" * 63)
 

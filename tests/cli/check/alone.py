@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 PATIENCE: Final = 60  # seconds, for what takes one
 # what nobody may do in that process: open a socket, write a file; nothing is written when the null device is

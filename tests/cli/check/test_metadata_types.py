@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files
 
 REQUEST = """\
 apiVersion: nvidia.com/v1beta1

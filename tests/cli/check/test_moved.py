@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.cli.commands.check.version_change import stays
+from tests.laws.managers.apply import Object
 from tests.laws.managers.law import sorted_lists
 from tests.laws.managers.subjects import COMPONENT, GRAPH, NAME, Subject
 from tests.laws.managers.test_managers import modelled
 from tests.laws.managers.twins import ALPHA_ONLY, TRAITS, Part
 from tests.laws.managers.types import type_of
-
-if TYPE_CHECKING:
-    from tests.laws.managers.apply import Object
 
 
 def _graph(version: str, spec: dict[str, Any]) -> Object:

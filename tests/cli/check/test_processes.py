@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from dynamo_webhooks.cli.commands.check import run
 from dynamo_webhooks.cli.commands.check.processes import in_shares
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.cli.conftest import Command, Files
-
 
 OPEN: Final = Path("/proc/self/fd")
 

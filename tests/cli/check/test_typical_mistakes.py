@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files
 
 GRAPH: Final = """\
 apiVersion: nvidia.com/v1beta1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 import pytest
@@ -16,13 +16,11 @@ from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import Rule
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.policies.examples import Example, parse
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.policies.rule import Rule
 
 RULES: Final = [rule for rule in list_declared() if not rule.is_default and rule.needs]
 BAD: Final = [pytest.param(rule, block, id=f"{rule.name}-{i}") for rule in RULES for i, block in enumerate(rule.bad)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -13,9 +14,6 @@ from dynamo_webhooks.cli.project.formats import FORMATS
 from dynamo_webhooks.policies.catalogue import list_declared
 from tests.cli.check.alone import FORBIDDING, run
 from tests.policies.examples import parse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEEDS: Final = ("0", "1", "random")
 EACH: Final = 9  # of the rules' examples

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.cli.check.alone import COMMAND, FORBIDDING, NUMBERS, run, run_without
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, MODEL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 # words with the folder's files in braces -> exit code
 COMMANDS: Final[dict[tuple[str, ...], int]] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,13 +20,9 @@ from dynamo_webhooks.cli.commands.crds.live import Compared, against, live_defin
 from dynamo_webhooks.cli.console.exits import REFUSED
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.resources import CRDS
+from tests.cli.conftest import Command, Files
 from tests.kube.memory import MemoryCluster
 from tools import crd_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 Fields = dict[str, Any]
 CONVERTED = {kind.name for kind in KINDS if len(kind.versions) > 1}

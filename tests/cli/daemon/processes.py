@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 CONFIG = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1

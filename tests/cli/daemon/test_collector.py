@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from dynamo_webhooks.cli.daemon import run
-from dynamo_webhooks.cli.daemon.run import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.cli.daemon.run import Part
+from dynamo_webhooks.cli.daemon.run import Part, State
 
 
 class Listing:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import pytest
 from cryptography import x509
@@ -18,17 +19,12 @@ from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon.guard import AGAIN, LIFE, Guard, OwnPair
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS, process_metrics
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.resources import TOKEN_REVIEWS
+from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
 from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Cluster
-    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD: Final = "of-prometheus"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
 
 import jsonpatch
 import pytest
 import yaml
 
 from tests.cli.check.reports.official import complaints, ours
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD, MODEL, OTHER_KIND
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
 
 VERSION = ("--set-fact", "operatorVersion=1.2.0")
 BARE = """\

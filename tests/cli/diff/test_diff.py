@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.cli.check.reports.official import complaints, ours
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD, MODEL, OTHER_KIND
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
 
 GRAPH = """\
 apiVersion: nvidia.com/v1alpha1

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
+from tests.cli.conftest import Command
 from tests.cluster.assets.build import HELM
 from tests.cluster.assets.wanted import wanted
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command
 
 ROOT: Final = Path(__file__).parents[3]
 EXAMPLES: Final = ROOT / "tools" / "manual" / "files"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
 import pytest
 
@@ -11,17 +12,13 @@ from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor import storage
 from dynamo_webhooks.cli.commands.doctor.contents import find_managed_fields
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.commands.doctor.observe import Sight
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.cli.doctor.test_doctor import sight
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.cli.commands.doctor.observe import Sight
-    from dynamo_webhooks.kube.protocol import Cluster
 
 Node = dict[str, Any]
 KIND: Final = BY_NAME["DynamoGraphDeployment"]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Cluster
 
 Node = dict[str, Any]
 BASE: Final = Path(__file__).resolve().parents[3] / "manifests" / "base"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import ALPHA
 from dynamo_webhooks.cli.legacy.recognise import TODAY, recognise
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SERVICE: Final = """
     {name}:

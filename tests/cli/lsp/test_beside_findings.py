@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,6 @@ from dynamo_webhooks.cli.commands.lsp.outline import Symbol, find_symbols
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["editor"]  # a fixture
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator, Callable
 from copy import deepcopy
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
-from dynamo_webhooks.kube.protocol import Page
-from dynamo_webhooks.kube.resources import CRDS, resource_of_kind
+from dynamo_webhooks.kube.protocol import Cluster, Node, Page
+from dynamo_webhooks.kube.resources import CRDS, Resource, resource_of_kind
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from dynamo_webhooks.cli.commands.migrate.report import Report
-    from dynamo_webhooks.kube.protocol import Cluster, Node
-    from dynamo_webhooks.kube.resources import Resource
 
 Key: TypeAlias = tuple[str, str, str]
 CONVERTED = tuple(kind.name for kind in KINDS if len(kind.versions) > 1)

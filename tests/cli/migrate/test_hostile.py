@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -18,15 +19,11 @@ from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.commands.migrate.servers import wait_for_agreement
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
+from dynamo_webhooks.kube.protocol import Cluster, Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import read_definition, storage_hash
 from tests.cli.migrate.store import DGD, REFUSAL, Store, hands, ran
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 SPEC: Final[dict[str, Any]] = {"services": {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}}}
 

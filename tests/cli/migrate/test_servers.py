@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -12,14 +13,10 @@ from dynamo_webhooks.cli.commands.migrate import servers
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Stopped
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import TRIES, read_definition
 from tests.cli.migrate.store import DGD, Store, hands
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Cluster
 
 FIRST, SECOND = "https://10.0.0.7:6443", "https://10.0.0.8:6443"
 

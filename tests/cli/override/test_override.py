@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files
 
 BLUEPRINT = """\
 # what the profiler chose

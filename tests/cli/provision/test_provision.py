@@ -8,7 +8,7 @@ import re
 import signal
 import ssl
 from os import kill
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from dynamo_webhooks.cli.main import main
 from tests.cli.daemon.processes import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _asked(connection: http.client.HTTPConnection, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:

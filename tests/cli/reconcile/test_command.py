@@ -8,7 +8,7 @@ import json
 import re
 import signal
 from os import kill
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from dynamo_webhooks.cli.main import main
 from tests.cli.daemon.processes import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.cli.commands.render.restarts import Child, Restart, find_restarts, report
+from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
 from tests.reconciler.rendering import component, graph, rendered, vllm
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 Fields = dict[str, Any]
 BEFORE = graph(vllm("w", replicas=3), component("fe", "frontend", {"image": "fe:1"}))

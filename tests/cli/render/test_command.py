@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.cli.conftest import Command, Files
 from tests.reconciler.checkpoint.objects import JOB, checkpoint
 from tests.reconciler.rendering import component, graph, rendered, vllm
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 GRAPH = graph(vllm(), component("fe", "frontend"))
 KNOWN = ("--set-fact", "grove=false", "--set-fact", "lws=false", "--set-fact", "dra=true", "--set-fact", "istio=false")

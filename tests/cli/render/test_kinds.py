@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.cli.commands.render import kinds
+from dynamo_webhooks.cli.commands.render.kinds import Operator
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.observed import Held
 from dynamo_webhooks.reconciler.render.template import pod_templates
+from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
 from tests.reconciler.rendering import graph, vllm
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.cli.commands.render.kinds import Operator
-    from tests.cli.conftest import Command, Files
 
 MODEL = {
     "apiVersion": "nvidia.com/v1alpha1",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.cli.rewrite.emit import emit_flow_scalar, key_text, scalar_lines
-
-if TYPE_CHECKING:
-    from tests.laws.dice import Draw
+from tests.laws.dice import Draw
 
 # what the writer below makes; no value looks like it
 COMMENT: Final = re.compile(r"# c[0-9]+$", re.MULTILINE)

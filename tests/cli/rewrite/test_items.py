@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,10 +12,7 @@ from dynamo_webhooks.cli.rewrite.match_items import partners
 from dynamo_webhooks.cli.rewrite.rewrite import rewrite
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.laws.conftest import SEED
-from tests.laws.dice import Dice
-
-if TYPE_CHECKING:
-    from tests.laws.dice import Draw
+from tests.laws.dice import Dice, Draw
 
 TRIED = 300
 _BESIDE = re.compile(r"(.*)# beside (w[0-9]+)")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.cli.rewrite.rewrite import rewrite
@@ -19,11 +21,6 @@ from tests.cli.rewrite.styles import COMMENT, Writer, habits
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice, Draw
 from tests.laws.strategies import PAIRS, make_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
 
 TRIED = 40  # objects a kind and version
 FOREIGN = "# of a stranger\r\nkind:   ConfigMap  # odd\r\ndata: {a: 'b' , c: [1,2]}\r\n\t\n\n"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.rewrite.rewrite import NotWrittenError, rewrite
 from dynamo_webhooks.cli.rewrite.tree import is_same_json
 from dynamo_webhooks.cli.yaml.load import load_documents
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.api.paths import Path
 
 
 class Case(NamedTuple):

@@ -7,16 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from tests.cli.check.reports.official import complaints, ours
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Files
 
 MARKED = BAD.replace("{enabled: true}", "{enabled: true}  # expect: ingress-host-required")
 FILLED = f"{WARNED}      replicas: 1\n"

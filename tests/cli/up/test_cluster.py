@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from dynamo_webhooks.cli.commands.up.registration import list_registrations
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SERVICE_ACCOUNTS, VALIDATING, resource_of_kind
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 LABELS = {"webhooks.nvidia.com/reconciled": "true"}
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.cluster.assets.build import AssetSet, build, find
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def wanted(one: AssetSet) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.domain import (
     LABEL_WANTED,
     explain_off_grove,
@@ -18,9 +19,6 @@ from dynamo_webhooks.policies.domain import (
 from dynamo_webhooks.policies.gpu import Gpus
 from dynamo_webhooks.policies.rule import COMPONENT_V1ALPHA1, GRAPH_COMPONENT
 from tests.golden.overlay.declare import same, variant
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.policies.at import At, Hits
 
 _FAULTS: Final = 2**30  # from here on the name check overflows
 _LIMIT: Final = ("resources", "limits", "gpu")

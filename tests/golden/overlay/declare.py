@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
+from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.catalogue import list_declared
-from dynamo_webhooks.policies.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dynamo_webhooks.policies.at import At
-    from dynamo_webhooks.policies.rule import Where
+from dynamo_webhooks.policies.rule import Rule, Where
 
 VARIANTS: Final[dict[str, Rule]] = {}
 _DECLARED: Final = {rule.name: rule for rule in list_declared()}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 from unittest import mock
 
 from dynamo_webhooks.admission import defaults, judging, pipeline
+from dynamo_webhooks.admission.defaults import Defaulted
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.kinds import ALPHA, BETA
@@ -18,24 +21,16 @@ from dynamo_webhooks.policies.component import failover
 from dynamo_webhooks.policies.domain import INTRA_POD, read_failover
 from dynamo_webhooks.policies.evaluate import is_deletion, place
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
+from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.graph import failover as graph_failover
 from dynamo_webhooks.policies.request import _sameness
-from dynamo_webhooks.policies.review import DELETE
-from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1
+from dynamo_webhooks.policies.review import DELETE, Fields, Review
+from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Rule
 from dynamo_webhooks.webhooks import admission
+from dynamo_webhooks.webhooks.envelope import Call, Outcome
+from dynamo_webhooks.webhooks.routes import Route
 from tests.golden.overlay import component, graph, others
 from tests.golden.overlay.declare import VARIANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.admission.defaults import Defaulted
-    from dynamo_webhooks.admission.pipeline import Settings
-    from dynamo_webhooks.policies.finding import Finding
-    from dynamo_webhooks.policies.review import Fields, Review
-    from dynamo_webhooks.policies.rule import Rule
-    from dynamo_webhooks.webhooks.envelope import Call, Outcome
-    from dynamo_webhooks.webhooks.routes import Route
 
 MODULES: Final = (component, graph, others)  # which declare the variants
 _CACHES: Final = (catalogue.list_rules, catalogue.list_all, evaluate._plan)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.domain import DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR, list_components
 from dynamo_webhooks.policies.graph import scaling_adapter
@@ -12,11 +13,6 @@ from dynamo_webhooks.policies.review import CREATE, UPDATE
 from dynamo_webhooks.policies.semver import is_semver
 from dynamo_webhooks.policies.v1alpha1.service import service_null as service_null_here
 from tests.golden.overlay.declare import same, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dynamo_webhooks.policies.at import At, Hits
 
 same("failover-intrapod-discovery-mode")  # an empty mode is none there, see engine.py
 

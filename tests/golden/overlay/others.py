@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.checkpoint import ckpt
 from dynamo_webhooks.policies.checkpoint._wiring import server
 from dynamo_webhooks.policies.defaults import mut
 from dynamo_webhooks.policies.domain import ORIGIN_VERSION, is_enabled
+from dynamo_webhooks.policies.edit import Edit
 from dynamo_webhooks.policies.model import model_lora
 from dynamo_webhooks.policies.request import dgdr
 from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import COMPONENT, default
 from tests.golden.overlay.declare import VARIANTS, same, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.policies.at import At, Hits
-    from dynamo_webhooks.policies.edit import Edit
 
 _DETECTOR: Final = "eppConfig.config.saturationDetector"
 _REPOSITORY: Final = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"

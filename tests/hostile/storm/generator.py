@@ -12,17 +12,13 @@ import logging
 import random
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
 
 import uvloop
 
-from tests.hostile.storm.kinds import KINDS
+from tests.hostile.storm.kinds import KINDS, Kind
 from tests.hostile.storm.line import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from tests.hostile.storm.kinds import Kind
 
 SOURCES: Final = tuple(f"127.0.0.{number}" for number in range(2, 10))  # clients of IPv4; 127.0.0.1 is left to victims
 MOST_OPEN: Final = 4_000

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
 
+from tests.hostile.storm.line import Line
 from tests.hostile.storm.requests import COSTLY, DRIBBLED, GREETINGS, HEADS, LONG, READ, TRASH
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from tests.hostile.storm.line import Line
 
 WEBHOOKS: Final = ("webhooks",)
 SIDE: Final = ("probes", "metrics")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import socket
 import struct
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from tests.hostile.storm.requests import stranger
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import AsyncIterator, Sequence
 
 Choice = TypeVar("Choice")
 _RESET: Final = struct.pack("ii", 1, 0)

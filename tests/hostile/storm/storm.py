@@ -8,15 +8,13 @@ import json
 import ssl
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from tests.bench.footprint import Watch, footprint
 from tests.hostile.storm.generator import Order, Target
 from tests.hostile.storm.victims import Victims
 from tests.webhooks.processes import ROOT, Command
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MIB: Final = 1024 * 1024
 MOST: Final = 500 * MIB  # of all processes of a pod

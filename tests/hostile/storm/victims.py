@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import ssl
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.bench.footprint import waited_for_processors
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import Client
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Awaitable, Callable
 
 PATIENCE: Final = 10.0  # seconds, as an API server
 PROBE_PATIENCE: Final = 5.0  # as the manifests have it

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm", "tensorParallelSize": 2, "pipelineParallelSize": 1}
 HASH: Final = identity_hash(IDENTITY)

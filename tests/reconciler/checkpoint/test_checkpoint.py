@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
 from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
@@ -18,11 +20,6 @@ from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 CLAIM: Final = "checkpoint: {storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}\n"
 

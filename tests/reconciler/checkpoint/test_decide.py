@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint import phases
 from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
@@ -16,9 +17,6 @@ from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW, RETRY_SOON, RET
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
 STRANGER: Final = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "z", "controller": True}

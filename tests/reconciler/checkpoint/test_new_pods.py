@@ -6,7 +6,7 @@ import base64
 import copy
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -18,6 +18,7 @@ from dynamo_webhooks.admission.new_pods import MOST as MOST_IN_A_NAMESPACE
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.errors import ConflictError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.reconciler.checkpoint.failures import MARK, Failure
 from dynamo_webhooks.reconciler.checkpoint.offers import MOST, decide_offers
@@ -30,13 +31,10 @@ from dynamo_webhooks.reconciler.render.settings import Checkpoints
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.reconciler.checkpoint.objects import HASH, checkpoint
+from tests.reconciler.checkpoint.test_checkpoint import Scene
 from tests.reconciler.checkpoint.test_snapshots import NAME, RESTORING, TARGET, _ready, _told, _worker, scene, warm
 from tests.reconciler.pod.test_pods import OWNER as CONTROLLER
 from tests.reconciler.site import NAMESPACE
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from tests.reconciler.checkpoint.test_checkpoint import Scene
 
 OWNER: Final = ("DynamoComponentDeployment", "g-worker")
 OFFERED: Final = format_offer(Restore(HASH, "1", Storage("snaps", "/c"), "p"), ["main"], "img:1", OWNER)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.resources import CLAIMS
 from dynamo_webhooks.reconciler.checkpoint.failures import MARK
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.engine.work import Work
 from tests.reconciler.checkpoint.objects import checkpoint
 from tests.reconciler.checkpoint.test_restore_failures import READY, _graph, _held, _make, _pod
 from tests.reconciler.checkpoint.test_snapshots import RESTORING, scene
 from tests.reconciler.site import NAMESPACE, clique_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from dynamo_webhooks.reconciler.engine.work import Work
 
 WRITES = frozenset({"create", "replace", "json_patch", "merge_patch", "apply", "delete", "put", "drop", "resize"})
 CREATED = RESTORING.replace("pvcName: snaps", "pvcName: made, create: true, size: 1Gi")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.checkpoint.pod_snapshot import POD_SNAPSHOTS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, GRAPHS, JOBS, OPTIONAL
@@ -18,11 +20,6 @@ from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, RESTORING
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 
 def _graph(**asked: Any) -> Node:

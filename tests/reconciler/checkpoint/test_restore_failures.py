@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.reconciler.checkpoint.failures import MARK, Failure, failures, mark_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
@@ -14,16 +16,11 @@ from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
 from tests.reconciler.checkpoint.objects import HASH, JOB, checkpoint
+from tests.reconciler.checkpoint.test_checkpoint import Scene
 from tests.reconciler.checkpoint.test_snapshots import RESTORING, _is_restored, _told, _worker, scene
 from tests.reconciler.pod.test_pods import OWNER
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, clique_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
-    from tests.reconciler.checkpoint.test_checkpoint import Scene
 
 READY: dict[str, Any] = {"phase": "Ready", "jobName": JOB}
 STATUS = "nvidia.com/snapshot-restore-status."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES
@@ -13,9 +13,6 @@ from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, JOB, NAME, RESTORING, scene
 from tests.reconciler.rendering import graph, stored, vllm
 from tests.reconciler.site import NAMESPACE
-
-if TYPE_CHECKING:
-    pass
 
 GATE = "featureGates: {gmsSnapshot: true}\n"
 CLAIM = f"{NAME}-worker-gpu"

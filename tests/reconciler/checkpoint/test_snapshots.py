@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.kube.errors import NotServedError, error_of_status
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
@@ -18,11 +20,6 @@ from tests.reconciler.checkpoint.objects import HASH, checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm"}
 NAME: Final = f"checkpoint-{identity_hash(IDENTITY)}"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
 from dynamo_webhooks.reconciler.common.runtime_figures import runtime_figures
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import Site, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 SUFFIX = {"name": "DYN_NAMESPACE_WORKER_SUFFIX", "value": "1a2b"}
 PLACED = {"scheduledReplicas": 2}

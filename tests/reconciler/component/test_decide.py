@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import COLD
 from dynamo_webhooks.reconciler.checkpoint.restoring import Choice
 from dynamo_webhooks.reconciler.common.applied_diff import digest
@@ -15,9 +16,6 @@ from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.workload.pull_secrets import PullSecrets
 from tests.reconciler.rendering import vllm
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 OWNER = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u", "controller": True}
 RESTORE = Restore("h", "1", Storage("snaps", "/c"), "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.common.marks import POD_ACCOUNT
 from dynamo_webhooks.reconciler.engine.cache import Cache
@@ -12,9 +13,6 @@ from dynamo_webhooks.reconciler.metrics.meters import Meters
 from dynamo_webhooks.reconciler.metrics.object_counts import objects_by_state
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import settle
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 
 def _account(name: str, namespace: str) -> dict[str, Any]:

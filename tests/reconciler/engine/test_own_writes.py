@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
 from dynamo_webhooks.reconciler import reconciler as module
 from dynamo_webhooks.reconciler.common.keys import Key
@@ -17,11 +19,6 @@ from dynamo_webhooks.reconciler.engine.route import route_change
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import settle
 from tests.reconciler.site import NAMESPACE, disagg, running
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 KEY = Key("Service", "n", "s")
 SERVICE: dict[str, Any] = {

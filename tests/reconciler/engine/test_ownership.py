@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, Resource
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.marks import RECONCILED
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.engine.route import route_change
 from tests.reconciler.rendering import component
 from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 MODEL = "dynamo-model-fb68f5a6"
 

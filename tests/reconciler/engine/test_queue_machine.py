@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,9 +13,6 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.engine.fair_order import Cause
 from dynamo_webhooks.reconciler.engine.queue import MOST, Queue
 from tests.kube.timing import Timing
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 KEYS = st.builds(Key, st.sampled_from(["K", "L"]), st.just("n"), st.sampled_from(["a", "b", "c"]))
 CAUSES = st.sampled_from(Cause)

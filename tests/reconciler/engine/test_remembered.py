@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import ContestedError
@@ -15,9 +14,6 @@ from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.write import Writer
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 
 async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.engine.status_rate_limit import HELD, Pace
 from tests.kube.timing import Timing
 from tests.reconciler.site import disagg, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.resources import Resource
 
 A = Key("K", "n", "a")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.resources import Resource
 
 
 async def _scale(site: Site, replicas: int) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, OPTIONAL, resource_of
 from dynamo_webhooks.reconciler.engine.retries import CALM, FIRST, MOST, Retries
@@ -16,11 +18,6 @@ from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, clique_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 GROVE = OPTIONAL["grove"]
 CLIQUES, GROUPS = (resource_of({"apiVersion": "grove.io/v1alpha1", "kind": kind}) for kind in (CLIQUE, CLIQUE_GROUP))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
@@ -16,11 +18,6 @@ from tests.reconciler.render.test_line15_fields import COMPONENT, STANDALONE, ob
 from tests.reconciler.rendering import GROUP, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, clique_of, running, settings
 from tests.reconciler.workload.test_orchestrator import GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 LWS = GROUPS["lws"]
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]

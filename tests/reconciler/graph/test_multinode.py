@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import tracemalloc
-from typing import TYPE_CHECKING
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, SECRETS
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 LWS = OPTIONAL["leader-worker-sets"]
 [(STATEFUL_SETS, _)] = MADE["leader-worker-sets"]

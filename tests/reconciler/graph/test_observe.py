@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.component.children import observe_component
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 _TYPE, _SUB_TYPE = "nvidia.com/dynamo-component-type", "nvidia.com/dynamo-sub-component-type"
 _OLD = {_TYPE: "worker"}

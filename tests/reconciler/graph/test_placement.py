@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import MADE, OPTIONAL, POD_GANG
 from dynamo_webhooks.reconciler.graph.placement import read_placement
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 GANGS = next(one for one, _ in MADE["grove"] if one.kind == POD_GANG)
 GROUPS = {"grove.io": frozenset({"v1alpha1"}), GANGS.group: frozenset({"v1alpha1"})}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.registered import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, WORKER_METADATA
@@ -15,9 +16,6 @@ from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 NEW = Digests("new", "new")
 

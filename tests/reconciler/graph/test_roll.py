@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_webhooks.kube.errors import ForbiddenError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
 from dynamo_webhooks.reconciler.graph.decide import Plan
 from dynamo_webhooks.reconciler.graph.generations import Roll
@@ -17,9 +17,6 @@ from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.kube.storage import START
 from tests.reconciler.rendering import vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.resources import Resource
 
 
 async def _available(site: Site, component: str) -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, GRAPHS
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 ADAPTER = "g-decode"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from prometheus_client.parser import text_string_to_metric_families
 
+from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.engine.fair_order import Cause
@@ -14,9 +13,6 @@ from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters
 from tests.kube.timing import Timing
 from tests.reconciler.site import Site, disagg, running, settings
 from tools.manual.metrics import RECONCILER
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.resources import Resource
 
 CONTROLLER = f'controller="{GRAPH.lower()}"'
 LINE = f'{{{CONTROLLER},name="{GRAPH.lower()}"}}'

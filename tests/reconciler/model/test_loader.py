@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import gc
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
+
+import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
@@ -16,11 +18,6 @@ from dynamo_webhooks.reconciler.model.loader import Loader, Pace
 from dynamo_webhooks.reconciler.model.lora import Lora, Wish
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    import pytest
 
 MODEL = Key("DynamoModel", "demo", "m")
 WISH = Wish(Lora("a", "s3://b/a"))

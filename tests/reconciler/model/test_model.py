@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.marks import FINALIZER
 from dynamo_webhooks.reconciler.common.resources import MODELS
@@ -14,11 +16,6 @@ from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL
 from tests.reconciler.model.workers import FakeWorkers, model, pod, slice_of
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
 
 
 class Scene(Site):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import json
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from aiohttp import web
@@ -14,10 +14,7 @@ from aiohttp import web
 from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Patience, Reply, UnreachableError, Workers
 from tests.cluster.processes import free_ports
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @contextlib.asynccontextmanager

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER
 from dynamo_webhooks.reconciler.model.lora import path_of
 from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH, digest
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 NAMESPACE = "demo"
 BASE = "Qwen/Qwen3-0.6B"

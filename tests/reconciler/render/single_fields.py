@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.api.schema import resolve
 from tests.cli.render.test_kinds import IDENTITY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dynamo_webhooks.api.paths import Path
 
 Fields = dict[str, Any]
 GRAPH: Final = "DynamoGraphDeployment"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,8 @@ from dynamo_webhooks.api.operator.surroundings import Istio
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.reconciler.render.configured import go_duration, settings_from
 from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.cli.conftest import Command, Files
 from tests.reconciler.rendering import component, graph
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 CONFIGURATION = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import SINCE, load_definitions, whole_schema
+from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
 from tests.cli.render.test_kinds import IDENTITY, READY
 from tests.reconciler.rendering import graph, vllm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cli.conftest import Command, Files
 
 Fields = dict[str, Any]
 CONFIGURATION: Final = (

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -26,9 +27,6 @@ from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, NAME, find_by_end, graph, leaves, pair, pair_alone, text_of
 from tests.reconciler.rendering import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Fields = dict[str, Any]
 VERSION: Final = "1.5.0"

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS
 from dynamo_webhooks.reconciler.request import copier
 from tests.kube.memory import MemoryCluster
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dynamo_webhooks.kube.protocol import Node
 
 
 def _write(folder: Path, status: str, result: str = "kind: x\n", choices: str = "") -> None:

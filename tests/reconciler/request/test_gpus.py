@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.common.keys import Key
@@ -13,9 +15,6 @@ from tests.kube.memory import MemoryCluster
 from tests.reconciler.request.test_hardware import METRICS
 from tests.reconciler.request.test_request import NODE
 from tests.reconciler.site import settings
-
-if TYPE_CHECKING:
-    import pytest
 
 A, B = (Key("DynamoGraphDeploymentRequest", "demo", name) for name in "ab")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from dynamo_webhooks.reconciler.request.graph_override import GRAPH, OverrideErr
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VERSIONS = ("v1alpha1", "v1beta1")
 TRIED = 30  # pairs

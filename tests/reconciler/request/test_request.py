@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.common.marks import FINALIZER, RETRY
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, REQUESTS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
 from tests.reconciler.request.asked import GRAPH, asked
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.protocol import Node
-    from dynamo_webhooks.kube.resources import Resource
 
 OUTPUT = "dgdr-output-req"
 JOB = "profile-req"

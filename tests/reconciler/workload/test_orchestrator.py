@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Node
 
 GROVE, LWS = OPTIONAL["grove"], OPTIONAL["leader-worker-sets"]
 GROUPS = {

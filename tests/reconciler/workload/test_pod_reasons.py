@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
+from dynamo_webhooks.kube.protocol import Listing, Node
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
 from dynamo_webhooks.reconciler.workload.pod_reasons import AT_ONCE, EVERY, Reads, explain_waiting_pods
@@ -15,10 +16,6 @@ from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.workload.test_orchestrator import GROUPS as SERVED
-
-if TYPE_CHECKING:
-    from dynamo_webhooks.kube.protocol import Listing, Node
-    from dynamo_webhooks.kube.resources import Resource
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 COMPONENT = "nvidia.com/dynamo-component"

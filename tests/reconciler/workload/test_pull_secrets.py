@@ -5,20 +5,16 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
 from tests.reconciler.render.test_registries import secret
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import NAMESPACE, Site, settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from dynamo_webhooks.kube.resources import Resource
 
 ALL = "secrets: {pull: all, namespaces: [demo]}\n"
 LABELLED = "secrets: {pull: labelled, namespaces: [demo]}\n"

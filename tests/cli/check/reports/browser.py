@@ -12,14 +12,12 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import aiohttp
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 _WAIT: Final = 60  # seconds for one answer

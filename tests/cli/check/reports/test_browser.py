@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,8 @@ from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.check.reports.browser import Browser, browser
 from tests.cli.check.reports.results import assemble_result, many, reported
 from tests.cli.check.reports.test_webpage import HOSTILE
+from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Command, Files
 
 pytestmark = pytest.mark.browser
 SHOWN = "[...document.querySelectorAll('article[data-level]')].filter(one => one.offsetParent).length"

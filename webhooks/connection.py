@@ -18,6 +18,7 @@ from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for w
 
 from .envelope import reject_http
 from .fair_queue import client_address
+from .known_heads import Head, read_head
 from .limits import Bound, Limits
 from .reply import JSON, UNSENT, Reply
 
@@ -39,12 +40,16 @@ class Connection(RequestHandler):
     __slots__ = (
         "_arriving",
         "_at_once",
+        "_begun",
         "_behind",
+        "_by_head",
         "_framed",
+        "_fresh",
         "_gone",
         "_head",
         "_held",
         "_late",
+        "_left",
         "_limits",
         "_stopped",
         "_unanswered",
@@ -69,11 +74,12 @@ class Connection(RequestHandler):
         generation: int,
         gone: Callable[[], None],
         at_once: Callable[[BaseRequest], Reply | None] | None = None,
+        by_head: Callable[[Connection, bytes], Reply | None] | None = None,
     ) -> None:
         """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
 
         `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
-        `at_once`: see connections.py.
+        `at_once`, `by_head`: see connections.py.
         """
         super().__init__(
             server,
@@ -107,7 +113,10 @@ class Connection(RequestHandler):
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
         self.met = met
-        self._at_once = at_once
+        self._at_once, self._by_head = at_once, by_head
+        self._fresh = True  # a request may begin with the next byte, and the parser holds none
+        self._begun: Head | None = None  # the head of the request that began so, if it is one that can be known
+        self._left = 0  # bytes of that request that have not come
         self.ready: Reply | None = None  # to the request that is about to be handled, if it is known already
         self._gone: Callable[[], None] | None = gone
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
@@ -149,6 +158,10 @@ class Connection(RequestHandler):
         The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
         collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
         """
+        if self._fresh and self._is_known(data):
+            return
+        if data:
+            self._follow(data)
         size, at = _PIECE if data else 0, 0  # without data the parser continues with its buffered rest
         if self._held:
             data, self._held = self._held + data, b""
@@ -172,28 +185,60 @@ class Connection(RequestHandler):
         if self._messages and waiter is not None and not (waiter.done() or self._is_answered_at_once()):
             waiter.set_result(None)
 
+    @property
+    def known(self) -> Head | None:
+        """The head of the request that has come, if it began where one may, came alone, and the parser agrees about its end."""
+        head, body = self._begun, self._arriving
+        if head is None or self._left or self._framed >= 0 or not body.is_eof() or body.total_bytes != head.length:
+            return None
+        return head
+
+    def _follow(self, data: bytes) -> None:
+        """Counts the bytes still to come of a request that began where one may; less than none: unknown, or some are of another one."""
+        if self._fresh:
+            self._fresh, self._begun = False, read_head(data)
+            self._left = self._begun.size + self._begun.length if self._begun is not None else 0
+        self._left -= len(data)
+
+    def _is_known(self, data: bytes) -> bool:
+        """Answers a request with a known head, which the parser never sees; false: nothing is done."""
+        waiter = self._waiter
+        if waiter is None or waiter.done() or self._by_head is None or not self.spoken or self.last or self._unreadable:
+            return False
+        if self._messages or self.writing_paused or self.transport is None:
+            return False
+        try:
+            reply = self._by_head(self, data)
+        except Exception as error:  # noqa: BLE001 - as aiohttp does around a handler
+            reply = self._failed(error)
+        return reply is not None and self._is_sent(reply)
+
     def _is_answered_at_once(self) -> bool:
         """Answers a request that came whole and alone, without the task and three turns of the loop: a third of a small answer's cost."""
         message, body = self._messages[0]
-        if self._at_once is None or self._parser is None or self._behind or self.writing_paused or not body.is_eof():
+        if self.ready is not None or self._at_once is None or self._parser is None or self._behind or self.writing_paused:
             return False
-        if isinstance(message, _ErrInfo) or self._task_handler is None:
+        if isinstance(message, _ErrInfo) or self._task_handler is None or not body.is_eof():
             return False
         request = BaseRequest(message, body, self, StreamWriter(self, self._loop), self._task_handler, self._loop)
         try:
             reply = self._at_once(request)
         except Exception as error:  # noqa: BLE001 - as aiohttp does around a handler
-            reply = cast("Reply", self.handle_error(request, 500, error))
-        if reply is None:
-            return False
-        if not reply.send_at_once(self):
-            self.ready = reply
+            reply = self._failed(error)
+        if reply is None or not self._is_sent(reply):
             return False
         self._messages.popleft()
         self._parser.message_consumed()
         if self._buffer_paused:
             self._resume_reading_if_drained()
         self.answer_sent()
+        return True
+
+    def _is_sent(self, reply: Reply) -> bool:
+        """Sends a reply if that ends neither the connection nor has to wait; else the task will send it."""
+        if not reply.send_at_once(self):
+            self.ready = reply
+            return False
         self._keepalive = True
         self._next_keepalive_close_time = self._loop.time() + self._limits.idle_seconds
         if self._keepalive_handle is None:
@@ -225,7 +270,7 @@ class Connection(RequestHandler):
 
     def answer_sent(self) -> None:
         """Goes on with the next request, if one may have come."""
-        self._unanswered = False
+        self._unanswered, self._fresh = False, self.known is not None
         if self._behind:
             self._behind = False
             self._loop.call_soon(self._go_on)
@@ -331,10 +376,15 @@ class Connection(RequestHandler):
         """Answer what isn't HTTP without logging its content; log an internal error."""
         if request.writer.output_size > 0:
             raise ConnectionError
-        if status < 500:
-            self.met(Bound.HEAD)
-        else:
-            _LOG.error("a request could not be answered", exc_info=exc)
-        sentence = UNREADABLE if status < 500 else "the request could not be answered; this is an internal error"
-        answer = reject_http(400 if status < 500 else 500, sentence)
-        return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False))
+        if status >= 500:
+            return cast("StreamResponse", self._failed(exc))
+        self.met(Bound.HEAD)
+        return cast("StreamResponse", self._refused(400, UNREADABLE))
+
+    def _failed(self, error: BaseException | None) -> Reply:
+        _LOG.error("a request could not be answered", exc_info=error)
+        return self._refused(500, "the request could not be answered; this is an internal error")
+
+    def _refused(self, status: int, sentence: str) -> Reply:
+        answer = reject_http(status, sentence)
+        return Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False)

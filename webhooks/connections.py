@@ -30,14 +30,16 @@ class Connections:
         generation: Callable[[], int] = lambda: 0,
         left: Callable[[], None] = lambda: None,
         at_once: Callable[[BaseRequest], Reply | None] | None = None,
+        by_head: Callable[[Connection, bytes], Reply | None] | None = None,
     ) -> None:
         """`met` counts bounds, `count` connections; `generation` is that of callers.py, `left` is called at an end.
 
-        `at_once` returns the reply to a request that has come whole, or None to have it handled as any other.
+        `at_once` returns the reply to a request that has come whole, or None to have it handled as any other; `by_head` that to the bytes
+        of a request, or None to have them parsed.
         """
         self.http = Server(cast("Any", handle))
         self.busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
-        self._left, self._at_once = left, at_once
+        self._left, self._at_once, self._by_head = left, at_once, by_head
         self._limits, self._met, self._count, self._generation = limits, met, count, generation
         self._loop = asyncio.get_running_loop()
         self._of: Counter[str] = Counter()  # by client
@@ -71,7 +73,7 @@ class Connections:
     def make(self, client: str) -> Connection:
         """The protocol of a connection that has been admitted; it leaves by itself."""
         gone = partial(self.leave, client)
-        return Connection(self.http, self._loop, self._limits, self._met, self._generation(), gone, self._at_once)
+        return Connection(self.http, self._loop, self._limits, self._met, self._generation(), gone, self._at_once, self._by_head)
 
     def close_idle(self, connections: Iterable[RequestHandler]) -> None:
         """Closes those on which nothing is being worked on; a request that has arrived is answered."""

@@ -28,6 +28,7 @@ from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
 from .framing import is_framed, is_last
 from .incremental_decode import NotDivisibleError
+from .known_heads import KnownHeads
 from .limits import Limits
 from .listener import Listener
 from .logs import Lines
@@ -40,6 +41,7 @@ from .short_requests import ShortRequests
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
+_CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
 B = TypeVar("B")
 
 
@@ -58,10 +60,18 @@ class Webhooks:
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
         self.connections = Connections(
-            self._handle, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin, self._at_once
+            self._handle,
+            limits,
+            self.meter.met,
+            self.meter.count,
+            self._callers.generation,
+            self._bodies.trim.begin,
+            self._at_once,
+            self._by_head,
         )
         self._executor = executor
-        self._short_requests = ShortRequests()
+        self._short_requests, self._heads = ShortRequests(), KnownHeads()
+        self._shortest_bound = min(limits.small_body, limits.body, limits.conversion_body)
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
@@ -140,8 +150,19 @@ class Webhooks:
             found = self._too_long(route, request, body)
             if found is None:
                 found, size = self._short_requests.do(client, lambda: answer(route, body, settings)), len(body)
-        self._told(route, request, found, started, size)
-        return self._reply(request, found)
+        return self._respond(route, request, found, started, size)
+
+    def _by_head(self, connection: Connection, data: bytes) -> Reply | None:
+        """The reply to a request with a known head and a short body; None where `_at_once` returns none, too."""
+        started, known = time.perf_counter(), self._heads.find(data)
+        if known is None or self._draining or not self._short_requests.free or len(known[1]) > self._shortest_bound:
+            return None
+        (route, body), settings = known, self.settings
+        refused = self._callers.refusal(route, connection)
+        found = refused or self._short_requests.do(connection.client, lambda: answer(route, body, settings))
+        self._told(route, found, started, 0 if refused else len(body), "")
+        keep_alive = not (refused or connection.last or found.status in _CLOSING)
+        return Reply(found.status, JSON + self._dates.line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         connection = cast("Connection", request.protocol)
@@ -155,8 +176,7 @@ class Webhooks:
                 return await self._long(route, request)
             found, size, started = await self._short(route, request)
         assert found is not None  # noqa: S101 - a path without a route is unfit
-        self._told(route, request, found, started, size)
-        return cast("StreamResponse", self._reply(request, found))
+        return cast("StreamResponse", self._respond(route, request, found, started, size))
 
     def _refusal(self, route: Route | None, request: BaseRequest) -> Answer | None:
         """The answer to a request whose body needn't be read, and to a caller who must not ask."""
@@ -209,7 +229,7 @@ class Webhooks:
                 found = await self._executor.run(route, client, body, self.settings, lambda: request.transport is not None)
             body.close()
             reservation.change(len(found.body))
-            self._told(route, request, found, started, size)
+            self._told(route, found, started, size, request.headers.get("traceparent", ""))
             reply = self._reply(request, found)
             del found
             with contextlib.suppress(ConnectionResetError):  # the client has left or was too slow
@@ -255,16 +275,25 @@ class Webhooks:
             connection.reading = False
             self.meter.reading[route.path] -= 1
 
-    def _told(self, route: Route | None, request: BaseRequest, found: Answer | LongAnswer, started: float, size: int) -> None:
-        """Counts an answer and logs it."""
+    def _respond(self, route: Route | None, request: BaseRequest, found: Answer, started: float, size: int) -> Reply:
+        """The reply with an answer to a short request; `size`: of its body, if that was judged."""
+        trace, reply = request.headers.get("traceparent", ""), self._reply(request, found)
+        self._told(route, found, started, size, trace)
+        head = cast("Connection", request.protocol).known
+        if size and route is not None and head is not None and reply.keep_alive and not trace:
+            self._heads.learn(head, route)
+        return reply
+
+    def _told(self, route: Route | None, found: Answer | LongAnswer, started: float, size: int, trace: str) -> None:
+        """Counts an answer and logs it, with the trace that its request belongs to."""
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(self._access.line(route, found.verdict, seconds, request.headers.get("traceparent", "")))
+            self._lines.add(self._access.line(route, found.verdict, seconds, trace))
 
     def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
-        whole = request.content.exception() is None and request.content.at_eof() and found.status not in (408, 413, 429)
+        whole = request.content.exception() is None and request.content.at_eof() and found.status not in _CLOSING
         if not whole and request.transport is not None:
             cast("Connection", request.protocol).unread = request.content
         keep_alive = (

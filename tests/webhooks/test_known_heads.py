@@ -1,0 +1,246 @@
+"""Requests whose head is known: answered as the parser would have them answered, whatever comes in whichever pieces."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.certs.clients import ClientTrust
+from dynamo_webhooks.webhooks import known_heads
+from dynamo_webhooks.webhooks.known_heads import KnownHeads, read_head
+from dynamo_webhooks.webhooks.routes import find_route
+from dynamo_webhooks.webhooks.server import Webhooks
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import QUICK, Served, post, served
+
+BODY = review(graph(), uid="one")
+LONG = BODY + b" " * 20_000
+ROUTE = find_route(GRAPHS)
+assert ROUTE is not None
+
+
+@pytest.fixture
+def by_head(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each look for a known head, whether there was one."""
+    found: list[bool] = []
+    look = KnownHeads.find
+
+    def counted(self: KnownHeads, data: bytes) -> Any:
+        known = look(self, data)
+        found.append(known is not None)
+        return known
+
+    monkeypatch.setattr(KnownHeads, "find", counted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "size", "length"),
+    [
+        (post(GRAPHS, BODY), len(post(GRAPHS, BODY)) - len(BODY), len(BODY)),
+        (post(GRAPHS, b"")[:-1], None, None),
+        (b"POST / HTTP/1.1\r\nContent-Length: 07\r\n\r\n", 39, 7),
+        (b"POST / HTTP/1.1\r\nContent-Length: 1_0\r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\nContent-Length: 1234567890\r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\nContent-Length: \r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\nContent-Length: 1 \r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n", None, None),
+        (b"POST / HTTP/1.1\r\n\r\n\r\nContent-Length: 1\r\n\r\n", None, None),
+        (b"\r\nContent-Length: 1", None, None),
+        (b"POST / HTTP/1.1\r\nA: " + b"a" * 1024 + b"\r\nContent-Length: 1\r\n\r\n", None, None),
+        (b"", None, None),
+    ],
+)
+def test_a_head_is_read_in_one_spelling(data: bytes, size: int | None, length: int | None) -> None:
+    head = read_head(data)
+    assert (head and head.size, head and head.length) == (size, length)
+
+
+def test_few_heads_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_heads, "_MOST", 3)
+    heads = KnownHeads()
+    assert ROUTE is not None
+    for number in range(4):
+        head = read_head(post(f"/{number}", b"x"))
+        assert head is not None
+        heads.learn(head, ROUTE)
+    assert [heads.find(post(f"/{number}", b"abc")) is not None for number in range(4)] == [False, False, False, True]
+    assert heads.find(post("/3", b"abc")) == (ROUTE, b"abc")
+    assert heads.find(post("/3", b"abc") + b"d") is None
+
+
+async def test_a_head_is_known_to_all_connections(tmp_path: Path, by_head: list[bool]) -> None:
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        first = await client.post(GRAPHS, BODY)
+        assert by_head == []  # a connection begins with the parser
+        second, long = await client.post(GRAPHS, BODY), await client.post(GRAPHS, LONG)
+        assert (first.status, first.body, first.body) == (200, second.body, long.body)
+        other = await running.connect()
+        assert [(await other.post(GRAPHS, b"{"[:1])).status, (await other.post(GRAPHS, b"[")).status] == [400, 400]
+        assert (await other.post(GRAPHS, BODY)).body == first.body
+        assert by_head == [True, True, True, True]
+        assert running.server.meter.callers == {(GRAPHS, "unverified"): 6}
+    lines = [line for line in running.log() if line["logger"] == "access"]
+    assert [line["code"] for line in lines] == [200, 200, 200, 400, 400, 200]
+
+
+async def test_what_is_not_whole_is_parsed_and_the_next_head_is_known_again(tmp_path: Path, by_head: list[bool]) -> None:
+    request = post(GRAPHS, BODY)
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        await client.post(GRAPHS, BODY)
+        [connection] = running.server.connections.open
+        for cut in (-1, -len(BODY), -200):  # the head in one piece
+            connection.data_received(request[:cut])
+            connection.data_received(request[cut:])
+            assert (await client.answer()).json["response"]["allowed"]
+            assert (await client.post(GRAPHS, BODY)).json["response"]["allowed"]
+        assert by_head == [False, True] * 3
+        by_head.clear()
+        connection.data_received(request + request[:40])
+        assert (await client.answer()).json["response"]["allowed"]
+        connection.data_received(request[40:])
+        assert (await client.answer()).json["response"]["allowed"]
+        assert (await client.post(GRAPHS, BODY)).json["response"]["allowed"]
+        assert by_head == [False], "from here on the parser alone knows where requests begin"
+
+
+async def test_a_traced_request_and_one_that_ends_its_connection_are_not_known(tmp_path: Path, by_head: list[bool]) -> None:
+    trace = f"traceparent: 00-{'a' * 32}-{'b' * 16}-01"
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        for more in ((trace,), (trace,), ("Connection: close",)):
+            assert (await client.post(GRAPHS, BODY, "application/json", *more)).status == 200
+        assert await client.closed()
+        assert by_head == [False, False]
+    assert [line["traceparent"] for line in running.log() if "traceparent" in line] == [trace.partition(" ")[2]] * 2
+
+
+async def test_a_draining_server_ends_the_connection_of_a_known_head(tmp_path: Path) -> None:
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        await client.post(GRAPHS, BODY)
+        running.server._draining = True
+        assert (await client.post(GRAPHS, BODY)).headers["connection"] == "close"
+        assert await client.closed()
+
+
+async def test_a_caller_who_may_no_longer_ask_is_refused(tmp_path: Path) -> None:
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        assert (await client.post(GRAPHS, BODY)).status == 200
+        running.server._callers._trust = ClientTrust(tmp_path / "no-authorities", frozenset())
+        found = await client.post(GRAPHS, BODY)
+        assert (found.status, found.headers["connection"]) == (403, "close")
+        assert await client.closed()
+        assert running.server.meter.callers[GRAPHS, "unverified"] == 2
+
+
+async def test_an_error_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served(tmp_path, QUICK) as running:
+        client = await running.connect()
+        await client.post(GRAPHS, BODY)
+        monkeypatch.setattr("dynamo_webhooks.webhooks.server.answer", lambda *_: 1 / 0)
+        found = await client.post(GRAPHS, BODY)
+        assert (found.status, found.headers["connection"]) == (500, "close")
+        assert await client.closed()
+
+
+class Wire(asyncio.Transport):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.ended = False
+
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 1) if name == "peername" else default
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def is_closing(self) -> bool:
+        return self.ended
+
+    def close(self) -> None:
+        self.ended = True
+
+    abort = close
+
+
+async def _written(running: Served, pieces: list[bytes]) -> tuple[bytes, bool]:
+    """What a connection answers to pieces that come one after the other, without what changes with the clock; and whether it ends."""
+    wire, connection = Wire(), running.server.connections.make("127.0.0.1")
+    connection.connection_made(wire)
+    await asyncio.sleep(0)
+    for piece in pieces:
+        if not wire.ended:
+            connection.data_received(piece)
+        for _ in range(6):
+            await asyncio.sleep(0)
+    for _ in range(30):
+        await asyncio.sleep(0)
+    if not wire.ended:
+        connection.connection_lost(None)
+    return re.sub(rb"Date: [^\r]*\r\n", b"", wire.written), wire.ended
+
+
+def _requests(draw: random.Random) -> bytes:
+    """One or more requests, most of them as they should be, some damaged where heads are compared."""
+    found = b""
+    for _ in range(draw.choice((1, 1, 1, 2, 3))):
+        body = draw.choice((BODY, LONG, b"[", b"", b"{}", post(GRAPHS, BODY)))
+        data = post(draw.choice((GRAPHS, GRAPHS, "/convert", "/none")), body, *draw.choice(((), (), ("text/plain",))))
+        match draw.randrange(14):
+            case 0:
+                data = data.replace(b"Content-Length", draw.choice((b"content-length", b"Content-Length: 1\r\nContent-Length", b"X")), 1)
+            case 1:
+                data = data.replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nContent-Length", 1)
+            case 2:
+                data = data.replace(b"\r\n", b"\n", draw.randrange(1, 5))
+            case 3:
+                data = data.replace(b"POST", draw.choice((b"GET", b"HEAD", b"\r\nPOST")), 1)
+            case 4:
+                data = re.sub(rb"Length: (\d+)", lambda seen: b"Length: 0" + seen[1] if draw.random() < 0.5 else b"Length: 9" + seen[1], data)
+            case 5:
+                at = draw.randrange(len(data))
+                data = data[:at] + bytes([draw.randrange(256)]) + data[at + draw.randrange(2) :]
+            case _:
+                pass
+        found += data
+    return found
+
+
+async def test_answers_are_those_of_the_parser_whatever_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_head: list[bool]) -> None:
+    seed = random.randrange(2**32)
+    draw = random.Random(seed)
+    async with served(tmp_path, QUICK) as running:
+        for _ in range(150):
+            pieces: list[bytes] = [post(GRAPHS, BODY)]
+            for _ in range(draw.randrange(1, 5)):
+                data = _requests(draw)
+                cuts = sorted(draw.randrange(len(data) + 1) for _ in range(draw.choice((0, 0, 0, 1, 2))))
+                pieces += [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True) if begin < end]
+            with monkeypatch.context() as parsed:
+                parsed.setattr(Webhooks, "_by_head", lambda *_: None)
+                parsed.setattr(Webhooks, "_at_once", lambda *_: None)
+                wanted = await _written(running, pieces)
+            assert await _written(running, pieces) == wanted, f"seed {seed}: {pieces!r}"
+    assert sum(by_head) > 20

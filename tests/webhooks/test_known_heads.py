@@ -15,6 +15,7 @@ from dynamo_webhooks.webhooks import known_heads
 from dynamo_webhooks.webhooks.known_heads import KnownHeads, read_head
 from dynamo_webhooks.webhooks.routes import find_route
 from dynamo_webhooks.webhooks.server import Webhooks
+from tests.hostile.settings import SEED
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, Served, post, served
 
@@ -218,7 +219,7 @@ def _requests(draw: random.Random) -> bytes:
             case 3:
                 data = data.replace(b"POST", draw.choice((b"GET", b"HEAD", b"\r\nPOST")), 1)
             case 4:
-                data = re.sub(rb"Length: (\d+)", lambda seen: b"Length: 0" + seen[1] if draw.random() < 0.5 else b"Length: 9" + seen[1], data)
+                data = data.replace(b"Length: ", draw.choice((b"Length: 0", b"Length: 9", b"Length:  ")), 1)
             case 5:
                 at = draw.randrange(len(data))
                 data = data[:at] + bytes([draw.randrange(256)]) + data[at + draw.randrange(2) :]
@@ -229,8 +230,7 @@ def _requests(draw: random.Random) -> bytes:
 
 
 async def test_answers_are_those_of_the_parser_whatever_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_head: list[bool]) -> None:
-    seed = random.randrange(2**32)
-    draw = random.Random(seed)
+    draw = random.Random(f"{SEED}/heads")  # noqa: S311 - nothing here is a secret
     async with served(tmp_path, QUICK) as running:
         for _ in range(150):
             pieces: list[bytes] = [post(GRAPHS, BODY)]
@@ -242,5 +242,5 @@ async def test_answers_are_those_of_the_parser_whatever_comes(tmp_path: Path, mo
                 parsed.setattr(Webhooks, "_by_head", lambda *_: None)
                 parsed.setattr(Webhooks, "_at_once", lambda *_: None)
                 wanted = await _written(running, pieces)
-            assert await _written(running, pieces) == wanted, f"seed {seed}: {pieces!r}"
+            assert await _written(running, pieces) == wanted, f"HOSTILE_SEED={SEED}: {pieces!r}"
     assert sum(by_head) > 20

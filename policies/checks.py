@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from .finding import Level
-from .order import Stage
-from .rule import Rule
+from .rule import Rule, Stage
 
 
 def _evaluate(_: Any) -> Any:

@@ -8,8 +8,7 @@ from typing import Any, Final
 from ..api.line import Line
 from .finding import Level
 from .modules import FOLDERS
-from .order import Stage
-from .rule import Difference, Rule
+from .rule import Difference, Rule, Stage
 
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 FILE: Final = f"{_HERE}/index.json"

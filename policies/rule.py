@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from enum import IntEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
 from ..api.line import Line
 from .at import At
 from .finding import Finding, Level
-from .order import Stage
 from .review import CREATE, DELETING, UPDATE
 from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
 from .words import format_words
@@ -44,6 +44,36 @@ CLAIMS: Final[Where] = {DGD_V1ALPHA1: "spec.pvcs.*"}
 CHECKPOINT: Final[Where] = {CHECKPOINT_KIND: "spec"}
 MODEL: Final[Where] = {MODEL_KIND: "spec"}
 REQUEST: Final[Where] = {DGDR: "spec"}
+
+
+class Stage(IntEnum):
+    """Groups of rules in the order in which people read a denial: the object as a whole first, its parts next, changes last.
+
+    Nothing else orders the findings of an answer.
+    """
+
+    SHAPE = 10  # the object can't mean anything without these
+    METADATA = 20  # annotations of the object
+    STORAGE = 30  # claims declared by a graph
+    RESTART = 40
+    SCHEDULING = 50  # priority class
+    TOPOLOGY = 60
+    KV_TRANSFER = 70
+    NAMES = 80  # lengths that Grove allows
+    COMPONENT = 100  # plain fields of one component
+    CHECKPOINT = 110
+    EPP = 120
+    GMS = 130  # the GPU memory service
+    FAILOVER = 140
+    SNAPSHOT = 150  # the gate of GMS with checkpoints
+    REQUEST = 200  # DynamoGraphDeploymentRequest
+    MODEL = 210
+    IMMUTABLE = 300
+    OWNERSHIP = 310  # who may write replicas
+    LOCK = 320  # refused for as long as something else goes on
+    ADVICE = 400  # warnings
+    DEFAULT = 500
+
 
 _CODE: Final = r"DYN[0-9]{3}|DYND[0-9]{2}"
 

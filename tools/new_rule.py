@@ -15,8 +15,7 @@ _FOLDERS: Final = {
 }
 
 IMPORTS: Final = """from ..at import At
-from ..order import Stage
-from ..rule import {where}, Hits, rule
+from ..rule import {where}, Hits, Stage, rule
 """
 TEMPLATE: Final = '''
 

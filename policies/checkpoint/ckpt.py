@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import is_enabled
 from ..finding import Finding
-from ..order import Stage
-from ..rule import CHECKPOINT, Difference, Hits, rule
+from ..rule import CHECKPOINT, Difference, Hits, Stage, rule
 from ._wiring import BY_AUTHOR, CLAIM, SERVER, VOLUME, extra_names, fill_examples, index_by_name, pod, server, target, target_name
 
 _INTRA_POD = "intraPod"

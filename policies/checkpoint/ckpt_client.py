@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import is_enabled
-from ..order import Stage
-from ..rule import CHECKPOINT, Hits, rule
+from ..rule import CHECKPOINT, Hits, Stage, rule
 from ._wiring import BY_AUTHOR, CLAIM, SOCKET_ENV, SOCKETS, VOLUME, claims_gpus, clients, fill_examples, knows_sockets, mounts_sockets
 
 

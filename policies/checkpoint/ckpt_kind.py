@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..finding import Level
-from ..order import Stage
-from ..rule import CHECKPOINT, Hits, rule
+from ..rule import CHECKPOINT, Hits, Stage, rule
 
 
 @rule("DYN914", where=CHECKPOINT, level=Level.WARNING, stage=Stage.ADVICE, ratchets=False, since="1.5")

@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import LABEL_WANTED, has_checkpoint, interpod_gms, is_label, read_failover, read_feature
-from ..order import Stage
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 
 OFF = "on line 1.2 a checkpoint that is off is the schema's business"

@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import LABEL_WANTED, interpod_gms, is_label, read_gms
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 from .checkpoint import OFF
 

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import WORKERS, explain_workers_only, has_checkpoint, read_feature
-from ..order import Stage
 from ..review import Fields
-from ..rule import COMPONENT, DCD, Hits, rule
+from ..rule import COMPONENT, DCD, Hits, Stage, rule
 
 _GRAPH = "DynamoGraphDeployment"
 

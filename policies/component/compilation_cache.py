@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import quote_once
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 
 @rule(

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import interpod_failover, interpod_gms, quote_once
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import DCD, Difference, Hits, rule
+from ..rule import DCD, Difference, Hits, Stage, rule
 from ..unchanged import check_unchanged
 from ..words import format_words
 

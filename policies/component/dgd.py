@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import WORKERS, is_line_1_6, is_multinode
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 
 @rule(

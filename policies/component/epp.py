@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import is_line_1_4, is_multinode, node_count
 from ..finding import Mend
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 
 @rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")

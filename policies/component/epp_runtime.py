@@ -7,9 +7,8 @@ from typing import Any
 from ..at import At
 from ..domain import find_main
 from ..image_tag import explain_missing_version, runtime_version
-from ..order import Stage
 from ..review import Fields
-from ..rule import COMPONENT, DCD, Hits, rule
+from ..rule import COMPONENT, DCD, Hits, Stage, rule
 
 _NATIVE = (1, 5, 0)  # the first runtime with a picker of its own
 

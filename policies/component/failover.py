@@ -4,9 +4,8 @@ from typing import Final
 
 from ..at import At
 from ..domain import INTRA_POD, interpod_failover, read_failover, read_gms
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DGD, Difference, Hits, rule
+from ..rule import COMPONENT, DGD, Difference, Hits, Stage, rule
 from ..words import Words, format_words
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"

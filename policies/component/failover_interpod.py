@@ -5,9 +5,8 @@ from typing import Final
 from ..at import At
 from ..domain import INTER_POD, interpod_failover, read_failover, read_gms
 from ..gpu import gpu_count
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 from ..words import Words, format_words
 from .failover import forbid_switch, interpod_without_gms, one_mode
 

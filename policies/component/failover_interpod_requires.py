@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..gpu import gpu_count
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 from .failover import interpod_without_gms
 

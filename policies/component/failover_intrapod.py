@@ -4,8 +4,7 @@ from typing import Final
 
 from ..at import At
 from ..domain import INTRA_POD, quote_once, read_failover, read_gms
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 from ..words import Words, format_words
 from .failover import EMPTY_MODE, intrapod, one_mode
 

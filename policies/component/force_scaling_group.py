@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from ...api.paths import Path
 from ..at import At
 from ..domain import component_off_grove, forces_scaling_group
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DCD, DGD, Hits, rule
+from ..rule import COMPONENT, DCD, DGD, Hits, Stage, rule
 
 _SWITCH = ("experimental", "grove", "forceScalingGroup")
 

@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import quote_once
 from ..engines import list_templates
-from ..order import Stage
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN219", where=COMPONENT, when="frontendSidecar", stage=Stage.COMPONENT, since="1.4")

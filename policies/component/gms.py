@@ -6,8 +6,7 @@ from ..at import At
 from ..checkpoint._wiring import fill_examples
 from ..domain import WORKERS, explain_absence, has_checkpoint, is_enabled, read_gms
 from ..gpu import gpu_count
-from ..order import Stage
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 
 _GMS: Final = ("experimental", "gpuMemoryService")

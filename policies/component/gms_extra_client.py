@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import LABEL_WANTED, MAIN, is_label, list_containers
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 _CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
 

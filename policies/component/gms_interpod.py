@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import explain_off_grove, interpod_gms, quote_once
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 from .failover import forbid_switch
 

@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import LPX
 from ..engines import list_templates
-from ..order import Stage
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 from ..words import Words
 
 _IMAGE = "must name the image of the main container, got nothing"

@@ -3,9 +3,8 @@
 from ..at import At
 from ..domain import LPX, quote_once, read_pod
 from ..engines import list_roles
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
 from .lpx_pod import AGENT
 
 _ROLES = (AGENT, "conductor")

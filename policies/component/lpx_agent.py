@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..engines import list_roles
-from ..order import Stage
-from ..rule import GRAPH_COMPONENT, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 from .lpx_pod import AGENT, list_pods
 from .role_template import place_of
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ..at import At
 from ..engines import list_templates
-from ..order import Stage
 from ..review import Fields
-from ..rule import GRAPH_COMPONENT, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 from .role_template import place_of
 
 AGENT = "agent"

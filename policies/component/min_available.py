@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import component_off_grove
-from ..order import Stage
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.4")

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import LPX, WORKERS, explain_workers_only, is_multinode, node_count
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")

@@ -4,8 +4,7 @@ from typing import Final
 
 from ..at import At
 from ..domain import node_count
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 # Every node is a child object of its own, or several, and Kubernetes supports clusters of 5,000 nodes: a fifth of the largest cluster for
 # one replica is more than any engine has been spread over, and far below the number that exhausts memory.

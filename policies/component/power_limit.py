@@ -6,9 +6,8 @@ from ...api.paths import Path
 from ..at import At
 from ..domain import POWER_LIMIT, POWER_LIMIT_PATH, node_count, quote_once, read_gms, read_pod, read_power_limit, whole_number
 from ..gpu import plain_gpus, plain_gpus_of_pod
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")

@@ -1,8 +1,7 @@
 """The number of replicas."""
 
 from ..at import At
-from ..order import Stage
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN201", where=COMPONENT, when="replicas", stage=Stage.COMPONENT)

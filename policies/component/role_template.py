@@ -6,9 +6,8 @@ from ...api.paths import Key, Path
 from ..at import At
 from ..domain import EXECUTORS, LPX, MAIN, POWER_LIMIT, VLLM_EXECUTOR, quote_once, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
-from ..order import Stage
 from ..review import Fields
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 def place_of(index: int, *steps: str | int) -> Path:

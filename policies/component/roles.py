@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from ..at import At
 from ..domain import LPX, is_multinode, node_count
 from ..engines import list_roles
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 _KNOWN = ("leader", "worker")
 

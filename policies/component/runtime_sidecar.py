@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_sidecars
-from ..order import Stage
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 _PLACE = ("podTemplate", "spec", "initContainers")
 

@@ -3,8 +3,7 @@
 from ..at import At
 from ..engines import list_engines
 from ..image_tag import explain_missing_version
-from ..order import Stage
-from ..rule import GRAPH_COMPONENT, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN213", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.5")

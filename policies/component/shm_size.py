@@ -2,8 +2,7 @@
 
 from ...api.quantity import parse
 from ..at import At
-from ..order import Stage
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Difference, Hits, Stage, rule
 
 
 @rule(

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..finding import Level
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import DCD, DGD, Hits, rule
+from ..rule import DCD, DGD, Hits, Stage, rule
 from ..unchanged import read_now_and_before
 
 

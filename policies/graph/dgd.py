@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import list_components, quote_all
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_OBJECT, Hits, rule
+from ..rule import GRAPH, GRAPH_OBJECT, Hits, Stage, rule
 from ..unchanged import check_unchanged
 from ..words import format_words
 

@@ -6,9 +6,8 @@ from ...api.paths import Key
 from ..at import At
 from ..domain import DISCOVERY_BACKEND, DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR, quote_once
 from ..no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
-from ..order import Stage
 from ..review import DELETING, UPDATE
-from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Difference, Hits, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Difference, Hits, Stage, rule
 from ..semver import is_semver
 
 _BACKENDS: Final = ("kubernetes", "etcd")

@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import list_components
-from ..order import Stage
-from ..rule import GRAPH, Difference, Hits, rule
+from ..rule import GRAPH, Difference, Hits, Stage, rule
 from ..words import format_words
 
 

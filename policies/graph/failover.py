@@ -5,8 +5,7 @@ from ..at import At
 from ..component.failover import EMPTY_MODE, is_intrapod
 from ..domain import DISCOVERY_MODE, list_components
 from ..finding import Mend
-from ..order import Stage
-from ..rule import GRAPH_OBJECT, Difference, Hits, rule
+from ..rule import GRAPH_OBJECT, Difference, Hits, Stage, rule
 
 
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))

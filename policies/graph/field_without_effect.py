@@ -4,8 +4,7 @@ from ..at import At
 from ..domain import GROVE_UPDATE_STRATEGY, is_line_1_4
 from ..finding import Level
 from ..no_effect import list_ignored, may_run_on_grove
-from ..order import Stage
-from ..rule import GRAPH_OBJECT, Difference, Hits, rule
+from ..rule import GRAPH_OBJECT, Difference, Hits, Stage, rule
 
 
 @rule(

@@ -6,8 +6,7 @@ from ...api.paths import Key
 from ..at import At
 from ..domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY, explain_off_grove, list_components
 from ..grove_names import NAME_LIMIT, budget, byte_length, certainly_fit, set_length, set_name
-from ..order import Stage
-from ..rule import GRAPH, GRAPH_ANNOTATIONS, Hits, rule
+from ..rule import GRAPH, GRAPH_ANNOTATIONS, Hits, Stage, rule
 from ..words import format_words
 
 _SHOWN: Final = 253  # characters of a graph's name in each message: no valid one has more

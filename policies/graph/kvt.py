@@ -6,9 +6,8 @@ from ..at import At
 from ..domain import explain_off_grove, is_domain, quote_all, quote_once
 from ..facts import Unknown
 from ..finding import Mend
-from ..order import Stage
 from ..review import CREATE, UPDATE, Fields
-from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, rule
+from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)

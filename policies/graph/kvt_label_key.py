@@ -5,8 +5,7 @@ from typing import Final
 
 from ..at import At
 from ..domain import is_line_1_4
-from ..order import Stage
-from ..rule import KV_TRANSFER, Hits, rule
+from ..rule import KV_TRANSFER, Hits, Stage, rule
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _PREFIX: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")

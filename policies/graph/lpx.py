@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from ...api.paths import Path, lookup
 from ..at import At
 from ..domain import LPX, explain_off_grove, list_components
-from ..order import Stage
 from ..review import Fields
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 from ..words import format_words
 
 _WHEN = "components.*.type=lpx"

@@ -4,8 +4,7 @@ from typing import Final
 
 from ..at import At
 from ..domain import explain_absence, explain_off_grove, is_multinode, node_count, provide, way_to_grove
-from ..order import Stage
-from ..rule import GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import GRAPH_COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 
 _LWS: Final = "LeaderWorkerSet with Volcano"

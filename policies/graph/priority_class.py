@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import GROVE_OPT_OUT, explain_off_grove, opts_out_of_grove
-from ..order import Stage
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 
 
 @rule("DYN106", where=GRAPH, when="priorityClassName", stage=Stage.SCHEDULING, needs=("grove",))

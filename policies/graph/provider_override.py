@@ -2,10 +2,9 @@
 
 from ..at import At
 from ..domain import GROVE, explain_off_grove, list_components, provider, quote_once
-from ..order import Stage
 from ..provider_override import API_VERSION, WHEN, changes_provider, list_grove_overrides, list_overrides, writes_topology
 from ..review import UPDATE
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")

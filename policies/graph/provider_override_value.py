@@ -7,9 +7,8 @@ from ...api.paths import Path
 from ...api.wording import article
 from ..at import At
 from ..finding import Finding
-from ..order import Stage
 from ..provider_override import WHEN, Override, list_grove_overrides, topology_steps
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 
 
 @rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")

@@ -4,8 +4,7 @@ from ..at import At
 from ..domain import list_components
 from ..engines import list_templates
 from ..image_tag import runtime_version
-from ..order import Stage
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 
 _READS = (1, 6, 0)  # the first planner that reads the templates of roles
 

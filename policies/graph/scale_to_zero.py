@@ -3,9 +3,8 @@
 from ..at import At
 from ..domain import WORKERS, find_main, list_components
 from ..finding import Level
-from ..order import Stage
 from ..review import Fields
-from ..rule import GRAPH, Difference, Hits, rule
+from ..rule import GRAPH, Difference, Hits, Stage, rule
 
 _MODEL = ("--served-model-name", "--model", "--model-path")  # the first that is there names the model
 

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import quote_once
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import GRAPH_COMPONENT, Difference, Hits, Stage, rule
 
 _ACCOUNT = "system:serviceaccount:"
 _PLANNER = "planner-serviceaccount"

@@ -5,9 +5,8 @@ from typing import Final
 
 from ..at import At
 from ..domain import list_components
-from ..order import Stage
 from ..review import CREATE
-from ..rule import GRAPH, Difference, Hits, rule
+from ..rule import GRAPH, Difference, Hits, Stage, rule
 from ..words import format_words
 
 

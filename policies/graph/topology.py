@@ -6,9 +6,8 @@ from ...api.paths import Path
 from ..at import At
 from ..domain import explain_off_grove, is_domain, list_components, quote_all
 from ..facts import Unknown
-from ..order import Stage
 from ..review import CREATE
-from ..rule import GRAPH, GRAPH_COMPONENT, TOPOLOGY, Difference, Hits, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, TOPOLOGY, Difference, Hits, Stage, rule
 from ..topology import PLURAL, TOLD_BY_OPERATION, kind_of, levels
 
 

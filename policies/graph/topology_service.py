@@ -3,9 +3,8 @@
 from ..at import At
 from ..domain import is_domain, list_components
 from ..finding import Mend
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, Difference, Hits, Stage, rule
 from ..words import format_words
 
 

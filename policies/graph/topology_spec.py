@@ -5,9 +5,8 @@ from typing import Any
 from ..at import At
 from ..domain import is_domain, list_components
 from ..finding import Mend
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import GRAPH, GRAPH_OBJECT, TOPOLOGY, Hits, rule
+from ..rule import GRAPH, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, rule
 from ..words import Words, format_words
 
 

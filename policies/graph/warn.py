@@ -4,8 +4,7 @@ from ...api.paths import Key
 from ..at import At
 from ..domain import GROVE_OPT_OUT, explain_off_grove, opts_out_of_grove
 from ..finding import Level
-from ..order import Stage
-from ..rule import GRAPH_ANNOTATIONS, TOPOLOGY, Difference, Hits, rule
+from ..rule import GRAPH_ANNOTATIONS, TOPOLOGY, Difference, Hits, Stage, rule
 
 
 @rule(

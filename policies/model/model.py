@@ -1,9 +1,8 @@
 """The name, the base model and the type of a model."""
 
 from ..at import At
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Difference, Hits, rule
+from ..rule import MODEL_KIND, Difference, Hits, Stage, rule
 from ..unchanged import check_unchanged
 
 

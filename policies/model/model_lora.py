@@ -3,8 +3,7 @@
 from ..at import At
 from ..domain import is_line_1_4
 from ..finding import Finding
-from ..order import Stage
-from ..rule import MODEL, Difference, Hits, rule
+from ..rule import MODEL, Difference, Hits, Stage, rule
 
 
 @rule("DYN553", where=MODEL, when="modelType=lora", stage=Stage.MODEL)

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..finding import Level
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Hits, rule
+from ..rule import MODEL_KIND, Hits, Stage, rule
 from ..unchanged import read_now_and_before
 
 

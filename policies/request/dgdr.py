@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..image_tag import explain_missing_version
-from ..order import Stage
 from ..review import Fields
-from ..rule import DGDR, REQUEST, Difference, Hits, rule
+from ..rule import DGDR, REQUEST, Difference, Hits, Stage, rule
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"

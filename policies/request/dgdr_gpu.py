@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..finding import Level
-from ..order import Stage
-from ..rule import REQUEST, Hits, rule
+from ..rule import REQUEST, Hits, Stage, rule
 
 
 @rule("DYN915", where=REQUEST, when="hardware", level=Level.WARNING, stage=Stage.ADVICE, ratchets=False, since="1.6")

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import is_line_1_4
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import DGDR, Difference, Hits, rule
+from ..rule import DGDR, Difference, Hits, Stage, rule
 from ._sameness import same_meaning
 
 _LOCKED = ("Profiling", "Deploying", "Deployed")

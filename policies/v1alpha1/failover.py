@@ -2,8 +2,7 @@
 
 from ..at import At
 from ..domain import is_enabled
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
 
 _MODES = ("intraPod", "interPod")
 

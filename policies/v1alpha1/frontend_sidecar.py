@@ -3,8 +3,7 @@
 from typing import Final
 
 from ..at import At
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, rule
 
 _SIDECAR: Final = "sidecar-frontend"
 

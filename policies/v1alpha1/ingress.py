@@ -6,9 +6,8 @@ from typing import Final
 from ..at import At
 from ..domain import LPX, is_enabled
 from ..finding import Mend
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it

@@ -5,8 +5,7 @@ from typing import Final
 from ...api.quantity import is_zero, parse
 from ..at import At
 from ..finding import Mend
-from ..order import Stage
-from ..rule import CLAIMS, GRAPH_V1ALPHA1, Difference, Hits, rule
+from ..rule import CLAIMS, GRAPH_V1ALPHA1, Difference, Hits, Stage, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}

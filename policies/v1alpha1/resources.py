@@ -6,8 +6,7 @@ from ...api.paths import Key, Path
 from ..at import At
 from ..finding import Finding, Mend
 from ..gpu import is_plain
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
 
 _PARTS: Final = ("limits", "requests")
 _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount

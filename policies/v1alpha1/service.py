@@ -4,8 +4,7 @@ from ...api.paths import Key
 from ..at import At
 from ..finding import Level
 from ..no_effect import list_ignored_of_service, may_run_on_grove
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Difference, Hits, Stage, rule
 
 
 @rule(

@@ -3,8 +3,7 @@
 from ...api.paths import Key
 from ..at import At
 from ..domain import EXECUTORS, VLLM_EXECUTOR
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
 
 
 @rule(

@@ -2,8 +2,7 @@
 
 from ...api.quantity import is_zero
 from ..at import At
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, rule
 
 
 @rule("DYN204", where=COMPONENT_V1ALPHA1, when="sharedMemory", stage=Stage.COMPONENT)

@@ -5,9 +5,8 @@ from typing import Final
 from ..at import At
 from ..domain import LPX, is_line_1_6, owning_graph, quote_once
 from ..finding import Level, Mend
-from ..order import Stage
 from ..review import Review
-from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, Difference, Hits, Stage, rule
 
 
 @rule("DYN902", where=COMPONENT_V1ALPHA1, removes=True, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)

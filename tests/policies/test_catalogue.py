@@ -12,8 +12,7 @@ import yaml
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, rule
+from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, Stage, rule
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
 from tests.golden.overlay.engine import list_rules_of_1_2, profile_1_2
 from tests.policies.test_worked import CASES

@@ -17,9 +17,8 @@ from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.index import _rule
-from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, Review
-from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, default, rule
+from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, Stage, default, rule
 from tools.manual.versions import twins
 from tools.rule_index import _row
 

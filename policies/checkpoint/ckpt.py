@@ -1,10 +1,28 @@
-"""The containers and volumes of a checkpoint job."""
+"""The containers and volumes of a checkpoint job, and its kind as such."""
 
 from ..at import At
 from ..domain import is_enabled
-from ..finding import Finding
+from ..finding import Finding, Level
 from ..rule import CHECKPOINT, Difference, Hits, Stage, rule
-from ._wiring import BY_AUTHOR, CLAIM, SERVER, VOLUME, extra_names, fill_examples, index_by_name, pod, server, target, target_name
+from ._wiring import (
+    BY_AUTHOR,
+    CLAIM,
+    SERVER,
+    SOCKET_ENV,
+    SOCKETS,
+    VOLUME,
+    claims_gpus,
+    clients,
+    extra_names,
+    fill_examples,
+    index_by_name,
+    knows_sockets,
+    mounts_sockets,
+    pod,
+    server,
+    target,
+    target_name,
+)
 
 _INTRA_POD = "intraPod"
 
@@ -180,3 +198,105 @@ def ckpt_target_container(at: At) -> Hits:
     if is_enabled(at.value["gpuMemoryService"]) and target(at.value) is None:
         text = f'must be prepared in the pod template: no container named "{target_name(at.value)}" (spec.job.targetContainerName)'
         yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN425", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_client_claim(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service doesn't claim the shared GPUs.
+
+    Why
+        The claim of the pod reaches only those containers that name it. The GPU memory service of a checkpoint only describes
+        the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Add `claims: [{name: intrapod-shared-gpu}]` to the container's `resources`.
+
+    Example
+    bad wired without containers.resources  # expect
+
+    bad wired without initContainers.resources  # expect
+    ok  wired
+    """
+    if not is_enabled(at.value["gpuMemoryService"]):
+        return
+    for name, container in clients(at.value):
+        if not claims_gpus(container):
+            text = f'must be prepared in the pod template: container "{name}": resources.claims has no entry named "{CLAIM}"'
+            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_client_env(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service isn't told where the server's sockets are.
+
+    Why
+        Engine and server look for their sockets in the folder that GMS_SOCKET_DIR names. The GPU memory service of a checkpoint
+        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
+
+    Example
+    bad wired without containers.env  # expect
+
+    bad wired without initContainers.env  # expect
+    ok  wired
+    """
+    if not is_enabled(at.value["gpuMemoryService"]):
+        return
+    for name, container in clients(at.value):
+        if not knows_sockets(container):
+            text = f'must be prepared in the pod template: container "{name}": env has no {SOCKET_ENV} with the value {SOCKETS}'
+            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN426", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+@fill_examples
+def ckpt_client_mount(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service doesn't mount the server's sockets.
+
+    Why
+        Without the mount the container can't reach the memory server. The GPU memory service of a checkpoint only describes the
+        pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Mount the volume gms-intrapod-control at /gms-intrapod-control in the container.
+
+    Example
+    bad wired without containers.volumeMounts  # expect
+
+    bad wired without initContainers.volumeMounts  # expect
+    ok  wired
+    """
+    if not is_enabled(at.value["gpuMemoryService"]):
+        return
+    for name, container in clients(at.value):
+        if not mounts_sockets(container):
+            text = f'must be prepared in the pod template: container "{name}": volumeMounts has no "{VOLUME}" at {SOCKETS}'
+            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+
+
+@rule("DYN914", where=CHECKPOINT, level=Level.WARNING, stage=Stage.ADVICE, ratchets=False, since="1.5")
+def ckpt_kind_gone(at: At) -> Hits:
+    """A DynamoCheckpoint is written, a kind that the Go operator lacks from line 1.5 on.
+
+    Why
+        That operator has neither a definition nor a controller for it. Where the definition was kept, a deletion waits for ever for a
+        controller that removes the finalizer.
+
+    Fix
+        Delete DynamoCheckpoints before the upgrade to line 1.5. There `checkpointRef` names a PodSnapshot.
+
+    Example
+    ok  # kind: DynamoGraphDeployment/v1beta1
+        spec:  # expect
+    bad   identity: {model: m, backendFramework: vllm}
+    ok    components:
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    """
+    yield at.warning("", "is of a kind that is gone from line 1.5 on: delete it before the upgrade")

@@ -1,9 +1,9 @@
-"""The mode and the standby engines of failover."""
+"""The mode and the standby engines of failover, and those in the pod of the active one."""
 
 from typing import Final
 
 from ..at import At
-from ..domain import INTRA_POD, interpod_failover, read_failover, read_gms
+from ..domain import INTRA_POD, interpod_failover, quote_once, read_failover, read_gms
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, DGD, Difference, Hits, Stage, rule
 from ..words import Words, format_words
@@ -88,3 +88,144 @@ def failover_shadows_immutable(at: At) -> Hits:
 def _shadows(component: Fields) -> int:
     found = (read_failover(component) or {}).get("numShadows")
     return 1 if found is None else int(found)
+
+
+@rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_mode_mismatch(at: At) -> Hits:
+    """Intra-pod failover and the GPU memory service name different layouts.
+
+    Why
+        Both switches describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
+
+    Fix
+        Give both the same mode.
+
+    Example
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+    bad   backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         failover: {mode: IntraPod}  # expect
+    ok        experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+    """
+    gms = read_gms(at.value) if intrapod(at) else None
+    if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
+        text = format_words('must have the mode of {gpuMemoryService}, "{interPod}", got "{intraPod}"')
+        yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
+
+
+@rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_requires_gms(at: At) -> Hits:
+    """Intra-pod failover has no GPU memory service to share weights through.
+
+    Why
+        Both engines of the pod use the same GPUs. Each alone would fill them with its weights; the memory service holds one copy for both.
+
+    Fix
+        Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
+
+    Example
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+    bad     - name: other
+    bad       type: worker
+    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         failover: {}  # expect
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         failover: {mode: IntraPod}  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {}}
+    """
+    if intrapod(at) and read_gms(at.value) is None:
+        yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
+
+
+@rule(
+    "DYN351",
+    where=COMPONENT,
+    when="experimental",
+    stage=Stage.FAILOVER,
+    differs=Difference(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True),
+)
+def failover_intrapod_requires_vllm(at: At) -> Hits:
+    """Intra-pod failover is on, but the engine is not vLLM.
+
+    Why
+        A standby engine waits for a file lock beside the active one. Only vLLM can do that; for other engines the operator stops with an
+        error. A framework that isn't written down is found out later, from the command.
+
+    Fix
+        Set `backendFramework` to vllm if that is what runs, or switch failover off.
+
+    Example
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+    bad   backendFramework: sglang
+    ok    backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         failover: {}  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {}}
+
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec:
+    bad   backendFramework: trtllm
+    bad   type: worker
+    bad   podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad   experimental:
+    bad     gpuMemoryService: {}
+    bad     failover: {mode: IntraPod}  # expect
+    """
+    backend = at.review.spec.get("backendFramework")
+    if backend not in (None, "", "vllm") and intrapod(at):
+        text = format_words(
+            'must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm can stand by', seen=quote_once(backend)
+        )
+        yield at.forbidden("experimental.failover", text)
+
+
+_MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
+
+
+@rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+def failover_intrapod_shadows(at: At) -> Hits:
+    """Intra-pod failover asks for another number of standby engines than one.
+
+    Why
+        The pod holds a fixed pair: one engine that serves and one standby. Only standbys in pods of their own can be more. A 0 counts as
+        absent, because typed clients write it for an unset number.
+
+    Fix
+        Set `numShadows` to 1 or leave it out.
+
+    Example
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         failover:
+    bad           mode: IntraPod
+    bad           numShadows: 2  # expect
+    ok        experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
+    """
+    shadows = (read_failover(at.value) or {}).get("numShadows")
+    if shadows not in (None, 0, 1) and intrapod(at):
+        pair = format_words("must be 1 in mode {intraPod}, where a pod holds a fixed pair of engines, got {shadows}", shadows=shadows)
+        yield at.invalid("experimental.failover.numShadows", shadows, format_words("{pair}; {more}", pair=pair, more=_MORE))

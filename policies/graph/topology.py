@@ -1,14 +1,17 @@
-"""Topology constraints and the cluster's topology."""
+"""Topology constraints of a graph and the cluster's topology."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from ...api.paths import Path
 from ..at import At
 from ..domain import explain_off_grove, is_domain, list_components, quote_all
 from ..facts import Unknown
-from ..review import CREATE
-from ..rule import GRAPH, GRAPH_COMPONENT, TOPOLOGY, Difference, Hits, Stage, rule
+from ..finding import Mend
+from ..review import CREATE, UPDATE, Fields
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Difference, Hits, Stage, rule
 from ..topology import PLURAL, TOLD_BY_OPERATION, kind_of, levels
+from ..words import Words, format_words
 
 
 @rule(
@@ -181,3 +184,98 @@ def topology_profile_required(at: At) -> Hits:
     """
     if not at.value.get("clusterTopologyName"):
         yield at.required("clusterTopologyName", f"must name a {kind_of(at.review)}, got nothing")
+
+
+@rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)
+def topology_spec_domain_format(at: At) -> Hits:
+    """The graph's topology domain is malformed.
+
+    Why
+        Domains are named in lower-case letters, digits and dashes. Any other spelling can't be found in a ClusterTopology.
+
+    Fix
+        Write the domain as the ClusterTopology spells it, `rack` for example.
+
+    Example
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: default
+    bad     packDomain: Rack  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    """
+    domain = at.value["packDomain"]
+    if domain and not is_domain(domain):
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid("packDomain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+
+
+_FIELDS = ("clusterTopologyName", "packDomain")
+
+
+@rule("DYN706", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def topology_spec_immutable(at: At) -> Hits:
+    """The topology constraint of a graph changes after creation.
+
+    Why
+        Pods are placed once; a new constraint would hold for some of them and not for others.
+
+    Fix
+        Put the old constraint back, or create the graph anew with the other one.
+
+    Example
+    bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    bad --- # becomes
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
+
+        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        --- # becomes
+    bad spec: {backendFramework: null}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
+    """
+    if at.old is None:
+        return
+    now, before = at.get("spec.topologyConstraint"), at.was("spec.topologyConstraint")
+    if now is not None and before is not None:
+        if _values(now) != _values(before):
+            yield at.immutable(
+                "spec.topologyConstraint", format_words("must stay {before}, got {now}", before=_shown(before), now=_shown(now))
+            )
+    elif before is not None:
+        yield at.immutable("spec.topologyConstraint", format_words("must stay {before}, got none", before=_shown(before)))
+    elif now is not None:
+        yield at.immutable("spec.topologyConstraint", "must not be added to an existing graph")
+
+
+def _values(constraint: Fields) -> list[Any]:
+    return [constraint.get(field) or "" for field in _FIELDS]
+
+
+def _shown(constraint: Fields) -> Words:
+    profile, domain = _values(constraint)
+    return format_words('{topologyProfile} "{profile}" and packDomain "{domain}"', profile=profile, domain=domain)
+
+
+@rule("DYN144", where=GRAPH, when="components.*.topologyConstraint", stage=Stage.TOPOLOGY)
+def topology_spec_required(at: At) -> Hits:
+    """A service has a topology constraint, but the graph names no topology.
+
+    Why
+        A service's constraint names a domain only. The graph's constraint names the domain's ClusterTopology.
+
+    Fix
+        Add `spec.topologyConstraint` with the `{topologyProfile}` that the {services}' domains come from.
+
+    Example
+    bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
+    ok  spec:
+    ok    topologyConstraint: {clusterTopologyName: default}
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    """
+    if at.value.get("topologyConstraint") is not None:
+        return
+    names = [name for _, name, component in list_components(at.value) if component.get("topologyConstraint") is not None]
+    if names:
+        shown = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        text = format_words("must be set while {services} have constraints ({shown}), got nothing", shown=shown)
+        yield at.required("topologyConstraint", text)

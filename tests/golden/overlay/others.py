@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.checkpoint._wiring import server
 from dynamo_webhooks.policies.defaults import mut
 from dynamo_webhooks.policies.domain import ORIGIN_VERSION, is_enabled
 from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.model import model_lora
+from dynamo_webhooks.policies.model import model
 from dynamo_webhooks.policies.request import dgdr
 from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import COMPONENT, default
@@ -49,7 +49,7 @@ def model_lora_uri_scheme(at: At) -> Hits:
     """Only the scheme is looked at."""
     uri = at.get("source.uri")
     if uri and not uri.startswith(("s3://", "hf://")):
-        yield from model_lora.model_lora_uri_scheme.check(at)
+        yield from model.model_lora_uri_scheme.check(at)
 
 
 @variant("dgdr-hardware-required", on=(CREATE,))

@@ -1,10 +1,9 @@
 """Components outside a graph."""
 
-from ..at import At
+from ..at import At, check_unchanged
 from ..domain import interpod_failover, interpod_gms, quote_once
 from ..review import UPDATE, Fields
 from ..rule import DCD, Difference, Hits, Stage, rule
-from ..unchanged import check_unchanged
 from ..words import format_words
 
 

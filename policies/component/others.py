@@ -3,13 +3,12 @@
 from typing import Final
 
 from ...api.quantity import parse
-from ..at import At
+from ..at import At, read_now_and_before
 from ..domain import LPX, WORKERS, component_off_grove, is_line_1_6, is_multinode, node_count, quote_once
 from ..engines import list_templates
 from ..finding import Level
 from ..review import UPDATE
 from ..rule import COMPONENT, DCD, DGD, Difference, Hits, Stage, rule
-from ..unchanged import read_now_and_before
 from ..words import Words
 
 

@@ -1,10 +1,9 @@
 """The backend and the set of services of a graph."""
 
-from ..at import At
+from ..at import At, check_unchanged
 from ..domain import list_components, quote_all
 from ..review import UPDATE
 from ..rule import GRAPH, GRAPH_OBJECT, Hits, Stage, rule
-from ..unchanged import check_unchanged
 from ..words import format_words
 
 

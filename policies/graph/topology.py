@@ -1,17 +1,38 @@
 """Topology constraints of a graph and the cluster's topology."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ...api.paths import Path
 from ..at import At
-from ..domain import explain_off_grove, is_domain, list_components, quote_all
+from ..domain import explain_off_grove, is_domain, is_line_1_4, list_components, quote_all
 from ..facts import Unknown
 from ..finding import Mend
-from ..review import CREATE, UPDATE, Fields
+from ..review import CREATE, UPDATE, Fields, Review
 from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Difference, Hits, Stage, rule
-from ..topology import PLURAL, TOLD_BY_OPERATION, kind_of, levels
 from ..words import Words, format_words
+
+# why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
+_TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
+
+_PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
+
+
+def _kind_of(review: Review) -> str:
+    """What Grove calls an object that lists a cluster's domains: another name since line 1.4 of the operator."""
+    return "ClusterTopologyBinding" if is_line_1_4(review) else "ClusterTopology"
+
+
+def _levels(at: At) -> tuple[str, ...] | None:
+    """The domains of the graph's ClusterTopology from broad to narrow; None when it is not known, not readable or not there.
+
+    Those three have rules of their own (topology-cluster-not-found, topology-cluster-unreadable), so that one gap is reported once.
+    """
+    topologies = at.review.facts.clusterTopologies
+    if topologies is None or isinstance(topologies, Unknown):
+        return None
+    constraint = at.review.spec.get("topologyConstraint") or {}
+    return topologies.get(constraint.get("clusterTopologyName") or "")
 
 
 @rule(
@@ -21,7 +42,7 @@ from ..words import Words, format_words
     on=(CREATE,),
     stage=Stage.TOPOLOGY,
     needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
 )
 def topology_cluster_not_found(at: At) -> Hits:
     """The graph names a ClusterTopology that the cluster doesn't have.
@@ -44,7 +65,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     if not name or topologies is None or (not isinstance(topologies, Unknown) and name in topologies) or explain_off_grove(at):
         return
     known = quote_all(at.fact("clusterTopologies")) or "none"
-    yield at.not_found("clusterTopologyName", name, f'must name a {kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
+    yield at.not_found("clusterTopologyName", name, f'must name a {_kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
 @rule(
@@ -54,7 +75,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     on=(CREATE,),
     stage=Stage.TOPOLOGY,
     needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
 )
 def topology_cluster_unreadable(at: At) -> Hits:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
@@ -77,8 +98,8 @@ def topology_cluster_unreadable(at: At) -> Hits:
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
-        kind = kind_of(at.review)
-        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {PLURAL[kind]}'
+        kind = _kind_of(at.review)
+        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {_PLURAL[kind]}'
         yield at.invalid("clusterTopologyName", name, text)
 
 
@@ -89,7 +110,7 @@ def topology_cluster_unreadable(at: At) -> Hits:
     on=(CREATE,),
     stage=Stage.TOPOLOGY,
     needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
 )
 def topology_domain_broader(at: At) -> Hits:
     """A service is packed within a broader domain than its graph.
@@ -107,7 +128,7 @@ def topology_domain_broader(at: At) -> Hits:
     bad     - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
     """
-    known, domain = levels(at), at.value["topologyConstraint"].get("packDomain")
+    known, domain = _levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
     if known is None or domain not in known or graph not in known:
         return
@@ -122,7 +143,7 @@ def topology_domain_broader(at: At) -> Hits:
     on=(CREATE,),
     stage=Stage.TOPOLOGY,
     needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
+    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
 )
 def topology_domain_unknown(at: At) -> Hits:
     """A topology domain isn't one of the named ClusterTopology.
@@ -146,7 +167,7 @@ def topology_domain_unknown(at: At) -> Hits:
     ok    topologyConstraint: {clusterTopologyName: default, packDomain: zone}
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
-    known = levels(at)
+    known = _levels(at)
     if known is None:
         return
     # format rules report malformed ones
@@ -154,7 +175,7 @@ def topology_domain_unknown(at: At) -> Hits:
     if unknown and not explain_off_grove(at):
         listed = quote_all(known) or "none"
         for path, domain in unknown:
-            yield at.invalid(path, domain, f'must be a domain of the {kind_of(at.review)} ({listed}), got "{domain}"')
+            yield at.invalid(path, domain, f'must be a domain of the {_kind_of(at.review)} ({listed}), got "{domain}"')
 
 
 def _domains(at: At) -> Iterator[tuple[Path, str]]:
@@ -183,7 +204,7 @@ def topology_profile_required(at: At) -> Hits:
     ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     if not at.value.get("clusterTopologyName"):
-        yield at.required("clusterTopologyName", f"must name a {kind_of(at.review)}, got nothing")
+        yield at.required("clusterTopologyName", f"must name a {_kind_of(at.review)}, got nothing")
 
 
 @rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)

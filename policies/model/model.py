@@ -1,11 +1,10 @@
 """The name, the base model, the type and the source of a model."""
 
-from ..at import At
+from ..at import At, check_unchanged
 from ..domain import is_line_1_4
 from ..finding import Finding
 from ..review import UPDATE
 from ..rule import MODEL, MODEL_KIND, Difference, Hits, Stage, rule
-from ..unchanged import check_unchanged
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,10 +1,9 @@
 """Changes of a model that workloads do not follow."""
 
-from ..at import At
+from ..at import At, read_now_and_before
 from ..finding import Level
 from ..review import UPDATE
 from ..rule import MODEL_KIND, Hits, Stage, rule
-from ..unchanged import read_now_and_before
 
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)

@@ -1,12 +1,10 @@
-"""The wiring of a checkpoint's pod for the GPU memory service: names, look-ups in the pod template, and the example of its rules."""
+"""The wiring of a checkpoint's pod for the GPU memory service: names, and look-ups in the pod template."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from ..review import Fields
-from ..rule import Check
 
 CLAIM: Final = "intrapod-shared-gpu"
 VOLUME: Final = "gms-intrapod-control"
@@ -14,49 +12,6 @@ SOCKETS: Final = "/gms-intrapod-control"
 SOCKET_ENV: Final = "GMS_SOCKET_DIR"
 SERVER: Final = "gms-server"
 BY_AUTHOR: Final = "this field only describes the pod and changes nothing in it"
-
-_CLIENT: Final = {
-    "resources": "    resources: {claims: [{name: intrapod-shared-gpu}]}",
-    "volumeMounts": "    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]",
-    "env": "    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]",
-}
-# a checkpoint whose pod is wired, line by line
-_WIRED: Final = {
-    "facts": "# facts: {allowGmsSnapshot: true}",
-    "spec": "spec:",
-    "gpuMemoryService": "  gpuMemoryService: {enabled: true}",
-    "job": "  job:\n    podTemplateSpec:\n      spec:",
-    "resourceClaims": "        resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]",
-    "volumes": "        volumes: [{name: gms-intrapod-control, emptyDir: {}}]",
-    "initContainers": "        initContainers:\n          - name: gms-server",
-    "initContainers.restartPolicy": "            restartPolicy: Always",
-    **{f"initContainers.{field}": f"        {line}" for field, line in _CLIENT.items()},
-    "containers": "        containers:",
-    "containers.name": "          - name: main",
-    **{f"containers.{field}": f"        {line}" for field, line in _CLIENT.items()},
-}
-_EXAMPLE: Final = re.compile(
-    r"^( *(?:bad |ok  )?)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
-)
-
-
-def fill_examples(check: Check) -> Check:
-    """Write out the examples in a rule's docstring.
-
-    The line `wired` is replaced by a checkpoint whose pod is wired, `wired without FIELD` for one that lacks a field, and
-    `wired with FIELD: VALUE` for another value. A mark at the end moves to the line of `gpuMemoryService`.
-    """
-    check.__doc__ = _EXAMPLE.sub(_written, check.__doc__ or "")
-    return check
-
-
-def _written(example: re.Match[str]) -> str:
-    absent, field, value, mark = example.group("absent", "field", "value", "mark")
-    lines = {name: line for name, line in _WIRED.items() if not absent or not f"{name}.".startswith(f"{absent}.")}
-    if field:
-        lines[field] = f"{lines[field].partition(': ')[0]}: {value}"
-    lines["gpuMemoryService"] += mark or ""
-    return "\n".join(example[1] + line for line in "\n".join(lines.values()).split("\n"))
 
 
 def pod(spec: Fields) -> Fields:

@@ -14,7 +14,6 @@ from ._wiring import (
     claims_gpus,
     clients,
     extra_names,
-    fill_examples,
     index_by_name,
     knows_sockets,
     mounts_sockets,
@@ -28,7 +27,6 @@ _INTRA_POD = "intraPod"
 
 
 @rule("DYN429", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_extra_client_container(at: At) -> Hits:
     """An extra client of a checkpoint's GPU memory service isn't in the pod template.
 
@@ -75,7 +73,6 @@ def ckpt_extra_client_container(at: At) -> Hits:
 
 
 @rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_gms_mode(at: At) -> Hits:
     """A checkpoint's GPU memory service runs in another mode than intraPod.
 
@@ -97,7 +94,6 @@ def ckpt_gms_mode(at: At) -> Hits:
 
 
 @rule("DYN423", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_pod_claim(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no claim for the shared GPUs.
 
@@ -124,7 +120,6 @@ def ckpt_pod_claim(at: At) -> Hits:
     stage=Stage.CHECKPOINT,
     differs=Difference(("G-26",), "the job hangs: a server in a non-restartable init container never ends"),
 )
-@fill_examples
 def ckpt_server_container(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
 
@@ -159,7 +154,6 @@ def _absent(at: At) -> Finding:
 
 
 @rule("DYN424", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_shared_volume(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no volume for the server's sockets.
 
@@ -180,7 +174,6 @@ def ckpt_shared_volume(at: At) -> Hits:
 
 
 @rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_target_container(at: At) -> Hits:
     """The container to be saved isn't in the pod template of a checkpoint with a GPU memory service.
 
@@ -201,7 +194,6 @@ def ckpt_target_container(at: At) -> Hits:
 
 
 @rule("DYN425", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_client_claim(at: At) -> Hits:
     """A container of a checkpoint with a GPU memory service doesn't claim the shared GPUs.
 
@@ -227,7 +219,6 @@ def ckpt_client_claim(at: At) -> Hits:
 
 
 @rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_client_env(at: At) -> Hits:
     """A container of a checkpoint with a GPU memory service isn't told where the server's sockets are.
 
@@ -253,7 +244,6 @@ def ckpt_client_env(at: At) -> Hits:
 
 
 @rule("DYN426", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_client_mount(at: At) -> Hits:
     """A container of a checkpoint with a GPU memory service doesn't mount the server's sockets.
 

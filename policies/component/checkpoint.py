@@ -31,10 +31,7 @@ def checkpoint_gate(at: At) -> Hits:
 
     Example
         # facts: {checkpoint: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       experimental:
     bad         checkpoint: {enabled: true}  # expect
@@ -66,10 +63,7 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         Remove `job`, or set the mode to Auto.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       experimental:
     bad         checkpoint:
     bad           mode: Manual
@@ -95,10 +89,7 @@ def checkpoint_job_with_ref(at: At) -> Hits:
         Remove `job` or `checkpointRef`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       experimental:
     bad         checkpoint:
     bad           checkpointRef: warm
@@ -134,11 +125,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
     ok        experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
 
-    bad spec:
-    bad   backendFramework: vllm
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {vllm worker}
     bad       podTemplate:
     bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
     bad       experimental:
@@ -168,10 +155,7 @@ def checkpoint_target_name(at: At) -> Hits:
         Write the name of a container of the pod, or leave the field out for `main`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       experimental:
     bad         checkpoint: {targetContainerName: Main}  # expect
     ok        experimental: {checkpoint: {targetContainerName: main}}
@@ -197,10 +181,7 @@ def checkpoint_gms_client_name(at: At) -> Hits:
         Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}
@@ -261,10 +242,7 @@ def checkpoint_gms_clients_need_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       experimental:
     bad         checkpoint:
     bad           enabled: false

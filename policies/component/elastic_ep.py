@@ -22,11 +22,7 @@ def elastic_ep_command_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.command}.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate:
                 spec:
                   containers:

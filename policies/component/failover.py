@@ -56,19 +56,11 @@ def failover_shadows_immutable(at: At) -> Hits:
         Put the old `numShadows` back, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
               experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
     ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
@@ -213,10 +205,7 @@ def failover_intrapod_shadows(at: At) -> Hits:
 
     Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}

@@ -99,20 +99,12 @@ def failover_interpod_immutable(at: At) -> Hits:
         under another name.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental: {gpuMemoryService: {mode: InterPod}}
     ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
     ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
@@ -136,11 +128,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         Give both the same mode.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}
@@ -208,11 +196,7 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         failover: {mode: InterPod, numShadows: 1}  # expect

@@ -29,16 +29,10 @@ def force_scaling_group_immutable(at: At) -> Hits:
         Put the old `forceScalingGroup` back, or create another graph with the new one.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad --- # becomes
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       experimental:
     bad         grove:
@@ -89,10 +83,7 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       experimental:
     bad         grove:

@@ -3,7 +3,6 @@
 from typing import Final
 
 from ..at import At
-from ..checkpoint._wiring import fill_examples
 from ..domain import LABEL_WANTED, MAIN, WORKERS, explain_absence, has_checkpoint, is_enabled, is_label, list_containers, read_gms
 from ..gpu import gpu_count
 from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, Stage, rule
@@ -32,10 +31,7 @@ def gms_requires_dra(at: At) -> Hits:
 
     Example
     bad # facts: {dra: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
@@ -83,27 +79,18 @@ def gms_requires_gpu(at: At) -> Hits:
     ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     ok        experimental: {gpuMemoryService: {}}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate:
     bad         spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
@@ -123,7 +110,6 @@ def gms_requires_gpu(at: At) -> Hits:
     needs=("allowGmsSnapshot",),
     until="1.4",
 )
-@fill_examples
 def gms_snapshot_gate(at: At) -> Hits:
     """A checkpoint and a GPU memory service are combined, which the operator does not allow.
 
@@ -136,10 +122,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     Example
     ok  # facts: {allowGmsSnapshot: true}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}
@@ -148,10 +131,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     bad # kind: DynamoCheckpoint/v1alpha1
     bad wired without facts  # expect
-    ok  spec:
-    ok    components:
-    ok      - name: worker
-    ok        type: worker
+    ok  {worker}
     ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     ok        experimental: {gpuMemoryService: {}}
     """
@@ -216,10 +196,7 @@ def gms_extra_client_duplicate(at: At) -> Hits:
         Name each container once.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
     bad       experimental:
     bad         gpuMemoryService:
@@ -247,10 +224,7 @@ def gms_extra_client_name(at: At) -> Hits:
         Write the name of a container of the pod: lower-case letters, digits and inner dashes, at most 63.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
     bad       experimental:
     bad         gpuMemoryService:
@@ -281,10 +255,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
         Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is a client without being named.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
                 spec:
                   containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]

@@ -44,17 +44,11 @@ def multinode_count_immutable(at: At) -> Hits:
         Put the old number back, or create another component with the new one.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
         --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
     bad       multinode: {nodeCount: 4}  # expect

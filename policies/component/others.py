@@ -99,10 +99,7 @@ def frontend_sidecar_unknown(at: At) -> Hits:
         Name a container in `podTemplate.spec.containers`, or remove `frontendSidecar`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       frontendSidecar: front  # expect
     ok        frontendSidecar: frontend
               podTemplate:
@@ -111,10 +108,7 @@ def frontend_sidecar_unknown(at: At) -> Hits:
                     - {name: main, image: "example/vllm:1.5.0"}
                     - {name: frontend, image: "example/frontend:1.5.0"}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       frontendSidecar: ""  # expect
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
@@ -149,10 +143,7 @@ def image_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.image}.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate:
     bad         spec:
     bad           containers:
@@ -185,10 +176,7 @@ def min_available_requires_grove(at: At) -> Hits:
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       minAvailable: 1  # expect
     ok        replicas: 4
     ok        minAvailable: 2
@@ -226,10 +214,7 @@ def node_count_limit(at: At) -> Hits:
         Write the number of nodes that one replica of the model is spread over, at most 1000.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       multinode:
     bad         nodeCount: 20000000  # expect
     ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
@@ -250,10 +235,7 @@ def replicas_non_negative(at: At) -> Hits:
         Write 0 to stop the component, or the number of replicas that should run.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       replicas: -1  # expect
     ok  spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
     """
@@ -280,10 +262,7 @@ def shm_size_negative(at: At) -> Hits:
         Write a positive size, such as 16Gi.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       sharedMemorySize: -1Gi  # expect
     ok  spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
     """

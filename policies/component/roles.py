@@ -35,10 +35,7 @@ def roles_need_multinode(at: At) -> Hits:
         Remove `roles`, or set `multinode`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     ok        multinode: {nodeCount: 2}
               roles: [{name: leader}, {name: worker}]  # expect
@@ -58,10 +55,7 @@ def roles_name_unknown(at: At) -> Hits:
         Name the roles `leader` and `worker`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 2}
     bad       roles:  # expect: roles-incomplete
@@ -85,10 +79,7 @@ def roles_incomplete(at: At) -> Hits:
         Add the missing role.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 2}
     bad       roles: [{name: leader}]  # expect
@@ -111,10 +102,7 @@ def roles_replicas_mismatch(at: At) -> Hits:
         Leave `replicas` of the role out, which fills it in, or change `multinode.nodeCount`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               multinode: {nodeCount: 3}
     bad       roles:
@@ -155,8 +143,7 @@ def roles_immutable(at: At) -> Hits:
     bad       type: lpx
     bad       lpx: {buildId: b}
     bad       roles:  # expect
-    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         {agent and conductor}
     ok        type: worker
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     ok        multinode: {nodeCount: 2}
@@ -179,18 +166,12 @@ def roles_meaning_immutable(at: At) -> Hits:
 
     Example
     bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
         --- # becomes
     bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
     bad       roles:  # expect

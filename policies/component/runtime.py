@@ -85,10 +85,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
         Set `restartPolicy: Always`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
                 spec:
                   containers: [{name: main, image: "example/vllm:1.6.0"}]
@@ -112,10 +109,7 @@ def runtime_sidecar_alone(at: At) -> Hits:
         Remove the field, or the init container `runtime`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       multinode: {nodeCount: 2}  # expect
               podTemplate:
                 spec:

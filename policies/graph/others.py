@@ -78,18 +78,12 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
     bad   annotations:
     bad     nvidia.com/dynamo-kube-discovery-mode: pod  # expect
     ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
               experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
 
     bad metadata: {name: g}  # expect
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental: {gpuMemoryService: {}, failover: {}}
     """
@@ -165,18 +159,12 @@ def multinode_requires_orchestrator(at: At) -> Hits:
 
     Example
     bad # facts: {grove: false, lws: false}
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       multinode: {nodeCount: 2}  # expect
 
     bad # facts: {lws: false}
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       multinode: {nodeCount: 2}  # expect
     ok  # facts: {grove: false, lws: true}
     ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}

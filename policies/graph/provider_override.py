@@ -138,10 +138,7 @@ def provider_override_target(at: At) -> Hits:
         have.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
@@ -149,10 +146,7 @@ def provider_override_target(at: At) -> Hits:
     ok          target: PodCliqueTemplateSpec
                 value: {topologyConstraint: {packDomain: rack}}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       multinode: {nodeCount: 2}
     bad       roles:
@@ -217,10 +211,7 @@ def provider_override_value(at: At) -> Hits:
         Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       providerOverride:
     bad         apiVersion: grove.io/v1alpha1
@@ -229,10 +220,7 @@ def provider_override_value(at: At) -> Hits:
     bad           topologyConstraint: {packDomain: rack}
     bad           spec: {replicas: 3}  # expect
 
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
@@ -240,10 +228,7 @@ def provider_override_value(at: At) -> Hits:
     bad         value: {}  # expect
     ok          value: {topologyConstraint: {packDomain: rack}}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     bad       providerOverride:
     bad         apiVersion: grove.io/v1alpha1

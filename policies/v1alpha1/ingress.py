@@ -131,8 +131,7 @@ def ingress_lpx_gate(at: At) -> Hits:
     bad       componentType: lpx
     bad       lpx: {buildId: b}
     bad       roles:
-    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         {agent and conductor}
     bad --- # becomes
         spec:
           services:
@@ -141,8 +140,7 @@ def ingress_lpx_gate(at: At) -> Hits:
               lpx: {buildId: b}
               ingress: {enabled: true, host: worker}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     if not at.old or {**at.value, "ingress": None} != {**at.old, "ingress": None}:
         return  # lpx-gate judges the rest, and components that become one

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.checkpoint import ckpt
-from dynamo_webhooks.policies.checkpoint._wiring import server
 from dynamo_webhooks.policies.defaults import mut
 from dynamo_webhooks.policies.domain import ORIGIN_VERSION, is_enabled
 from dynamo_webhooks.policies.edit import Edit
@@ -27,7 +26,7 @@ same("dgdr-spec-locked")  # specs are compared as they are written, see engine.p
 @variant("ckpt-server-container")
 def ckpt_server_container(at: At) -> Hits:
     """Any init container of that name will do."""
-    if is_enabled(at.value["gpuMemoryService"]) and server(at.value) is None:
+    if is_enabled(at.value["gpuMemoryService"]) and ckpt.find_server(at.value) is None:
         yield from ckpt.ckpt_server_container.check(at)
 
 

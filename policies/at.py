@@ -153,19 +153,6 @@ class At:
         return self._finding(Cause.INVALID, rel, text, None, fix, mend)
 
 
-def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
-    """The text of a field below a place and in the stored object; None when they are the same. Absent, null and "" are."""
-    now, before = at.get(field) or "", at.was(field) or ""
-    return None if now == before or at.old is None else (now, before)
-
-
-def check_unchanged(at: At, field: str, thing: str) -> Hits:
-    """Find a field whose text an update changes; `thing` names the object ("graph")."""
-    if changed := read_now_and_before(at, field):
-        seen, wanted = (f'"{value}"' if value else "unset" for value in changed)
-        yield at.immutable(field, f"must stay {wanted} once the {thing} exists, got {seen}", value=changed[0])
-
-
 def rule_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
     text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is an internal error"

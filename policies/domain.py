@@ -14,7 +14,7 @@ from .review import CREATE, Fields, Review
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .at import At
+    from .at import At, Hits
 
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
@@ -275,3 +275,16 @@ def read_power_limit(component: Fields) -> str | None:
 def forces_scaling_group(component: Fields) -> bool:
     """Whether a component asks for a scaling group of Grove though it needs none."""
     return (read_feature(component, "grove") or {}).get("forceScalingGroup") is True
+
+
+def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
+    """The text of a field below a place and in the stored object; None when they are the same. Absent, null and "" are."""
+    now, before = at.get(field) or "", at.was(field) or ""
+    return None if now == before or at.old is None else (now, before)
+
+
+def check_unchanged(at: At, field: str, thing: str) -> Hits:
+    """Find a field whose text an update changes; `thing` names the object ("graph")."""
+    if changed := read_now_and_before(at, field):
+        seen, wanted = (f'"{value}"' if value else "unset" for value in changed)
+        yield at.immutable(field, f"must stay {wanted} once the {thing} exists, got {seen}", value=changed[0])

@@ -6,9 +6,8 @@ from typing import Final
 
 from ..at import At
 from ..domain import MAIN, is_enabled
-from ..finding import Level
 from ..review import Fields
-from ..rule import CHECKPOINT, Difference, Hits, Stage, rule
+from ..rule import CHECKPOINT, Hits, Stage, differs, rule
 
 _CLAIM: Final = "intrapod-shared-gpu"
 _VOLUME: Final = "gms-intrapod-control"
@@ -134,13 +133,8 @@ def ckpt_pod_claim(at: At) -> Hits:
         yield from _report(at, f'resourceClaims has no entry named "{_CLAIM}"')
 
 
-@rule(
-    "DYN428",
-    where=CHECKPOINT,
-    when="gpuMemoryService",
-    stage=Stage.CHECKPOINT,
-    differs=Difference(("G-26",), "the job hangs: a server in a non-restartable init container never ends"),
-)
+@differs(("G-26",), "the job hangs: a server in a non-restartable init container never ends")
+@rule("DYN428", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_server_container(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
 
@@ -272,7 +266,7 @@ def ckpt_client_mount(at: At) -> Hits:
             yield from _report(at, f'container "{name}": volumeMounts has no "{_VOLUME}" at {_SOCKETS}')
 
 
-@rule("DYN914", where=CHECKPOINT, level=Level.WARNING, stage=Stage.ADVICE, ratchets=False, since="1.5")
+@rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
 def ckpt_kind_gone(at: At) -> Hits:
     """A DynamoCheckpoint is written, a kind that the Go operator lacks from line 1.5 on.
 

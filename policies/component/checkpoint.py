@@ -13,7 +13,7 @@ from ..domain import (
     read_gms,
 )
 from ..review import Fields
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Difference, Hits, Stage, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Hits, Stage, differs, rule
 from ..words import format_words
 
 OFF = "on line 1.2 a checkpoint that is off is the schema's business"
@@ -51,7 +51,8 @@ def checkpoint_gate(at: At) -> Hits:
         )
 
 
-@rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4", differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4")
 def checkpoint_job_auto_only(at: At) -> Hits:
     """A checkpoint that the operator doesn't make has settings of the job that makes it.
 
@@ -77,7 +78,8 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint.job", text)
 
 
-@rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_job_with_ref(at: At) -> Hits:
     """A checkpoint names an existing one, and how to make one.
 
@@ -143,7 +145,8 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint", format_words("must not be enabled together with {failover}"))
 
 
-@rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_target_name(at: At) -> Hits:
     """A checkpoint's target has a name that no container can have.
 
@@ -169,7 +172,8 @@ def checkpoint_target_name(at: At) -> Hits:
 _CLIENTS = ("experimental", "checkpoint", "job", "gmsClientContainers")
 
 
-@rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_client_name(at: At) -> Hits:
     """A client of the GPU memory service in a checkpoint's job has a name that no container can have.
 
@@ -199,7 +203,8 @@ def checkpoint_gms_client_name(at: At) -> Hits:
             yield at.invalid((*_CLIENTS, index), name, text)
 
 
-@rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
     """A checkpoint's job names clients of a GPU memory service that runs in pods of its own.
 
@@ -230,7 +235,8 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
         yield at.forbidden(_CLIENTS, text)
 
 
-@rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_need_gms(at: At) -> Hits:
     """A checkpoint's job names clients of a GPU memory service that the component doesn't have.
 

@@ -9,7 +9,7 @@ from ..domain import find_main, is_line_1_4, is_multinode, node_count
 from ..finding import Mend
 from ..image_tag import explain_missing_version, runtime_version
 from ..review import Fields
-from ..rule import COMPONENT, DCD, Difference, Hits, Stage, rule
+from ..rule import COMPONENT, DCD, Hits, Stage, differs, rule
 
 
 @rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")
@@ -109,14 +109,8 @@ def epp_configmap_name_required(at: At) -> Hits:
         yield at.required("eppConfig.configMapRef.name", "must name a config map, got nothing")
 
 
-@rule(
-    "DYN221",
-    where=COMPONENT,
-    when="type=epp",
-    stage=Stage.EPP,
-    needs=("inferencePool",),
-    differs=Difference(("Q-09",), "a standalone picker fails like one of a graph"),
-)
+@differs(("Q-09",), "a standalone picker fails like one of a graph")
+@rule("DYN221", where=COMPONENT, when="type=epp", stage=Stage.EPP, needs=("inferencePool",))
 def epp_inferencepool_unavailable(at: At) -> Hits:
     """An endpoint picker is wanted, but the cluster has no InferencePool API.
 

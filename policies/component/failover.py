@@ -5,7 +5,7 @@ from typing import Final
 from ..at import At
 from ..domain import INTRA_POD, interpod_failover, quote_once, read_failover, read_gms
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DGD, Difference, Hits, Stage, rule
+from ..rule import COMPONENT, DGD, Hits, Stage, differs, rule
 from ..words import Words, format_words
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
@@ -37,15 +37,8 @@ def forbid_switch(on: bool) -> Words:
     return format_words("must not become {interPod} after creation" if on else "must stay {interPod}, and enabled, after creation")
 
 
-@rule(
-    "DYN705",
-    where=COMPONENT,
-    when="experimental",
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    differs=Difference(("Q-09",), "an absent number equals 1; standalone components are judged like those of graphs"),
-)
+@differs(("Q-09",), "an absent number equals 1; standalone components are judged like those of graphs")
+@rule("DYN705", where=COMPONENT, when="experimental", on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_shadows_immutable(at: At) -> Hits:
     """The number of standby engines changes after creation.
 
@@ -82,7 +75,8 @@ def _shadows(component: Fields) -> int:
     return 1 if found is None else int(found)
 
 
-@rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+@differs(("Q-10",), EMPTY_MODE)
+@rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_mode_mismatch(at: At) -> Hits:
     """Intra-pod failover and the GPU memory service name different layouts.
 
@@ -111,7 +105,8 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
 
 
-@rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+@differs(("Q-10",), EMPTY_MODE)
+@rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_gms(at: At) -> Hits:
     """Intra-pod failover has no GPU memory service to share weights through.
 
@@ -141,13 +136,8 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
 
 
-@rule(
-    "DYN351",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True),
-)
+@differs(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True)
+@rule("DYN351", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_vllm(at: At) -> Hits:
     """Intra-pod failover is on, but the engine is not vLLM.
 
@@ -192,7 +182,8 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
 _MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
 
 
-@rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+@differs(("Q-10",), EMPTY_MODE)
+@rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_shadows(at: At) -> Hits:
     """Intra-pod failover asks for another number of standby engines than one.
 

@@ -6,7 +6,7 @@ from ..at import At
 from ..domain import INTER_POD, interpod_failover, read_failover, read_gms
 from ..gpu import gpu_count
 from ..review import UPDATE
-from ..rule import COMPONENT, Difference, Hits, Stage, rule
+from ..rule import COMPONENT, Hits, Stage, differs, rule
 from ..words import Words, format_words
 from .failover import forbid_switch, interpod_without_gms, one_mode
 
@@ -39,13 +39,8 @@ def failover_interpod_component_type(at: At) -> Hits:
         yield at.forbidden("", format_words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))
 
 
-@rule(
-    "DYN347",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field"),
-)
+@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field")
+@rule("DYN347", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_gpu_invalid(at: At) -> Hits:
     """Inter-pod failover is on, and the number of GPUs is no whole number.
 
@@ -80,14 +75,8 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
             yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
 
 
-@rule(
-    "DYN704",
-    where=COMPONENT,
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    differs=Difference(("Q-09",), "as for components of graphs"),
-)
+@differs(("Q-09",), "as for components of graphs")
+@rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_interpod_immutable(at: At) -> Hits:
     """Inter-pod failover is switched on or off after creation.
 
@@ -142,13 +131,8 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
 
 
-@rule(
-    "DYN346",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference((), "an absent number is 1, the schema's default"),
-)
+@differs((), "an absent number is 1, the schema's default")
+@rule("DYN346", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_shadows(at: At) -> Hits:
     """Inter-pod failover asks for no standby engine.
 
@@ -206,13 +190,8 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
 
 
-@rule(
-    "DYN348",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference(("Q-12", "Q-13"), "GPUs are counted as in reconciliation: any vendor's, as quantities"),
-)
+@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation: any vendor's, as quantities")
+@rule("DYN348", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_requires_gpu(at: At) -> Hits:
     """Inter-pod failover is on, but the component asks for no GPU.
 

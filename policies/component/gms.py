@@ -5,20 +5,14 @@ from typing import Final
 from ..at import At
 from ..domain import LABEL_WANTED, MAIN, WORKERS, explain_absence, has_checkpoint, is_enabled, is_label, list_containers, read_gms
 from ..gpu import gpu_count
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, Stage, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
 
 _GMS: Final = ("experimental", "gpuMemoryService")
 
 
-@rule(
-    "DYN307",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.GMS,
-    needs=("dra",),
-    differs=Difference(("G-01",), "without DRA the operator fails the component", lacking=True),
-)
+@differs(("G-01",), "without DRA the operator fails the component", lacking=True)
+@rule("DYN307", where=COMPONENT, when="experimental", stage=Stage.GMS, needs=("dra",))
 def gms_requires_dra(at: At) -> Hits:
     """A GPU memory service needs a claim, but there is no dynamic resource allocation.
 
@@ -42,15 +36,8 @@ def gms_requires_dra(at: At) -> Hits:
         yield at.forbidden(_GMS, f"must not be enabled here, since GPUs are shared by a claim: {reason}")
 
 
-@rule(
-    "DYN305",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.GMS,
-    differs=Difference(
-        ("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities"
-    ),
-)
+@differs(("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities")
+@rule("DYN305", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_requires_gpu(at: At) -> Hits:
     """A component has a GPU memory service, but asks for no GPU.
 
@@ -178,14 +165,8 @@ def gms_worker_only(at: At) -> Hits:
 _CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
 
 
-@rule(
-    "DYN309",
-    where=COMPONENT,
-    when="experimental",
-    removes=True,
-    stage=Stage.GMS,
-    differs=Difference((), "the schema makes the list a set; this rule judges objects that bypassed it", lacking=True),
-)
+@differs((), "the schema makes the list a set; this rule judges objects that bypassed it", lacking=True)
+@rule("DYN309", where=COMPONENT, when="experimental", removes=True, stage=Stage.GMS)
 def gms_extra_client_duplicate(at: At) -> Hits:
     """A further client of the GPU memory service is named twice.
 
@@ -212,7 +193,8 @@ def gms_extra_client_duplicate(at: At) -> Hits:
         seen.add(name)
 
 
-@rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS, differs=Difference((), "a service that is off has no clients"))
+@differs((), "a service that is off has no clients")
+@rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_name(at: At) -> Hits:
     """A further client of the GPU memory service has a name that no container can have.
 
@@ -237,13 +219,8 @@ def gms_extra_client_name(at: At) -> Hits:
             yield at.invalid((*_CLIENTS, index), name, text)
 
 
-@rule(
-    "DYN308",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.GMS,
-    differs=Difference((), "a misspelled client would be silently ignored", lacking=True),
-)
+@differs((), "a misspelled client would be silently ignored", lacking=True)
+@rule("DYN308", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_unknown(at: At) -> Hits:
     """A further client of the GPU memory service is no container of the pod.
 

@@ -3,22 +3,16 @@
 from typing import Final
 
 from ...api.quantity import parse
-from ..at import At, read_now_and_before
-from ..domain import LPX, WORKERS, component_off_grove, is_line_1_6, is_multinode, node_count, quote_once
+from ..at import At
+from ..domain import LPX, WORKERS, component_off_grove, is_line_1_6, is_multinode, node_count, quote_once, read_now_and_before
 from ..engines import list_templates
-from ..finding import Level
 from ..review import UPDATE
-from ..rule import COMPONENT, DCD, DGD, Difference, Hits, Stage, rule
+from ..rule import COMPONENT, DCD, DGD, Hits, Stage, differs, rule
 from ..words import Words
 
 
-@rule(
-    "DYN211",
-    where=COMPONENT,
-    when="compilationCache",
-    stage=Stage.COMPONENT,
-    differs=Difference(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True),
-)
+@differs(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True)
+@rule("DYN211", where=COMPONENT, when="compilationCache", stage=Stage.COMPONENT)
 def compilation_cache_mount_required(at: At) -> Hits:
     """The compilation cache says no directory, and the engine has no usual one.
 
@@ -48,14 +42,8 @@ def compilation_cache_mount_required(at: At) -> Hits:
         yield at.required("compilationCache.mountPath", text)
 
 
-@rule(
-    "DYN702",
-    where=COMPONENT,
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    differs=Difference(("Q-09",), "a standalone component has the same child objects as one of a graph"),
-)
+@differs(("Q-09",), "a standalone component has the same child objects as one of a graph")
+@rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def dgd_node_layout_immutable(at: At) -> Hits:
     """A component goes from one node to several, or back.
 
@@ -196,13 +184,8 @@ def min_available_requires_grove(at: At) -> Hits:
 LIMIT: Final = 1_000
 
 
-@rule(
-    "DYN210",
-    where=COMPONENT,
-    when="multinode",
-    stage=Stage.COMPONENT,
-    differs=Difference(("Q-05",), "a huge count costs the Go operator seconds and memory; from 2**30 it crashes"),
-)
+@differs(("Q-05",), "a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
+@rule("DYN210", where=COMPONENT, when="multinode", stage=Stage.COMPONENT)
 def node_count_limit(at: At) -> Hits:
     """One replica spans an absurd number of nodes.
 
@@ -244,13 +227,8 @@ def replicas_non_negative(at: At) -> Hits:
         yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")
 
 
-@rule(
-    "DYN208",
-    where=COMPONENT,
-    when="sharedMemorySize",
-    stage=Stage.COMPONENT,
-    differs=Difference(("G-06",), "Kubernetes refuses the pod later", lacking=True),
-)
+@differs(("G-06",), "Kubernetes refuses the pod later", lacking=True)
+@rule("DYN208", where=COMPONENT, when="sharedMemorySize", stage=Stage.COMPONENT)
 def shm_size_negative(at: At) -> Hits:
     """Shared memory has a negative size.
 
@@ -271,7 +249,7 @@ def shm_size_negative(at: At) -> Hits:
         yield at.invalid("sharedMemorySize", size, f"must be more than zero, got {size}")
 
 
-@rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+@rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_backend_framework_change(at: At) -> Hits:
     """An update asks for another backend.
 

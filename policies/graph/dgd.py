@@ -1,7 +1,7 @@
 """The backend and the set of services of a graph."""
 
-from ..at import At, check_unchanged
-from ..domain import list_components, quote_all
+from ..at import At
+from ..domain import check_unchanged, list_components, quote_all
 from ..review import UPDATE
 from ..rule import GRAPH, GRAPH_OBJECT, Hits, Stage, rule
 from ..words import format_words

@@ -22,21 +22,16 @@ from ..domain import (
     way_to_grove,
 )
 from ..engines import list_templates
-from ..finding import Level, Mend
+from ..finding import Mend
 from ..image_tag import runtime_version
 from ..no_effect import list_ignored, may_run_on_grove
 from ..review import Fields
-from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, Difference, Hits, Stage, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, Hits, Stage, differs, rule
 from ..words import format_words
 
 
-@rule(
-    "DYN112",
-    where=GRAPH,
-    when="components.*.type=epp",
-    stage=Stage.EPP,
-    differs=Difference(("G-13", "Q-17"), "v1beta1 allows one endpoint picker; two would use the same pool", lacking=True),
-)
+@differs(("G-13", "Q-17"), "v1beta1 allows one endpoint picker; two would use the same pool", lacking=True)
+@rule("DYN112", where=GRAPH, when="components.*.type=epp", stage=Stage.EPP)
 def epp_single_per_graph(at: At) -> Hits:
     """A graph has two endpoint pickers.
 
@@ -62,7 +57,8 @@ def epp_single_per_graph(at: At) -> Hits:
             yield at.duplicate(("components", index, "type"), "epp", text)
 
 
-@rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER, differs=Difference(("Q-10",), EMPTY_MODE))
+@differs(("Q-10",), EMPTY_MODE)
+@rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
 def failover_intrapod_discovery_mode(at: At) -> Hits:
     """A service keeps standby engines in its pod, but discovery looks at whole pods.
 
@@ -96,14 +92,8 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))
 
 
-@rule(
-    "DYN911",
-    where=GRAPH_OBJECT,
-    when="spec",
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference((), "what is accepted and has no effect is named", lacking=True),
-)
+@differs((), "what is accepted and has no effect is named", lacking=True)
+@rule("DYN911", where=GRAPH_OBJECT, when="spec", stage=Stage.ADVICE)
 def field_without_effect(at: At) -> Hits:
     """A graph has a field or an annotation that nothing acts on.
 
@@ -138,14 +128,8 @@ def field_without_effect(at: At) -> Hits:
 _LWS: Final = "LeaderWorkerSet with Volcano"
 
 
-@rule(
-    "DYN111",
-    where=GRAPH_COMPONENT,
-    when="multinode",
-    stage=Stage.SCHEDULING,
-    needs=("grove", "lws"),
-    differs=Difference(("G-02",), "without both orchestrators the operator fails the graph", lacking=True),
-)
+@differs(("G-02",), "without both orchestrators the operator fails the graph", lacking=True)
+@rule("DYN111", where=GRAPH_COMPONENT, when="multinode", stage=Stage.SCHEDULING, needs=("grove", "lws"))
 def multinode_requires_orchestrator(at: At) -> Hits:
     """A service spans several nodes, but neither Grove nor LeaderWorkerSet can run it.
 
@@ -250,14 +234,8 @@ def role_template_planner(at: At) -> Hits:
 _MODEL = ("--served-model-name", "--model", "--model-path")  # the first that is there names the model
 
 
-@rule(
-    "DYN912",
-    where=GRAPH,
-    when="components.*.replicas",
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference((), "requests of a model that no component serves any more fail without a warning", lacking=True),
-)
+@differs((), "requests of a model that no component serves any more fail without a warning", lacking=True)
+@rule("DYN912", where=GRAPH, when="components.*.replicas", stage=Stage.ADVICE)
 def scale_to_zero_unroutable(at: At) -> Hits:
     """A worker has no replicas, and no other component serves its model.
 

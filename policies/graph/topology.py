@@ -9,7 +9,7 @@ from ..domain import explain_off_grove, is_domain, is_line_1_4, list_components,
 from ..facts import Unknown
 from ..finding import Mend
 from ..review import CREATE, UPDATE, Fields, Review
-from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Difference, Hits, Stage, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
 from ..words import Words, format_words
 
 # why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
@@ -35,15 +35,8 @@ def _levels(at: At) -> tuple[str, ...] | None:
     return topologies.get(constraint.get("clusterTopologyName") or "")
 
 
-@rule(
-    "DYN147",
-    where=TOPOLOGY,
-    when="clusterTopologyName",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN147", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_not_found(at: At) -> Hits:
     """The graph names a ClusterTopology that the cluster doesn't have.
 
@@ -68,15 +61,8 @@ def topology_cluster_not_found(at: At) -> Hits:
     yield at.not_found("clusterTopologyName", name, f'must name a {_kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
-@rule(
-    "DYN148",
-    where=TOPOLOGY,
-    when="clusterTopologyName",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN148", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_unreadable(at: At) -> Hits:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
 
@@ -103,15 +89,8 @@ def topology_cluster_unreadable(at: At) -> Hits:
         yield at.invalid("clusterTopologyName", name, text)
 
 
-@rule(
-    "DYN150",
-    where=GRAPH_COMPONENT,
-    when="topologyConstraint",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN150", where=GRAPH_COMPONENT, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_broader(at: At) -> Hits:
     """A service is packed within a broader domain than its graph.
 
@@ -136,15 +115,8 @@ def topology_domain_broader(at: At) -> Hits:
         yield at.invalid("", domain, f'must not be packed within a broader domain than the graph, got "{domain}" under "{graph}"')
 
 
-@rule(
-    "DYN149",
-    where=GRAPH,
-    when="topologyConstraint",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), _TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_unknown(at: At) -> Hits:
     """A topology domain isn't one of the named ClusterTopology.
 

@@ -4,17 +4,12 @@ from ..at import At
 from ..domain import is_domain, list_components
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_COMPONENT, Difference, Hits, Stage, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
 
 
-@rule(
-    "DYN146",
-    where=GRAPH,
-    when="topologyConstraint",
-    stage=Stage.TOPOLOGY,
-    differs=Difference((), "one component with a constraint is enough: a graph may pack only some of them"),
-)
+@differs((), "one component with a constraint is enough: a graph may pack only some of them")
+@rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_constraint_required(at: At) -> Hits:
     """The graph names a topology, but neither it nor any service names a domain.
 

@@ -1,10 +1,10 @@
 """The name, the base model, the type and the source of a model."""
 
-from ..at import At, check_unchanged
-from ..domain import is_line_1_4
+from ..at import At
+from ..domain import check_unchanged, is_line_1_4
 from ..finding import Finding
 from ..review import UPDATE
-from ..rule import MODEL, MODEL_KIND, Difference, Hits, Stage, rule
+from ..rule import MODEL, MODEL_KIND, Hits, Stage, differs, rule
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -28,7 +28,8 @@ def model_base_name_immutable(at: At) -> Hits:
     yield from check_unchanged(at, "spec.baseModelName", "model")
 
 
-@rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL, differs=Difference(("G-21",), "no endpoint has a blank name, which 1.2 accepts"))
+@differs(("G-21",), "no endpoint has a blank name, which 1.2 accepts")
+@rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_base_name_required(at: At) -> Hits:
     """A model doesn't name its base model.
 
@@ -48,12 +49,8 @@ def model_base_name_required(at: At) -> Hits:
         yield at.required("spec.baseModelName", f"must name the base model, got {'blanks only' if name else 'nothing'}")
 
 
-@rule(
-    "DYN551",
-    where={MODEL_KIND: ""},
-    stage=Stage.MODEL,
-    differs=Difference(("G-21",), "no worker can serve a blank name, which 1.2 accepts"),
-)
+@differs(("G-21",), "no worker can serve a blank name, which 1.2 accepts")
+@rule("DYN551", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_name_required(at: At) -> Hits:
     """A model has no name.
 
@@ -140,13 +137,8 @@ _LOCAL = "file:///"  # since line 1.5
 _LONGEST = 32  # characters; longer text is no scheme
 
 
-@rule(
-    "DYN555",
-    where=MODEL,
-    when="modelType=lora",
-    stage=Stage.MODEL,
-    differs=Difference(("G-21",), "1.2 accepts a bare scheme, whose model never loads"),
-)
+@differs(("G-21",), "1.2 accepts a bare scheme, whose model never loads")
+@rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
 def model_lora_uri_scheme(at: At) -> Hits:
     """The address of a LoRA model is neither s3:// nor hf://, or nothing follows.
 

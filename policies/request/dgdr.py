@@ -2,23 +2,17 @@
 
 from ..at import At
 from ..domain import is_line_1_4
-from ..finding import Level
 from ..image_tag import explain_missing_version
 from ..review import UPDATE, Fields
-from ..rule import DGDR, REQUEST, Difference, Hits, Stage, rule
+from ..rule import DGDR, REQUEST, Hits, Stage, differs, rule
 from ._sameness import same_meaning
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
 
 
-@rule(
-    "DYN503",
-    where={DGDR: ""},
-    needs=("operatorScope", "gpuDiscovery"),
-    stage=Stage.REQUEST,
-    differs=Difference(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation"),
-)
+@differs(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation")
+@rule("DYN503", where={DGDR: ""}, needs=("operatorScope", "gpuDiscovery"), stage=Stage.REQUEST)
 def dgdr_hardware_required(at: At) -> Hits:
     """A request doesn't describe its GPUs, and the operator can't discover them.
 
@@ -67,13 +61,8 @@ _NUMBERS = (
 )
 
 
-@rule(
-    "DYN504",
-    where=REQUEST,
-    when=("hardware", "sla", "workload"),
-    stage=Stage.REQUEST,
-    differs=Difference(("G-16",), "the profiler fails hours later, in a job's log", lacking=True),
-)
+@differs(("G-16",), "the profiler fails hours later, in a job's log", lacking=True)
+@rule("DYN504", where=REQUEST, when=("hardware", "sla", "workload"), stage=Stage.REQUEST)
 def dgdr_number_positive(at: At) -> Hits:
     """A size, time or count of a request is zero or negative.
 
@@ -106,13 +95,8 @@ _KIND = "DynamoGraphDeployment"
 _GROUP = "nvidia.com"
 
 
-@rule(
-    "DYN505",
-    where=REQUEST,
-    when="overrides",
-    stage=Stage.REQUEST,
-    differs=Difference(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True),
-)
+@differs(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True)
+@rule("DYN505", where=REQUEST, when="overrides", stage=Stage.REQUEST)
 def dgdr_override_kind(at: At) -> Hits:
     """The object in `overrides.dgd` isn't a graph.
 
@@ -188,7 +172,8 @@ def _image(spec: Fields) -> tuple[str, str]:
 _TYPES = ("latency", "throughput")
 
 
-@rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST, differs=Difference(("Q-30",), "updates are checked like creations"))
+@differs(("Q-30",), "updates are checked like creations")
+@rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST)
 def dgdr_sla_optimization_type(at: At) -> Hits:
     """The optimisation type of a request is unknown.
 
@@ -212,13 +197,8 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
 _BACKENDS = ("sglang", "trtllm", "vllm")
 
 
-@rule(
-    "DYN501",
-    where=REQUEST,
-    when="searchStrategy=thorough",
-    stage=Stage.REQUEST,
-    differs=Difference(("Q-30",), "updates are checked like creations"),
-)
+@differs(("Q-30",), "updates are checked like creations")
+@rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
 def dgdr_thorough_needs_backend(at: At) -> Hits:
     """A thorough search is asked for without naming a backend.
 
@@ -246,7 +226,7 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
         yield at.invalid("searchStrategy", "thorough", text)
 
 
-@rule("DYN915", where=REQUEST, when="hardware", level=Level.WARNING, stage=Stage.ADVICE, ratchets=False, since="1.6")
+@rule("DYN915", where=REQUEST, when="hardware", stage=Stage.ADVICE, ratchets=False, since="1.6")
 def dgdr_gpu_deprecated(at: At) -> Hits:
     """A request names a GPU by a deprecated word.
 
@@ -273,14 +253,8 @@ _READY = "Ready"  # locked since line 1.5
 _OVERRIDE = "runtimeVersionOverride"
 
 
-@rule(
-    "DYN711",
-    where={DGDR: ""},
-    on=(UPDATE,),
-    stage=Stage.LOCK,
-    ratchets=False,
-    differs=Difference(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes"),
-)
+@differs(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes")
+@rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
 def dgdr_spec_locked(at: At) -> Hits:
     """The spec of a request changes while the request is worked on.
 

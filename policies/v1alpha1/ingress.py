@@ -7,7 +7,7 @@ from ..at import At
 from ..domain import LPX, is_enabled
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
+from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it
@@ -15,13 +15,8 @@ _HOST: Final = re.compile(rf"(?:\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*)")
 _LONGEST: Final = 253  # characters of a DNS name
 
 
-@rule(
-    "DYN207",
-    where=COMPONENT_V1ALPHA1,
-    when="ingress",
-    stage=Stage.COMPONENT,
-    differs=Difference(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True),
-)
+@differs(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True)
+@rule("DYN207", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
 def ingress_host_format(at: At) -> Hits:
     """An ingress host is no host name.
 

@@ -6,20 +6,15 @@ from ...api.paths import Key, Path
 from ...api.quantity import is_zero
 from ..at import At
 from ..domain import is_enabled
-from ..finding import Finding, Level, Mend
+from ..finding import Finding, Mend
 from ..gpu import is_plain
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, Stage, rule
+from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
 
 _MODES = ("intraPod", "interPod")
 
 
-@rule(
-    "DYN350",
-    where=COMPONENT_V1ALPHA1,
-    when="failover",
-    stage=Stage.FAILOVER,
-    differs=Difference(("Q-10",), "an unknown mode skips all other rules of failover; only one version's schema refuses it", lacking=True),
-)
+@differs(("Q-10",), "an unknown mode skips all other rules of failover; only one version's schema refuses it", lacking=True)
+@rule("DYN350", where=COMPONENT_V1ALPHA1, when="failover", stage=Stage.FAILOVER)
 def failover_mode_unknown(at: At) -> Hits:
     """Failover is on in a mode that doesn't exist.
 
@@ -80,13 +75,8 @@ _PARTS: Final = ("limits", "requests")
 _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount
 
 
-@rule(
-    "DYN209",
-    where=COMPONENT_V1ALPHA1,
-    when="resources",
-    stage=Stage.COMPONENT,
-    differs=Difference(("G-14",), "an invalid amount is silently dropped", lacking=True),
-)
+@differs(("G-14",), "an invalid amount is silently dropped", lacking=True)
+@rule("DYN209", where=COMPONENT_V1ALPHA1, when="resources", stage=Stage.COMPONENT)
 def resources_quantity_invalid(at: At) -> Hits:
     """An amount of a resource is no quantity.
 
@@ -132,14 +122,8 @@ def _unreadable(at: At, path: Path, text: str) -> Finding:
     return at.invalid(path, text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"', mend=mend)
 
 
-@rule(
-    "DYN910",
-    where=COMPONENT_V1ALPHA1,
-    when="scalingAdapter",
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference((), "the same block is on in v1beta1, and the scaling adapter is missing without a word", lacking=True),
-)
+@differs((), "the same block is on in v1beta1, and the scaling adapter is missing without a word", lacking=True)
+@rule("DYN910", where=COMPONENT_V1ALPHA1, when="scalingAdapter", stage=Stage.ADVICE)
 def scaling_adapter_off(at: At) -> Hits:
     """A component has an empty scaling adapter, which is off.
 

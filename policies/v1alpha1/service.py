@@ -3,18 +3,12 @@
 from ...api.paths import Key
 from ..at import At
 from ..domain import EXECUTORS, VLLM_EXECUTOR
-from ..finding import Level
 from ..no_effect import list_ignored_of_service, may_run_on_grove
-from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Difference, Hits, Stage, rule
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
 
 
-@rule(
-    "DYN102",
-    where=GRAPH_V1ALPHA1,
-    when="services",
-    stage=Stage.SHAPE,
-    differs=Difference(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter"),
-)
+@differs(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter")
+@rule("DYN102", where=GRAPH_V1ALPHA1, when="services", stage=Stage.SHAPE)
 def service_null(at: At) -> Hits:
     """A service has a name but is null.
 
@@ -38,13 +32,8 @@ def service_null(at: At) -> Hits:
             yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)
 
 
-@rule(
-    "DYN913",
-    where=COMPONENT_V1ALPHA1,
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference((), "what is accepted and has no effect is named", lacking=True),
-)
+@differs((), "what is accepted and has no effect is named", lacking=True)
+@rule("DYN913", where=COMPONENT_V1ALPHA1, stage=Stage.ADVICE)
 def service_field_without_effect(at: At) -> Hits:
     """A service has a field or an annotation that nothing acts on.
 
@@ -67,13 +56,8 @@ def service_field_without_effect(at: At) -> Hits:
         yield at.warning(path, f"is without effect{why.removeprefix('has no effect')}")
 
 
-@rule(
-    "DYN206",
-    where=COMPONENT_V1ALPHA1,
-    when="annotations",
-    stage=Stage.COMPONENT,
-    differs=Difference(("Q-04",), "a null annotation counts as absent"),
-)
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN206", where=COMPONENT_V1ALPHA1, when="annotations", stage=Stage.COMPONENT)
 def service_annotation_vllm_executor(at: At) -> Hits:
     """A component's vLLM executor annotation names no executor.
 

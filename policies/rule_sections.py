@@ -19,14 +19,20 @@ BAD: Final = "bad "  # each mark stands in the four columns of the indentation
 GOOD: Final = "ok  "
 _EXPECTED: Final = re.compile(r" *# expect\b.*")
 
+_COMPONENTS: Final = "  components:\n    - name: worker\n      type: worker"
+_IMAGE: Final = '      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}'
+_GPU: Final = '      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}'
 _BASES: Final = {
-    "{worker}": "spec:\n  components:\n    - name: worker\n      type: worker",
-    "{vllm worker}": "spec:\n  backendFramework: vllm\n  components:\n    - name: worker\n      type: worker",
-    "{lpx worker}": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
-    "{agent and conductor}": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
+    "worker": f"spec:\n{_COMPONENTS}",
+    "worker with an image": f"spec:\n{_COMPONENTS}\n{_IMAGE}",
+    "worker with a GPU": f"spec:\n{_COMPONENTS}\n{_GPU}",
+    "vllm worker": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}",
+    "vllm worker with a GPU": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}\n{_GPU}",
+    "lpx worker": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
+    "agent and conductor": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
     '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
 }
-_BASE: Final = re.compile(rf"^( *(?:bad |ok  )? *)({'|'.join(_BASES)})$", re.MULTILINE)
+_BASE: Final = re.compile(rf"^( *(?:bad |ok  )? *)\{{({'|'.join(_BASES)})\}}$", re.MULTILINE)
 
 _CLIENT: Final = {
     "resources": "    resources: {claims: [{name: intrapod-shared-gpu}]}",

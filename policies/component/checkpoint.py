@@ -31,8 +31,7 @@ def checkpoint_gate(at: At) -> Hits:
 
     Example
         # facts: {checkpoint: false}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
     bad       experimental:
     bad         checkpoint: {enabled: true}  # expect
     ok        experimental: {checkpoint: {enabled: false}}
@@ -185,8 +184,7 @@ def checkpoint_gms_client_name(at: At) -> Hits:
         Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         checkpoint:

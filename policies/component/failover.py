@@ -11,13 +11,8 @@ from ..words import Words, format_words
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
 
 
-def intrapod(at: At) -> bool:
-    """Whether a component's standby engines run in the pod of the active one."""
-    return is_intrapod(at.value)
-
-
 def is_intrapod(component: Fields) -> bool:
-    """As `intrapod`: also with an absent or empty mode."""
+    """Whether a component's standby engines run in the pod of the active one: also with an absent or empty mode."""
     failover = read_failover(component)
     return failover is not None and (failover.get("mode") or INTRA_POD) == INTRA_POD
 
@@ -49,8 +44,7 @@ def failover_shadows_immutable(at: At) -> Hits:
         Put the old `numShadows` back, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
-        {vllm worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
               experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
         {vllm worker}
@@ -99,7 +93,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
     bad         failover: {mode: IntraPod}  # expect
     ok        experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
     """
-    gms = read_gms(at.value) if intrapod(at) else None
+    gms = read_gms(at.value) if is_intrapod(at.value) else None
     if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
         text = format_words('must have the mode of {gpuMemoryService}, "{interPod}", got "{intraPod}"')
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
@@ -132,7 +126,7 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
     bad         failover: {mode: IntraPod}  # expect
     ok        experimental: {gpuMemoryService: {}, failover: {}}
     """
-    if intrapod(at) and read_gms(at.value) is None:
+    if is_intrapod(at.value) and read_gms(at.value) is None:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
 
 
@@ -172,7 +166,7 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
     bad     failover: {mode: IntraPod}  # expect
     """
     backend = at.review.spec.get("backendFramework")
-    if backend not in (None, "", "vllm") and intrapod(at):
+    if backend not in (None, "", "vllm") and is_intrapod(at.value):
         text = format_words(
             'must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm can stand by', seen=quote_once(backend)
         )
@@ -196,8 +190,7 @@ def failover_intrapod_shadows(at: At) -> Hits:
 
     Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         failover:
@@ -206,6 +199,6 @@ def failover_intrapod_shadows(at: At) -> Hits:
     ok        experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
     """
     shadows = (read_failover(at.value) or {}).get("numShadows")
-    if shadows not in (None, 0, 1) and intrapod(at):
+    if shadows not in (None, 0, 1) and is_intrapod(at.value):
         pair = format_words("must be 1 in mode {intraPod}, where a pod holds a fixed pair of engines, got {shadows}", shadows=shadows)
         yield at.invalid("experimental.failover.numShadows", shadows, format_words("{pair}; {more}", pair=pair, more=_MORE))

@@ -88,8 +88,7 @@ def failover_interpod_immutable(at: At) -> Hits:
         under another name.
 
     Example
-        {vllm worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
     bad       experimental: {gpuMemoryService: {mode: InterPod}}
     ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
@@ -117,8 +116,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         Give both the same mode.
 
     Example
-        {vllm worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         failover: {mode: InterPod, numShadows: 1}  # expect
@@ -180,8 +178,7 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
 
     Example
-        {vllm worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
     bad       experimental:
     bad         failover: {mode: InterPod, numShadows: 1}  # expect
     ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}

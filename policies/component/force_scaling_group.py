@@ -29,11 +29,9 @@ def force_scaling_group_immutable(at: At) -> Hits:
         Put the old `forceScalingGroup` back, or create another graph with the new one.
 
     Example
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad --- # becomes
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       experimental:
     bad         grove:
     bad           forceScalingGroup: true  # expect
@@ -83,8 +81,7 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
     bad       experimental:
     bad         grove:
     bad           forceScalingGroup: true  # expect

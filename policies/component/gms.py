@@ -25,8 +25,7 @@ def gms_requires_dra(at: At) -> Hits:
 
     Example
     bad # facts: {dra: false}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
     ok        experimental: {gpuMemoryService: {}}
@@ -109,8 +108,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     Example
     ok  # facts: {allowGmsSnapshot: true}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         checkpoint: {checkpointRef: c}  # expect
@@ -118,8 +116,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     bad # kind: DynamoCheckpoint/v1alpha1
     bad wired without facts  # expect
-    ok  {worker}
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok  {worker with a GPU}
     ok        experimental: {gpuMemoryService: {}}
     """
     of_component = at.review.kind != CHECKPOINT_KIND

@@ -35,8 +35,7 @@ def roles_need_multinode(at: At) -> Hits:
         Remove `roles`, or set `multinode`.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
     ok        multinode: {nodeCount: 2}
               roles: [{name: leader}, {name: worker}]  # expect
     """
@@ -55,8 +54,7 @@ def roles_name_unknown(at: At) -> Hits:
         Name the roles `leader` and `worker`.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               multinode: {nodeCount: 2}
     bad       roles:  # expect: roles-incomplete
     bad         - {name: leader}
@@ -79,8 +77,7 @@ def roles_incomplete(at: At) -> Hits:
         Add the missing role.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               multinode: {nodeCount: 2}
     bad       roles: [{name: leader}]  # expect
     ok        roles: [{name: leader}, {name: worker}]
@@ -102,8 +99,7 @@ def roles_replicas_mismatch(at: At) -> Hits:
         Leave `replicas` of the role out, which fills it in, or change `multinode.nodeCount`.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               multinode: {nodeCount: 3}
     bad       roles:
     bad         - {name: leader, replicas: 2}  # expect

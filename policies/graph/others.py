@@ -74,13 +74,11 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
     bad   annotations:
     bad     nvidia.com/dynamo-kube-discovery-mode: pod  # expect
     ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
               experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
 
     bad metadata: {name: g}  # expect
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad {worker with a GPU}
     bad       experimental: {gpuMemoryService: {}, failover: {}}
     """
     names = [name for _, name, component in list_components(at.value["spec"]) if is_intrapod(component)]

@@ -138,16 +138,14 @@ def provider_override_target(at: At) -> Hits:
         have.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
     bad         target: PodCliqueSet  # expect
     ok          target: PodCliqueTemplateSpec
                 value: {topologyConstraint: {packDomain: rack}}
 
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       multinode: {nodeCount: 2}
     bad       roles:
     bad         - name: leader
@@ -211,8 +209,7 @@ def provider_override_value(at: At) -> Hits:
         Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
 
     Example
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       providerOverride:
     bad         apiVersion: grove.io/v1alpha1
     bad         target: PodCliqueTemplateSpec
@@ -220,16 +217,14 @@ def provider_override_value(at: At) -> Hits:
     bad           topologyConstraint: {packDomain: rack}
     bad           spec: {replicas: 3}  # expect
 
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
                 target: PodCliqueTemplateSpec
     bad         value: {}  # expect
     ok          value: {topologyConstraint: {packDomain: rack}}
 
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       providerOverride:
     bad         apiVersion: grove.io/v1alpha1
     bad         target: PodCliqueTemplateSpec

@@ -9,6 +9,7 @@ from ..api.line import Line
 from ..api.paths import Key, Path
 from ..api.wording import shorten
 from .facts import UNKNOWN
+from .finding import Mend
 from .review import CREATE, Fields, Review
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
 POWER_LIMIT_PATH: Final = ("podTemplate", "metadata", "annotations", Key(POWER_LIMIT))  # of a component
 GROVE: Final = "grove"  # the providers of workloads
 COMPONENTS: Final = "component"
-LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 EXECUTORS: Final = ("mp", "ray")
 INTRA_POD: Final = "IntraPod"
 INTER_POD: Final = "InterPod"
+LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 MAIN: Final = "main"
 LPX: Final = "lpx"  # the type of components that the LPX scheduler runs
 WORKERS: Final = ("worker", "prefill", "decode")  # the types of components that run an engine
@@ -281,6 +282,13 @@ def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
     """The text of a field below a place and in the stored object; None when they are the same. Absent, null and "" are."""
     now, before = at.get(field) or "", at.was(field) or ""
     return None if now == before or at.old is None else (now, before)
+
+
+def check_domain(at: At, field: str, domain: str | None) -> Hits:
+    """Find a topology domain that is malformed."""
+    if domain and not is_domain(domain):
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid(field, domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
 
 
 def check_unchanged(at: At, field: str, thing: str) -> Hits:

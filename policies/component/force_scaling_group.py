@@ -11,14 +11,7 @@ from ..rule import COMPONENT, DCD, DGD, Hits, Stage, rule
 _SWITCH = ("experimental", "grove", "forceScalingGroup")
 
 
-@rule(
-    "DYN716",
-    where={DGD: "spec", DCD: "spec"},
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    since="1.5",
-)
+@rule("DYN716", where={DGD: "spec", DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
 def force_scaling_group_immutable(at: At) -> Hits:
     """A component gets a scaling group of its own after creation, or loses it.
 

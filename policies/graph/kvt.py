@@ -4,9 +4,8 @@ import re
 from typing import Any, Final
 
 from ..at import At
-from ..domain import explain_off_grove, is_domain, is_line_1_4, quote_all, quote_once
+from ..domain import check_domain, explain_off_grove, is_line_1_4, quote_all, quote_once
 from ..facts import Unknown
-from ..finding import Mend
 from ..review import CREATE, UPDATE, Fields
 from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
 
@@ -29,10 +28,7 @@ def kvt_domain_format(at: At) -> Hits:
     bad       domain: Zone  # expect
     ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
-    domain = at.value["domain"]
-    if domain and not is_domain(domain):
-        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        yield at.invalid("domain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+    yield from check_domain(at, "domain", at.value["domain"])
 
 
 @rule("DYN163", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from ...api.paths import Path
 from ..at import At
-from ..domain import explain_off_grove, is_domain, is_line_1_4, list_components, quote_all
+from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, list_components, quote_all
 from ..facts import Unknown
-from ..finding import Mend
 from ..review import CREATE, UPDATE, Fields, Review
 from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
 from ..words import Words, format_words
@@ -196,10 +195,7 @@ def topology_spec_domain_format(at: At) -> Hits:
     bad     packDomain: Rack  # expect
     ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
-    domain = at.value["packDomain"]
-    if domain and not is_domain(domain):
-        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        yield at.invalid("packDomain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+    yield from check_domain(at, "packDomain", at.value["packDomain"])
 
 
 _FIELDS = ("clusterTopologyName", "packDomain")

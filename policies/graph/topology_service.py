@@ -1,8 +1,7 @@
 """Topology constraints of services."""
 
 from ..at import At
-from ..domain import is_domain, list_components
-from ..finding import Mend
+from ..domain import check_domain, list_components
 from ..review import UPDATE
 from ..rule import GRAPH, GRAPH_COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
@@ -53,11 +52,7 @@ def topology_service_domain_format(at: At) -> Hits:
     bad         packDomain: Rack  # expect
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
-    domain = at.value["topologyConstraint"].get("packDomain")
-    if domain and not is_domain(domain):
-        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        mend = Mend(domain.lower()) if is_domain(domain.lower()) else None
-        yield at.invalid("topologyConstraint.packDomain", domain, text, mend=mend)
+    yield from check_domain(at, "topologyConstraint.packDomain", at.value["topologyConstraint"].get("packDomain"))
 
 
 @rule("DYN142", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)

@@ -120,6 +120,14 @@ def test_a_documented_rule_is_accepted(text: str) -> None:
     )
 
 
+def test_a_base_is_written_out() -> None:
+    found = _documented(
+        GOOD.replace("        name: a", "        {lpx worker}").replace("bad b", "bad       b").replace("ok  b", "ok        b")
+    )
+    lines = "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}\n"
+    assert (found.bad, found.good) == ((f"{lines}      b: 1  # expect\n",), (f"{lines}      b: 2\n",))
+
+
 @pytest.mark.parametrize("section", SECTIONS)
 def test_an_undocumented_rule_does_not_import(section: str) -> None:
     with pytest.raises(RuleError, match=section):

@@ -1,14 +1,26 @@
-"""Every rule and default there is, found by looking at this package's folders: adding a rule is adding a file."""
+"""Every rule and default there is, found by looking at this package's folders, or in the index of what each declares.
 
+The index spares a command that starts often the import of all rules. `python -m tools.rule_index` writes it, and it is used only while it
+fits the modules beside it.
+"""
+
+import importlib
+import json
+import os
 from collections.abc import Iterable
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from ..api.line import Line
 from .checks import CHECKS
-from .index import load_index
-from .modules import import_all
-from .rule import Rule
+from .finding import Level
+from .rule import Difference, Rule, Stage
+from .rule_sections import RuleError
+
+FOLDERS: Final = ("graph", "component", "v1alpha1", "checkpoint", "request", "model", "defaults")
+OTHERS: Final = "others"  # the file of a folder with the rules that share no theme
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
+INDEX: Final = f"{_HERE}/index.json"
 
 
 class _Reading:
@@ -82,3 +94,68 @@ def find_rule(word: str) -> Rule | None:
         if wanted.lower() == rule.name or wanted.upper() == rule.code:
             return rule
     return None
+
+
+def import_all() -> tuple[Rule, ...]:
+    """All records by importing every module, sorted by code.
+
+    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
+    """
+    found: list[Rule] = []
+    for folder in FOLDERS:
+        names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
+        for name in names:
+            if name[:1].islower() and "." not in name:
+                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}", name)
+    first: dict[str, Rule] = {}
+    for rule in found:
+        for word in (rule.code, rule.name):
+            other = first.setdefault(word, rule)
+            if other.name != rule.name or other.code != rule.code:
+                raise RuleError(f"{rule.module}: {word} already belongs to {other.module}")
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def _rules_in(module: str, stem: str) -> list[Rule]:
+    rules = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Rule) and value.module == module]
+    theme = stem.replace("_", "-")
+    if not rules or not (stem == OTHERS or all(f"{rule.name}-".startswith(f"{theme}-") for rule in rules)):
+        raise RuleError(f"{module}: must declare rules named {theme} or {theme}-..., and no others")
+    return list({id(rule): rule for rule in rules}.values())
+
+
+def load_index() -> list[Rule] | None:
+    """The rules of the index, whose functions are loaded on first use; None when the index is out of date."""
+    try:
+        with open(INDEX, "rb") as file:  # noqa: PTH123 - as above
+            index: dict[str, Any] = json.load(file)
+    except FileNotFoundError:
+        return None
+    return [read_row(row) for row in index["rules"]] if index["modules"] == measure_modules() else None
+
+
+def measure_modules() -> dict[str, int]:
+    """Every module of the policies with its size: cheap to know, and a change that keeps all sizes is found when a rule is asked."""
+    found = {}
+    for folder in ("", *(f"{name}/" for name in FOLDERS)):
+        with os.scandir(f"{_HERE}/{folder}") as entries:
+            found.update({folder + entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".py")})
+    return found
+
+
+def read_row(row: dict[str, Any]) -> Rule:
+    """A rule of the index, without its function."""
+    difference = row["difference"]
+    return Rule(
+        **{
+            **row,
+            "when": tuple(row["when"]),
+            "on": frozenset(row["on"]),
+            "needs": tuple(row["needs"]),
+            "level": Level(row["level"]),
+            "stage": Stage(row["stage"]),
+            "since": Line(row["since"]) if row["since"] else None,
+            "until": Line(row["until"]) if row["until"] else None,
+            "difference": Difference(tuple(difference[0]), *difference[1:]) if difference else None,
+        }
+    )

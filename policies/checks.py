@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from .finding import Level
-from .order import Stage
-from .rule import Rule
+from .rule import Rule, Stage
 
 
 def _evaluate(_: Any) -> Any:
@@ -17,16 +16,9 @@ def _check(code: str, name: str, title: str, why: str, fix: str = "", level: Lev
         code=code,
         name=name,
         where={},
-        when=(),
-        on=frozenset(),
-        needs=(),
         level=level,
         stage=Stage.SHAPE,
         ratchets=False,
-        removes=False,
-        since=None,
-        until=None,
-        difference=None,
         documentation=f"{title}\n\nWhy\n{why}\n" + (f"\nFix\n{fix}\n" if fix else ""),
         check=_evaluate,
         module=__name__,
@@ -138,20 +130,20 @@ STAYS_AFTER_MOVE: Final = _check(
     "Change the version alone and the rest in a later commit, or remove it by hand after the sync (docs/gitops.md).",
     Level.WARNING,
 )
-DUPLICATE: Final = _check(
-    "DYN016",
-    "duplicate-object",
-    "An object that occurs in two places.",
-    "If both are applied, the last one wins. It is reported for objects with the same namespace, and for those in the same folder.",
-    "Remove one of them, or give it another name.",
-    Level.WARNING,
-)
 UNFILLED: Final = _check(
     "DYN015",
     "unfilled-placeholder",
     "A placeholder of a template that nothing has filled.",
     "An API server takes `${NAME}`, `<name>` and `{{ name }}` for the value itself, and refuses it or runs the graph with it.",
     "Fill `${NAME}` with --set NAME=VALUE or --env-file FILE, write a value for `<name>`, and check what templates render.",
+    Level.WARNING,
+)
+DUPLICATE: Final = _check(
+    "DYN016",
+    "duplicate-object",
+    "An object that occurs in two places.",
+    "If both are applied, the last one wins. It is reported for objects with the same namespace, and for those in the same folder.",
+    "Remove one of them, or give it another name.",
     Level.WARNING,
 )
 OTHER_VERSION: Final = _check(
@@ -162,40 +154,9 @@ OTHER_VERSION: Final = _check(
     "Write the key as the message says.",
     Level.WARNING,
 )
-CHECKS: Final = (
-    UNKNOWN_KIND,
-    WRONG_TYPE,
-    UNKNOWN_FIELD,
-    SCHEMA_RULE,
-    CEL_RULE,
-    IGNORE_WITHOUT_REASON,
-    UNUSED_IGNORE,
-    UNCONVERTIBLE,
-    LEGACY_KIND,
-    DAMAGED_REMAINDER,
-    CONVERSION_LOSS,
-    NULL_ENTRY,
-    LONG_REMAINDER,
-    STAYS_AFTER_MOVE,
-    UNFILLED,
-    DUPLICATE,
-    OTHER_VERSION,
-)
-# findings of an object before, or beside, those of its rules and its conversion
-EARLY: Final = frozenset(
-    rule.name
-    for rule in (
-        UNKNOWN_KIND,
-        WRONG_TYPE,
-        UNKNOWN_FIELD,
-        SCHEMA_RULE,
-        CEL_RULE,
-        LEGACY_KIND,
-        NULL_ENTRY,
-        STAYS_AFTER_MOVE,
-        DUPLICATE,
-        UNFILLED,
-        OTHER_VERSION,
-    )
-)
+CHECKS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
 CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}
+_OF_CONVERSION: Final = (UNCONVERTIBLE, DAMAGED_REMAINDER, CONVERSION_LOSS, LONG_REMAINDER)
+_OF_COMMENTS: Final = (IGNORE_WITHOUT_REASON, UNUSED_IGNORE)
+# findings of an object before, or beside, those of its rules and its conversion
+EARLY: Final = frozenset(CHECKS_BY_NAME) - {rule.name for rule in (*_OF_CONVERSION, *_OF_COMMENTS)}

@@ -9,12 +9,13 @@ from ..api.line import Line
 from ..api.paths import Key, Path
 from ..api.wording import shorten
 from .facts import UNKNOWN
+from .finding import Mend
 from .review import CREATE, Fields, Review
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .at import At
+    from .at import At, Hits
 
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
@@ -28,10 +29,10 @@ POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
 POWER_LIMIT_PATH: Final = ("podTemplate", "metadata", "annotations", Key(POWER_LIMIT))  # of a component
 GROVE: Final = "grove"  # the providers of workloads
 COMPONENTS: Final = "component"
-LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 EXECUTORS: Final = ("mp", "ray")
 INTRA_POD: Final = "IntraPod"
 INTER_POD: Final = "InterPod"
+LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 MAIN: Final = "main"
 LPX: Final = "lpx"  # the type of components that the LPX scheduler runs
 WORKERS: Final = ("worker", "prefill", "decode")  # the types of components that run an engine
@@ -275,3 +276,23 @@ def read_power_limit(component: Fields) -> str | None:
 def forces_scaling_group(component: Fields) -> bool:
     """Whether a component asks for a scaling group of Grove though it needs none."""
     return (read_feature(component, "grove") or {}).get("forceScalingGroup") is True
+
+
+def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
+    """The text of a field below a place and in the stored object; None when they are the same. Absent, null and "" are."""
+    now, before = at.get(field) or "", at.was(field) or ""
+    return None if now == before or at.old is None else (now, before)
+
+
+def check_domain(at: At, field: str, domain: str | None) -> Hits:
+    """Find a topology domain that is malformed."""
+    if domain and not is_domain(domain):
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid(field, domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+
+
+def check_unchanged(at: At, field: str, thing: str) -> Hits:
+    """Find a field whose text an update changes; `thing` names the object ("graph")."""
+    if changed := read_now_and_before(at, field):
+        seen, wanted = (f'"{value}"' if value else "unset" for value in changed)
+        yield at.immutable(field, f"must stay {wanted} once the {thing} exists, got {seen}", value=changed[0])

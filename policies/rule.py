@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from enum import IntEnum
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
 from ..api.line import Line
 from .at import At
 from .finding import Finding, Level
-from .order import Stage
 from .review import CREATE, DELETING, UPDATE
 from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
 from .words import format_words
@@ -45,6 +46,36 @@ CHECKPOINT: Final[Where] = {CHECKPOINT_KIND: "spec"}
 MODEL: Final[Where] = {MODEL_KIND: "spec"}
 REQUEST: Final[Where] = {DGDR: "spec"}
 
+
+class Stage(IntEnum):
+    """Groups of rules in the order in which people read a denial: the object as a whole first, its parts next, changes last.
+
+    Nothing else orders the findings of an answer.
+    """
+
+    SHAPE = 10  # the object can't mean anything without these
+    METADATA = 20  # annotations of the object
+    STORAGE = 30  # claims declared by a graph
+    RESTART = 40
+    SCHEDULING = 50  # priority class
+    TOPOLOGY = 60
+    KV_TRANSFER = 70
+    NAMES = 80  # lengths that Grove allows
+    COMPONENT = 100  # plain fields of one component
+    CHECKPOINT = 110
+    EPP = 120
+    GMS = 130  # the GPU memory service
+    FAILOVER = 140
+    SNAPSHOT = 150  # the gate of GMS with checkpoints
+    REQUEST = 200  # DynamoGraphDeploymentRequest
+    MODEL = 210
+    IMMUTABLE = 300
+    OWNERSHIP = 310  # who may write replicas
+    LOCK = 320  # refused for as long as something else goes on
+    ADVICE = 400  # warnings
+    DEFAULT = 500
+
+
 _CODE: Final = r"DYN[0-9]{3}|DYND[0-9]{2}"
 
 
@@ -63,40 +94,20 @@ class Rule:
     commands.
     """
 
-    __slots__ = (
-        "attribute",
-        "check",
-        "code",
-        "difference",
-        "documentation",
-        "level",
-        "module",
-        "name",
-        "needs",
-        "on",
-        "ratchets",
-        "removes",
-        "since",
-        "stage",
-        "until",
-        "when",
-        "where",
-    )
-
     code: str
     name: str
     where: Where
     # fields of the match of which one must be present and not null ("field" or "field=value", "services.*.field" of some entry); (): always
-    when: tuple[str, ...]
-    on: frozenset[str]
-    needs: tuple[str, ...]
+    when: tuple[str, ...] = ()
+    on: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
     level: Level
     stage: Stage
     ratchets: bool
-    removes: bool  # whether the remedy is to remove the field that a finding names, whatever it holds
-    since: Line | None  # the first line that has it
-    until: Line | None  # the first line that has it no longer
-    difference: Difference | None
+    removes: bool = False  # whether the remedy is to remove the field that a finding names, whatever it holds
+    since: Line | None = None  # the first line that has it
+    until: Line | None = None  # the first line that has it no longer
+    difference: Difference | None = None
     documentation: str  # the docstring without its indentation; parsed on first use
     check: Check
     module: str
@@ -122,7 +133,7 @@ class Rule:
 
     def declared(self) -> dict[str, Any]:
         """Every declared field but the function and the text."""
-        return {name: getattr(self, name) for name in self.__slots__ if name not in ("attribute", "check", "documentation")}
+        return {name: getattr(self, name) for name in Rule.__annotations__ if name not in ("attribute", "check", "documentation")}
 
     @property
     def operations(self) -> list[str]:
@@ -192,20 +203,17 @@ def rule(
     when: str | tuple[str, ...] = (),
     on: tuple[str, ...] = (CREATE, UPDATE),
     needs: tuple[str, ...] = (),
-    level: Level = Level.ERROR,
     ratchets: bool = True,
     removes: bool = False,
-    differs: Difference | None = None,
     since: str = "",
     until: str = "",
 ) -> Callable[[Check], Rule]:
-    """Makes a rule of a generator function whose doc string has the sections Why, Fix, Bad and Good; the kebab case of its name names it.
+    """Makes a rule of a generator function whose doc string has the sections Why, Fix and Example; the kebab case of its name names it.
 
     `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server fast).
     "services.*.field" is the field of any entry; the rule is still called once, for its own place. `ratchets` False: also refused when
     the old object had the same violation (immutability, ownership, locks).
     `removes`: the remedy is to remove the field that a finding names, whatever it holds; `check --fix` does.
-    `differs`: how the Go operator 1.2 answers otherwise, for docs/differences.md.
     `since`: the line of the operator from which on it is asked ("1.5"); `until`: the line from which on it no longer is.
 
     Raises: RuleError when a section or an example is missing or the code is malformed.
@@ -215,7 +223,6 @@ def rule(
         name = check.__name__.replace("_", "-")
         if not re.fullmatch(_CODE, code):
             raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
-        headings = DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS
         return Rule(
             code=code,
             name=name,
@@ -223,14 +230,13 @@ def rule(
             when=(when,) if isinstance(when, str) else when,
             on=frozenset(on),
             needs=needs,
-            level=level,
+            level=Level.WARNING if stage in (Stage.ADVICE, Stage.DEFAULT) else Level.ERROR,
             stage=stage,
             ratchets=ratchets,
             removes=removes,
-            difference=differs,
             since=Line(since) if since else None,
             until=Line(until) if until else None,
-            documentation=read_documentation(name, check, headings),
+            documentation=read_documentation(name, check, DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS),
             check=check,
             module=check.__module__,
         )
@@ -238,22 +244,15 @@ def rule(
     return declare
 
 
-def default(
-    code: str,
-    *,
-    where: Where,
-    when: str | tuple[str, ...] = (),
-    on: tuple[str, ...] = (CREATE, UPDATE),
-    needs: tuple[str, ...] = (),
-    differs: Difference | None = None,
-    since: str = "",
-    until: str = "",
-) -> Callable[[Check], Rule]:
-    """Makes a default of a generator function that yields `Edit`s; its doc string has the sections Why, Before and After.
+# makes a default of a generator function that yields `Edit`s; its doc string has the sections Why, Before and After
+default: Final = partial(rule, stage=Stage.DEFAULT, ratchets=False)
 
-    `differs`, `since` and `until` are as in `rule`.
 
-    Raises: RuleError as `rule` does.
-    """
-    kind: dict[str, Any] = {"stage": Stage.DEFAULT, "level": Level.WARNING, "ratchets": False}
-    return rule(code, where=where, when=when, on=on, needs=needs, differs=differs, since=since, until=until, **kind)
+def differs(quirks: tuple[str, ...], because: str, *, lacking: bool = False) -> Callable[[Rule], Rule]:
+    """Declares how the Go operator 1.2 answers otherwise than a rule, for docs/differences.md; the arguments are those of `Difference`."""
+
+    def declare(found: Rule) -> Rule:
+        found.difference = Difference(quirks, because, lacking)
+        return found
+
+    return declare

@@ -1,7 +1,8 @@
 """The documentation of a rule: its title, and sections below headings, the last ones with examples.
 
 Below `Example`, the lines marked `bad` and those without a mark are the mistake; the lines marked `ok` and those without are the same
-object without it. An empty line stands between examples.
+object without it. An empty line stands between examples. A line such as `{worker}` stands for those that `_BASES` has for it, and `wired`
+for a checkpoint whose pod is wired for the GPU memory service; pages show them written out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,45 @@ BAD: Final = "bad "  # each mark stands in the four columns of the indentation
 GOOD: Final = "ok  "
 _EXPECTED: Final = re.compile(r" *# expect\b.*")
 
+_COMPONENTS: Final = "  components:\n    - name: worker\n      type: worker"
+_IMAGE: Final = '      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}'
+_GPU: Final = '      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}'
+_BASES: Final = {
+    "worker": f"spec:\n{_COMPONENTS}",
+    "worker with an image": f"spec:\n{_COMPONENTS}\n{_IMAGE}",
+    "worker with a GPU": f"spec:\n{_COMPONENTS}\n{_GPU}",
+    "vllm worker": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}",
+    "vllm worker with a GPU": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}\n{_GPU}",
+    "lpx worker": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
+    "agent and conductor": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
+    '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
+}
+_BASE: Final = re.compile(rf"^( *(?:bad |ok  )? *)\{{({'|'.join(_BASES)})\}}$", re.MULTILINE)
+
+_CLIENT: Final = {
+    "resources": "    resources: {claims: [{name: intrapod-shared-gpu}]}",
+    "volumeMounts": "    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]",
+    "env": "    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]",
+}
+# a checkpoint whose pod is wired, line by line
+_WIRED: Final = {
+    "facts": "# facts: {allowGmsSnapshot: true}",
+    "spec": "spec:",
+    "gpuMemoryService": "  gpuMemoryService: {enabled: true}",
+    "job": "  job:\n    podTemplateSpec:\n      spec:",
+    "resourceClaims": "        resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]",
+    "volumes": "        volumes: [{name: gms-intrapod-control, emptyDir: {}}]",
+    "initContainers": "        initContainers:\n          - name: gms-server",
+    "initContainers.restartPolicy": "            restartPolicy: Always",
+    **{f"initContainers.{field}": f"        {line}" for field, line in _CLIENT.items()},
+    "containers": "        containers:",
+    "containers.name": "          - name: main",
+    **{f"containers.{field}": f"        {line}" for field, line in _CLIENT.items()},
+}
+_WIRING: Final = re.compile(
+    r"^( *(?:bad |ok  )?)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
+)
+
 
 class RuleError(ImportError):
     """A rule that is declared wrongly; its module does not import."""
@@ -26,7 +66,7 @@ class RuleError(ImportError):
 def read_documentation(name: str, check: Callable[..., object], headings: tuple[str, ...]) -> str:
     """The documentation of a rule or default. Raises: RuleError if a heading or an example is missing."""
     first, _, rest = (check.__doc__ or "").partition("\n")
-    documentation = f"{first}\n{_dedent(rest)}"  # as Python 3.13 and newer have it anyway
+    documentation = _WIRING.sub(_wire, _BASE.sub(_write_base, f"{first}\n{_dedent(rest)}"))  # dedented as Python 3.13 and newer have it
     missing = [heading for heading in headings if f"\n{heading}\n" not in documentation]
     if missing or not documentation.split("\n", 1)[0].strip():
         raise RuleError(
@@ -36,6 +76,20 @@ def read_documentation(name: str, check: Callable[..., object], headings: tuple[
         sections = " and ".join(one for one in headings if one not in ("Why", "Fix"))
         raise RuleError(f"rule {name}: {sections} must hold YAML, and not only lines of one mark")
     return documentation
+
+
+def _write_base(example: re.Match[str]) -> str:
+    return "\n".join(example[1] + line for line in _BASES[example[2]].split("\n"))
+
+
+def _wire(example: re.Match[str]) -> str:
+    """The checkpoint without one of its fields, or with another value of one; a mark at the end moves to the line of its service."""
+    absent, field, value, mark = example.group("absent", "field", "value", "mark")
+    lines = {name: line for name, line in _WIRED.items() if not absent or not f"{name}.".startswith(f"{absent}.")}
+    if field:
+        lines[field] = f"{lines[field].partition(': ')[0]}: {value}"
+    lines["gpuMemoryService"] += mark or ""
+    return "\n".join(example[1] + line for line in "\n".join(lines.values()).split("\n"))
 
 
 @lru_cache(maxsize=16)

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from dynamo_webhooks.policies.catalogue import OTHERS
+
 _POLICIES: Final = Path(__file__).resolve().parent.parent / "policies"
 # folder -> first code of its block, how the selector is spelled, and a stage to start from
 _FOLDERS: Final = {
@@ -15,8 +17,7 @@ _FOLDERS: Final = {
 }
 
 IMPORTS: Final = """from ..at import At
-from ..order import Stage
-from ..rule import {where}, Hits, rule
+from ..rule import {where}, Hits, Stage, rule
 """
 TEMPLATE: Final = '''
 
@@ -40,9 +41,9 @@ def {function}(at: At) -> Hits:
 
 
 def find_theme(folder: Path, name: str) -> Path:
-    """The file whose name is the longest beginning of the rule's name in whole words; a file of its own if there is none."""
+    """The file whose name is the longest beginning of the rule's name in whole words; that of the others if there is none."""
     themes = [file for file in folder.glob("[a-z]*.py") if f"{name}_".startswith(f"{file.stem}_")]
-    return max(themes, key=lambda file: len(file.stem), default=folder / f"{name}.py")
+    return max(themes, key=lambda file: len(file.stem), default=folder / f"{OTHERS}.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -60,7 +61,7 @@ def main(arguments: list[str]) -> int:
     code = next(text for number in range(first, 1000) if (text := f"DYN{number:03d}") not in taken)
     function = name.replace("-", "_")
     file = find_theme(_POLICIES / folder, function)
-    theme = file.read_text("utf-8") if file.exists() else f'"""{name.replace("-", " ").capitalize()}."""\n\n'
+    theme = file.read_text("utf-8") if file.exists() else '"""Rules that share no theme."""\n\n'
     head, future, rest = theme.rpartition("from __future__ import annotations\n\n")
     if not future:
         head, future, rest = theme.partition("\n\n")

@@ -5,16 +5,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dynamo_webhooks.policies import index
-from dynamo_webhooks.policies.modules import import_all
+from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies.rule import Rule
 from tools.written import update
 
 
 def text() -> str:
     """What the file must hold: one line a module and a rule."""
-    modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(index.modules().items()))
-    rows = ",\n".join(json.dumps(_row(rule)) for rule in import_all())
+    modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(catalogue.measure_modules().items()))
+    rows = ",\n".join(json.dumps(_row(rule)) for rule in catalogue.import_all())
     return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
 
 
@@ -26,7 +25,7 @@ def _row(rule: Rule) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Writes the file, or with `--check` says that it is stale; returns the exit code."""
-    return update({Path(index.FILE): text().encode()}, arguments)
+    return update({Path(catalogue.INDEX): text().encode()}, arguments)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 from ...api.paths import Path
 from ...cel import Program
 from ...policies.finding import Level
-from ...policies.order import Stage
-from ...policies.rule import Rule
+from ...policies.rule import Rule, Stage
 from .match import Match, Selector
 
 PREFIX: Final = "user/"

@@ -1,1 +1,1 @@
-"""Rules about a DynamoCheckpoint; one file per rule."""
+"""Rules about a DynamoCheckpoint; one file per theme."""

@@ -1,17 +1,74 @@
-"""The containers and volumes of a checkpoint job."""
+"""The wiring of a checkpoint's pod for the GPU memory service, which is its author's work; and the kind as such."""
+
+from __future__ import annotations
+
+from typing import Final
 
 from ..at import At
-from ..domain import is_enabled
-from ..finding import Finding
-from ..order import Stage
-from ..rule import CHECKPOINT, Difference, Hits, rule
-from ._wiring import BY_AUTHOR, CLAIM, SERVER, VOLUME, extra_names, fill_examples, index_by_name, pod, server, target, target_name
+from ..domain import MAIN, is_enabled
+from ..review import Fields
+from ..rule import CHECKPOINT, Hits, Stage, differs, rule
 
-_INTRA_POD = "intraPod"
+_CLAIM: Final = "intrapod-shared-gpu"
+_VOLUME: Final = "gms-intrapod-control"
+_SOCKETS: Final = "/gms-intrapod-control"
+_SOCKET_ENV: Final = "GMS_SOCKET_DIR"
+_SERVER: Final = "gms-server"
+_BY_AUTHOR: Final = "this field only describes the pod and changes nothing in it"
+_INTRA_POD: Final = "intraPod"
+
+
+def _find_pod(spec: Fields) -> Fields:
+    """The pod spec of the checkpoint's job, empty when absent."""
+    template = (spec.get("job") or {}).get("podTemplateSpec") or {}
+    return template.get("spec") or {}
+
+
+def _index_by_name(entries: list[Fields] | None) -> dict[str, Fields]:
+    """Entries of a list by their names, the first of each name."""
+    found: dict[str, Fields] = {}
+    for entry in entries or ():
+        if entry:
+            found.setdefault(entry.get("name") or "", entry)
+    return found
+
+
+def _list_regular(spec: Fields) -> dict[str, Fields]:
+    return _index_by_name(_find_pod(spec).get("containers"))
+
+
+def _read_target(spec: Fields) -> str:
+    """The name of the container to save."""
+    return (spec.get("job") or {}).get("targetContainerName") or MAIN
+
+
+def find_server(spec: Fields) -> Fields | None:
+    """The memory server; only init containers count."""
+    return _index_by_name(_find_pod(spec).get("initContainers")).get(_SERVER)
+
+
+def _list_extra(spec: Fields) -> list[str]:
+    """The names of the extra clients, each once; null is an empty name, as for typed readers."""
+    names = (spec.get("gpuMemoryService") or {}).get("extraClientContainers") or ()
+    return list(dict.fromkeys(name or "" for name in names))
+
+
+def _list_clients(spec: Fields) -> list[tuple[str, Fields]]:
+    """The existing containers that must reach the server, itself included, each once."""
+    regular = _list_regular(spec)
+    wanted = dict.fromkeys((_read_target(spec), *_list_extra(spec)))
+    found = [(name, regular[name]) for name in wanted if name in regular]
+    serving = find_server(spec)
+    return [*found, (_SERVER, serving)] if serving is not None else found
+
+
+def _report(at: At, lack: str) -> Hits:
+    """Find what the pod template lacks, for a memory service that is on."""
+    if is_enabled(at.value["gpuMemoryService"]):
+        yield at.invalid("gpuMemoryService", None, f"must be prepared in the pod template: {lack}; {_BY_AUTHOR}")
 
 
 @rule("DYN429", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_extra_client_container(at: At) -> Hits:
     """An extra client of a checkpoint's GPU memory service isn't in the pod template.
 
@@ -24,41 +81,19 @@ def ckpt_extra_client_container(at: At) -> Hits:
 
     Example
     bad wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
-    ok  # facts: {allowGmsSnapshot: true}
-    ok  spec:
-    ok    gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
-    ok    job:
-    ok      podTemplateSpec:
-    ok        spec:
-    ok          resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
-    ok          volumes: [{name: gms-intrapod-control, emptyDir: {}}]
-    ok          initContainers:
-    ok            - name: gms-server
-    ok              restartPolicy: Always
-    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
-    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
-    ok          containers:
-    ok            - name: main
-    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
-    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+    ok  wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
     ok            - name: saver
     ok              resources: {claims: [{name: intrapod-shared-gpu}]}
     ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
     ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
     """
-    if not is_enabled(at.value["gpuMemoryService"]):
-        return
-    there = index_by_name(pod(at.value).get("containers"))
-    for name in extra_names(at.value):
+    there = _list_regular(at.value)
+    for name in _list_extra(at.value):
         if name not in there:
-            text = f'must be prepared in the pod template: extraClientContainers names "{name}", but no regular container is named so'
-            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+            yield from _report(at, f'extraClientContainers names "{name}", but no regular container is named so')
 
 
 @rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_gms_mode(at: At) -> Hits:
     """A checkpoint's GPU memory service runs in another mode than intraPod.
 
@@ -76,11 +111,10 @@ def ckpt_gms_mode(at: At) -> Hits:
     mode = gms.get("mode")
     if is_enabled(gms) and mode not in (None, "", _INTRA_POD):
         reason = "interPod is not implemented for checkpoints" if mode == "interPod" else "there is no such mode"
-        yield at.invalid("gpuMemoryService", mode, f'must have the mode {_INTRA_POD}, got "{mode}": {reason}; {BY_AUTHOR}')
+        yield at.invalid("gpuMemoryService", mode, f'must have the mode {_INTRA_POD}, got "{mode}": {reason}; {_BY_AUTHOR}')
 
 
 @rule("DYN423", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_pod_claim(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no claim for the shared GPUs.
 
@@ -95,19 +129,12 @@ def ckpt_pod_claim(at: At) -> Hits:
     bad wired without resourceClaims  # expect
     ok  wired
     """
-    if is_enabled(at.value["gpuMemoryService"]) and CLAIM not in index_by_name(pod(at.value).get("resourceClaims")):
-        text = f'must be prepared in the pod template: resourceClaims has no entry named "{CLAIM}"'
-        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+    if _CLAIM not in _index_by_name(_find_pod(at.value).get("resourceClaims")):
+        yield from _report(at, f'resourceClaims has no entry named "{_CLAIM}"')
 
 
-@rule(
-    "DYN428",
-    where=CHECKPOINT,
-    when="gpuMemoryService",
-    stage=Stage.CHECKPOINT,
-    differs=Difference(("G-26",), "the job hangs: a server in a non-restartable init container never ends"),
-)
-@fill_examples
+@differs(("G-26",), "the job hangs: a server in a non-restartable init container never ends")
+@rule("DYN428", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_server_container(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
 
@@ -125,24 +152,15 @@ def ckpt_server_container(at: At) -> Hits:
     bad wired without initContainers.restartPolicy  # expect
     ok  wired
     """
-    if not is_enabled(at.value["gpuMemoryService"]):
-        return
-    found = server(at.value)
+    found = find_server(at.value)
     if found is None:
-        yield _absent(at)
+        yield from _report(at, f'no init container named "{_SERVER}"')
     elif found.get("restartPolicy") != "Always":
         seen = f'"{found["restartPolicy"]}"' if found.get("restartPolicy") else "none"
-        text = f'must be prepared in the pod template: init container "{SERVER}" must have the restartPolicy "Always", got {seen}'
-        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
-
-
-def _absent(at: At) -> Finding:
-    text = f'must be prepared in the pod template: no init container named "{SERVER}"'
-    return at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+        yield from _report(at, f'init container "{_SERVER}" must have the restartPolicy "Always", got {seen}')
 
 
 @rule("DYN424", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_shared_volume(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no volume for the server's sockets.
 
@@ -157,13 +175,11 @@ def ckpt_shared_volume(at: At) -> Hits:
     bad wired without volumes  # expect
     ok  wired
     """
-    if is_enabled(at.value["gpuMemoryService"]) and VOLUME not in index_by_name(pod(at.value).get("volumes")):
-        text = f'must be prepared in the pod template: volumes has no entry named "{VOLUME}"'
-        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+    if _VOLUME not in _index_by_name(_find_pod(at.value).get("volumes")):
+        yield from _report(at, f'volumes has no entry named "{_VOLUME}"')
 
 
 @rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-@fill_examples
 def ckpt_target_container(at: At) -> Hits:
     """The container to be saved isn't in the pod template of a checkpoint with a GPU memory service.
 
@@ -178,6 +194,97 @@ def ckpt_target_container(at: At) -> Hits:
     bad wired with containers.name: other  # expect
     ok  wired
     """
-    if is_enabled(at.value["gpuMemoryService"]) and target(at.value) is None:
-        text = f'must be prepared in the pod template: no container named "{target_name(at.value)}" (spec.job.targetContainerName)'
-        yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
+    if (name := _read_target(at.value)) not in _list_regular(at.value):
+        yield from _report(at, f'no container named "{name}" (spec.job.targetContainerName)')
+
+
+@rule("DYN425", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+def ckpt_client_claim(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service doesn't claim the shared GPUs.
+
+    Why
+        The claim of the pod reaches only those containers that name it. The GPU memory service of a checkpoint only describes
+        the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Add `claims: [{name: intrapod-shared-gpu}]` to the container's `resources`.
+
+    Example
+    bad wired without containers.resources  # expect
+
+    bad wired without initContainers.resources  # expect
+    ok  wired
+    """
+    for name, container in _list_clients(at.value):
+        if _CLAIM not in _index_by_name((container.get("resources") or {}).get("claims")):
+            yield from _report(at, f'container "{name}": resources.claims has no entry named "{_CLAIM}"')
+
+
+@rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+def ckpt_client_env(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service isn't told where the server's sockets are.
+
+    Why
+        Engine and server look for their sockets in the folder that GMS_SOCKET_DIR names. The GPU memory service of a checkpoint
+        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
+
+    Example
+    bad wired without containers.env  # expect
+
+    bad wired without initContainers.env  # expect
+    ok  wired
+    """
+    for name, container in _list_clients(at.value):
+        # one matching entry among duplicates is enough
+        if not any(entry and entry.get("name") == _SOCKET_ENV and entry.get("value") == _SOCKETS for entry in container.get("env") or ()):
+            yield from _report(at, f'container "{name}": env has no {_SOCKET_ENV} with the value {_SOCKETS}')
+
+
+@rule("DYN426", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+def ckpt_client_mount(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service doesn't mount the server's sockets.
+
+    Why
+        Without the mount the container can't reach the memory server. The GPU memory service of a checkpoint only describes the
+        pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Mount the volume gms-intrapod-control at /gms-intrapod-control in the container.
+
+    Example
+    bad wired without containers.volumeMounts  # expect
+
+    bad wired without initContainers.volumeMounts  # expect
+    ok  wired
+    """
+    for name, container in _list_clients(at.value):
+        mounts = [mount for mount in container.get("volumeMounts") or () if mount and mount.get("name") == _VOLUME]
+        if not any(mount.get("mountPath") == _SOCKETS for mount in mounts):
+            yield from _report(at, f'container "{name}": volumeMounts has no "{_VOLUME}" at {_SOCKETS}')
+
+
+@rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
+def ckpt_kind_gone(at: At) -> Hits:
+    """A DynamoCheckpoint is written, a kind that the Go operator lacks from line 1.5 on.
+
+    Why
+        That operator has neither a definition nor a controller for it. Where the definition was kept, a deletion waits for ever for a
+        controller that removes the finalizer.
+
+    Fix
+        Delete DynamoCheckpoints before the upgrade to line 1.5. There `checkpointRef` names a PodSnapshot.
+
+    Example
+    ok  # kind: DynamoGraphDeployment/v1beta1
+        spec:  # expect
+    bad   identity: {model: m, backendFramework: vllm}
+    ok    components:
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    """
+    yield at.warning("", "is of a kind that is gone from line 1.5 on: delete it before the upgrade")

@@ -1,9 +1,19 @@
-"""Whether a component can be checkpointed and restored."""
+"""Whether a component can be checkpointed and restored, and which snapshot it may name."""
 
 from ..at import At
-from ..domain import LABEL_WANTED, has_checkpoint, interpod_gms, is_label, read_failover, read_feature
-from ..order import Stage
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, rule
+from ..domain import (
+    LABEL_WANTED,
+    WORKERS,
+    explain_workers_only,
+    has_checkpoint,
+    interpod_gms,
+    is_label,
+    read_failover,
+    read_feature,
+    read_gms,
+)
+from ..review import Fields
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Hits, Stage, differs, rule
 from ..words import format_words
 
 OFF = "on line 1.2 a checkpoint that is off is the schema's business"
@@ -21,11 +31,7 @@ def checkpoint_gate(at: At) -> Hits:
 
     Example
         # facts: {checkpoint: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
     bad       experimental:
     bad         checkpoint: {enabled: true}  # expect
     ok        experimental: {checkpoint: {enabled: false}}
@@ -44,7 +50,8 @@ def checkpoint_gate(at: At) -> Hits:
         )
 
 
-@rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4", differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4")
 def checkpoint_job_auto_only(at: At) -> Hits:
     """A checkpoint that the operator doesn't make has settings of the job that makes it.
 
@@ -56,10 +63,7 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         Remove `job`, or set the mode to Auto.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       experimental:
     bad         checkpoint:
     bad           mode: Manual
@@ -73,7 +77,8 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint.job", text)
 
 
-@rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_job_with_ref(at: At) -> Hits:
     """A checkpoint names an existing one, and how to make one.
 
@@ -85,10 +90,7 @@ def checkpoint_job_with_ref(at: At) -> Hits:
         Remove `job` or `checkpointRef`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       experimental:
     bad         checkpoint:
     bad           checkpointRef: warm
@@ -124,11 +126,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
     ok        experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
 
-    bad spec:
-    bad   backendFramework: vllm
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {vllm worker}
     bad       podTemplate:
     bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
     bad       experimental:
@@ -146,7 +144,8 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint", format_words("must not be enabled together with {failover}"))
 
 
-@rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, differs=Difference((), OFF))
+@differs((), OFF)
+@rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_target_name(at: At) -> Hits:
     """A checkpoint's target has a name that no container can have.
 
@@ -158,10 +157,7 @@ def checkpoint_target_name(at: At) -> Hits:
         Write the name of a container of the pod, or leave the field out for `main`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       experimental:
     bad         checkpoint: {targetContainerName: Main}  # expect
     ok        experimental: {checkpoint: {targetContainerName: main}}
@@ -170,3 +166,160 @@ def checkpoint_target_name(at: At) -> Hits:
     if name and not is_label(name):
         text = f'{LABEL_WANTED}, got "{name}"'
         yield at.invalid("experimental.checkpoint.targetContainerName", name, text)
+
+
+_CLIENTS = ("experimental", "checkpoint", "job", "gmsClientContainers")
+
+
+@differs((), OFF)
+@rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
+def checkpoint_gms_client_name(at: At) -> Hits:
+    """A client of the GPU memory service in a checkpoint's job has a name that no container can have.
+
+    Why
+        The entries are names of containers, which are DNS labels. One that is none can't be found in the job's pod. It is looked at while
+        the checkpoint is switched off too, as the schema does.
+
+    Fix
+        Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
+
+    Example
+        {worker with a GPU}
+    bad       experimental:
+    bad         gpuMemoryService: {}
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers:
+    bad               - saver
+    bad               - Loader  # expect
+    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver, loader]}}}
+    """
+    for index, name in enumerate(at.get(_CLIENTS) or ()):
+        if not is_label(name or ""):
+            text = f'{LABEL_WANTED}, got "{name or ""}"'
+            yield at.invalid((*_CLIENTS, index), name, text)
+
+
+@differs((), OFF)
+@rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
+def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
+    """A checkpoint's job names clients of a GPU memory service that runs in pods of its own.
+
+    Why
+        A job has one pod, and its clients reach the service through a volume of that pod. A service in another pod is out of their reach.
+
+    Fix
+        Set the service's mode to {intraPod}, or remove `gmsClientContainers`.
+
+    Example
+        spec:
+    bad   backendFramework: vllm
+          components:
+            - name: worker
+              type: worker
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+              experimental:
+    bad         gpuMemoryService: {mode: InterPod}
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers: [saver]  # expect
+    ok          gpuMemoryService: {mode: IntraPod}
+    ok          checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}
+    """
+    if at.get(_CLIENTS) and interpod_gms(at.value):
+        text = format_words('must be empty unless {gpuMemoryService}.mode is "{intraPod}", got mode "{interPod}"')
+        yield at.forbidden(_CLIENTS, text)
+
+
+@differs((), OFF)
+@rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
+def checkpoint_gms_clients_need_gms(at: At) -> Hits:
+    """A checkpoint's job names clients of a GPU memory service that the component doesn't have.
+
+    Why
+        The named containers are wired to the service's sockets. Without the service they would wait for them. It is looked at while the
+        checkpoint is switched off too, so that switching it on brings no surprises.
+
+    Fix
+        Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
+
+    Example
+        {worker}
+    bad       experimental:
+    bad         checkpoint:
+    bad           enabled: false
+    bad           job:
+    bad             gmsClientContainers: [saver]  # expect
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}}
+    """
+    if at.get(_CLIENTS) and read_gms(at.value) is None:
+        yield at.forbidden(_CLIENTS, format_words("must be empty without {gpuMemoryService}"))
+
+
+_GRAPH = "DynamoGraphDeployment"
+
+
+# inferred for line 1.5: it may be of 1.6 only
+@rule("DYN409", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
+def checkpoint_use_of_workers(at: At) -> Hits:
+    """A component that is no worker asks for a checkpoint.
+
+    Why
+        A checkpoint keeps the state of an engine, and only workers have one.
+
+    Fix
+        Remove the checkpoint, or switch it off.
+
+    Example
+        spec:
+          components:
+    bad     - name: frontend
+    bad       type: frontend
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+    bad       experimental:
+    bad         checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    """
+    if has_checkpoint(at.value) and at.value.get("type") not in WORKERS:
+        yield at.forbidden("experimental.checkpoint", f"must be unset {explain_workers_only(at.value)}")
+
+
+# inferred for line 1.5: it may be of 1.6 only
+@rule("DYN410", where={DCD: "spec"}, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
+def checkpoint_use_of_graphs(at: At) -> Hits:
+    """A standalone worker names a snapshot.
+
+    Why
+        Only the operator gives a snapshot to a component, which it makes of a graph.
+
+    Fix
+        Remove `checkpointRef`, or write it into the component of a graph.
+
+    Example
+        # kind: DynamoComponentDeployment/v1beta1
+    ok  metadata:
+    ok    ownerReferences: [{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, name: g, uid: "1", controller: true}]
+        spec:
+          type: worker
+          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad   experimental:
+    bad     checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+    ok    experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+    """
+    checkpoint = read_feature(at.value, "checkpoint") or {}
+    if at.value.get("type") in WORKERS and str(checkpoint.get("checkpointRef") or "").strip() and not _is_of_graph(at.review.metadata):
+        yield at.forbidden("experimental.checkpoint.checkpointRef", "must be unset for a component outside a graph")
+
+
+def _is_of_graph(metadata: Fields) -> bool:
+    owners = [owner or {} for owner in metadata.get("ownerReferences") or ()]
+    return any(
+        owner.get("controller") is True and owner.get("kind") == _GRAPH and str(owner.get("apiVersion")).startswith("nvidia.com/")
+        for owner in owners
+    )

@@ -1,11 +1,9 @@
 """Components outside a graph."""
 
 from ..at import At
-from ..domain import interpod_failover, interpod_gms, quote_once
-from ..order import Stage
+from ..domain import check_unchanged, interpod_failover, interpod_gms, quote_once
 from ..review import UPDATE, Fields
-from ..rule import DCD, Difference, Hits, rule
-from ..unchanged import check_unchanged
+from ..rule import DCD, Hits, Stage, differs, rule
 from ..words import format_words
 
 
@@ -30,13 +28,8 @@ def dcd_backend_immutable(at: At) -> Hits:
     yield from check_unchanged(at, "spec.backendFramework", "component")
 
 
-@rule(
-    "DYN310",
-    where={DCD: "spec"},
-    when="experimental",
-    stage=Stage.GMS,
-    differs=Difference(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True),
-)
+@differs(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
+@rule("DYN310", where={DCD: "spec"}, when="experimental", stage=Stage.GMS)
 def dcd_interpod_unsupported(at: At) -> Hits:
     """A standalone component wants pods of their own for its weights or its standby engines.
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from ..at import At
-from ..order import Stage
 from ..review import Fields
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 _SWITCH = "--enable-elastic-ep"
 _BACKENDS = ("--data-parallel-backend", "-dpb")
@@ -23,11 +22,7 @@ def elastic_ep_command_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.command}.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
               podTemplate:
                 spec:
                   containers:

@@ -1,13 +1,12 @@
-"""Failover to standby engines in pods of their own."""
+"""Failover to standby engines in pods of their own, and what it needs."""
 
 from typing import Final
 
 from ..at import At
 from ..domain import INTER_POD, interpod_failover, read_failover, read_gms
 from ..gpu import gpu_count
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, differs, rule
 from ..words import Words, format_words
 from .failover import forbid_switch, interpod_without_gms, one_mode
 
@@ -40,13 +39,8 @@ def failover_interpod_component_type(at: At) -> Hits:
         yield at.forbidden("", format_words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))
 
 
-@rule(
-    "DYN347",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field"),
-)
+@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field")
+@rule("DYN347", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_gpu_invalid(at: At) -> Hits:
     """Inter-pod failover is on, and the number of GPUs is no whole number.
 
@@ -81,14 +75,8 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
             yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
 
 
-@rule(
-    "DYN704",
-    where=COMPONENT,
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    differs=Difference(("Q-09",), "as for components of graphs"),
-)
+@differs(("Q-09",), "as for components of graphs")
+@rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_interpod_immutable(at: At) -> Hits:
     """Inter-pod failover is switched on or off after creation.
 
@@ -100,20 +88,11 @@ def failover_interpod_immutable(at: At) -> Hits:
         under another name.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
     bad       experimental: {gpuMemoryService: {mode: InterPod}}
     ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
         --- # becomes
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
+        {vllm worker}
     ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     bad       experimental:
@@ -137,12 +116,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         Give both the same mode.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {vllm worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         failover: {mode: InterPod, numShadows: 1}  # expect
@@ -155,13 +129,8 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
 
 
-@rule(
-    "DYN346",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.FAILOVER,
-    differs=Difference((), "an absent number is 1, the schema's default"),
-)
+@differs((), "an absent number is 1, the schema's default")
+@rule("DYN346", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_shadows(at: At) -> Hits:
     """Inter-pod failover asks for no standby engine.
 
@@ -196,3 +165,54 @@ def failover_interpod_shadows(at: At) -> Hits:
             # v1beta1 knows one standby engine only
             text = format_words("must be {wanted} in mode {interPod}, got {shadows}", wanted=Words("1 or more", "1"), shadows=shadows)
             yield at.invalid("experimental.failover.numShadows", shadows, text)
+
+
+@rule("DYN344", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
+def failover_interpod_requires_gms(at: At) -> Hits:
+    """Inter-pod failover has no GPU memory service to share weights through.
+
+    Why
+        Standby engines use the GPUs of the active one. The memory service holds the one copy of the weights that all of them map.
+
+    Fix
+        Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
+
+    Example
+        {vllm worker with a GPU}
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    if interpod_without_gms(at.value):
+        yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
+
+
+@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation: any vendor's, as quantities")
+@rule("DYN348", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
+def failover_interpod_requires_gpu(at: At) -> Hits:
+    """Inter-pod failover is on, but the component asks for no GPU.
+
+    Why
+        Failover hands the GPUs of one engine to the next; without GPUs there is nothing to hand over. Where the GPU memory service is on,
+        its own rule reports this.
+
+    Fix
+        Set {resources.limits.gpu} to the number of GPUs.
+
+    Example
+        spec:
+    ok    backendFramework: vllm
+          components:
+            - name: worker  # expect
+              type: worker
+    bad       experimental:
+    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+    """
+    if interpod_without_gms(at.value):
+        gpus = gpu_count(at.value)
+        if gpus.number is not None and gpus.number < 1:
+            seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
+            text = format_words("must have at least one GPU in {resources.limits.gpu} for failover in mode {interPod}, {seen}", seen=seen)
+            yield at.forbidden("", text)

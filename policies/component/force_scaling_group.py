@@ -5,21 +5,13 @@ from collections.abc import Iterator
 from ...api.paths import Path
 from ..at import At
 from ..domain import component_off_grove, forces_scaling_group
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DCD, DGD, Hits, rule
+from ..rule import COMPONENT, DCD, DGD, Hits, Stage, rule
 
 _SWITCH = ("experimental", "grove", "forceScalingGroup")
 
 
-@rule(
-    "DYN716",
-    where={DGD: "spec", DCD: "spec"},
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    since="1.5",
-)
+@rule("DYN716", where={DGD: "spec", DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
 def force_scaling_group_immutable(at: At) -> Hits:
     """A component gets a scaling group of its own after creation, or loses it.
 
@@ -30,17 +22,9 @@ def force_scaling_group_immutable(at: At) -> Hits:
         Put the old `forceScalingGroup` back, or create another graph with the new one.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad --- # becomes
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       experimental:
     bad         grove:
     bad           forceScalingGroup: true  # expect
@@ -90,11 +74,7 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
     bad       experimental:
     bad         grove:
     bad           forceScalingGroup: true  # expect

@@ -1,26 +1,18 @@
-"""The GPU memory service."""
+"""The GPU memory service and its additional clients."""
 
 from typing import Final
 
 from ..at import At
-from ..checkpoint._wiring import fill_examples
-from ..domain import WORKERS, explain_absence, has_checkpoint, is_enabled, read_gms
+from ..domain import LABEL_WANTED, MAIN, WORKERS, explain_absence, has_checkpoint, is_enabled, is_label, list_containers, read_gms
 from ..gpu import gpu_count
-from ..order import Stage
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Difference, Hits, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
 
 _GMS: Final = ("experimental", "gpuMemoryService")
 
 
-@rule(
-    "DYN307",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.GMS,
-    needs=("dra",),
-    differs=Difference(("G-01",), "without DRA the operator fails the component", lacking=True),
-)
+@differs(("G-01",), "without DRA the operator fails the component", lacking=True)
+@rule("DYN307", where=COMPONENT, when="experimental", stage=Stage.GMS, needs=("dra",))
 def gms_requires_dra(at: At) -> Hits:
     """A GPU memory service needs a claim, but there is no dynamic resource allocation.
 
@@ -33,11 +25,7 @@ def gms_requires_dra(at: At) -> Hits:
 
     Example
     bad # facts: {dra: false}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
     ok        experimental: {gpuMemoryService: {}}
@@ -47,15 +35,8 @@ def gms_requires_dra(at: At) -> Hits:
         yield at.forbidden(_GMS, f"must not be enabled here, since GPUs are shared by a claim: {reason}")
 
 
-@rule(
-    "DYN305",
-    where=COMPONENT,
-    when="experimental",
-    stage=Stage.GMS,
-    differs=Difference(
-        ("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities"
-    ),
-)
+@differs(("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities")
+@rule("DYN305", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_requires_gpu(at: At) -> Hits:
     """A component has a GPU memory service, but asks for no GPU.
 
@@ -84,27 +65,18 @@ def gms_requires_gpu(at: At) -> Hits:
     ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
     ok        experimental: {gpuMemoryService: {}}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate:
     bad         spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
@@ -124,7 +96,6 @@ def gms_requires_gpu(at: At) -> Hits:
     needs=("allowGmsSnapshot",),
     until="1.4",
 )
-@fill_examples
 def gms_snapshot_gate(at: At) -> Hits:
     """A checkpoint and a GPU memory service are combined, which the operator does not allow.
 
@@ -137,11 +108,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     Example
     ok  # facts: {allowGmsSnapshot: true}
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        {worker with a GPU}
     bad       experimental:
     bad         gpuMemoryService: {}
     bad         checkpoint: {checkpointRef: c}  # expect
@@ -149,11 +116,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
     bad # kind: DynamoCheckpoint/v1alpha1
     bad wired without facts  # expect
-    ok  spec:
-    ok    components:
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    ok  {worker with a GPU}
     ok        experimental: {gpuMemoryService: {}}
     """
     of_component = at.review.kind != CHECKPOINT_KIND
@@ -194,3 +157,91 @@ def gms_worker_only(at: At) -> Hits:
         seen = f'got "{kind}"' if kind else "got nothing"
         text = format_words("must be on a component whose {componentType} is one of {wanted}, {seen}", wanted=", ".join(WORKERS), seen=seen)
         yield at.forbidden(_GMS, text)
+
+
+_CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
+
+
+@differs((), "the schema makes the list a set; this rule judges objects that bypassed it", lacking=True)
+@rule("DYN309", where=COMPONENT, when="experimental", removes=True, stage=Stage.GMS)
+def gms_extra_client_duplicate(at: At) -> Hits:
+    """A further client of the GPU memory service is named twice.
+
+    Why
+        The list is a set: a container is a client or it isn't. A repeated name is usually a slip for another container's.
+
+    Fix
+        Name each container once.
+
+    Example
+        {worker}
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers:
+    bad             - probe
+    bad             - probe  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe, main]}}
+    """
+    seen: set[str] = set()
+    for index, name in enumerate(at.get(_CLIENTS) or ()):
+        if name and name in seen:
+            yield at.duplicate((*_CLIENTS, index), name, f'must be named once, got "{name}" again')
+        seen.add(name)
+
+
+@differs((), "a service that is off has no clients")
+@rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS)
+def gms_extra_client_name(at: At) -> Hits:
+    """A further client of the GPU memory service has a name that no container can have.
+
+    Why
+        The entries are names of containers, which are DNS labels. One that is none can't be found in the pod. It is looked at while the
+        service is switched off too, as the schema does, so that switching it on brings no surprises.
+
+    Fix
+        Write the name of a container of the pod: lower-case letters, digits and inner dashes, at most 63.
+
+    Example
+        {worker}
+              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers: [Probe]  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+    """
+    for index, name in enumerate(at.get(_CLIENTS) or ()):
+        if not is_label(name or ""):
+            text = f'{LABEL_WANTED}, got "{name or ""}"'
+            yield at.invalid((*_CLIENTS, index), name, text)
+
+
+@differs((), "a misspelled client would be silently ignored", lacking=True)
+@rule("DYN308", where=COMPONENT, when="experimental", stage=Stage.GMS)
+def gms_extra_client_unknown(at: At) -> Hits:
+    """A further client of the GPU memory service is no container of the pod.
+
+    Why
+        The named containers get the claim and the socket directory of the service. A name that fits none is passed over silently, and the
+        container that was meant fails to find the service. Init containers are no clients.
+
+    Fix
+        Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is a client without being named.
+
+    Example
+        {worker}
+              podTemplate:
+                spec:
+                  containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
+    bad       experimental:
+    bad         gpuMemoryService:
+    bad           extraClientContainers:
+    bad             - prob  # expect
+    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+    """
+    if clients := at.get(_CLIENTS):
+        known = {MAIN, *(container.get("name") for container in list_containers(at.value))}
+        for index, name in enumerate(clients):
+            # a malformed name is refused by gms-extra-client-name
+            if name and name not in known and is_label(name):
+                yield at.not_found((*_CLIENTS, index), name, f'must name a container of the pod, got "{name}"')

@@ -2,21 +2,14 @@
 
 from ..at import At
 from ..domain import explain_off_grove, interpod_gms, quote_once
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
 from .failover import forbid_switch
 
 
-@rule(
-    "DYN703",
-    where=COMPONENT,
-    on=(UPDATE,),
-    stage=Stage.IMMUTABLE,
-    ratchets=False,
-    differs=Difference(("Q-09",), "as for components of graphs"),
-)
+@differs(("Q-09",), "as for components of graphs")
+@rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def gms_interpod_immutable(at: At) -> Hits:
     """The GPU memory service moves into pods of its own, or out of them.
 

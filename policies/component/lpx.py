@@ -1,12 +1,70 @@
 """Components of type lpx, one at a time."""
 
+from collections.abc import Iterator
+
 from ..at import At
 from ..domain import LPX, quote_once, read_pod
-from ..engines import list_roles
-from ..order import Stage
-from ..review import UPDATE
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, rule
-from .lpx_pod import AGENT
+from ..engines import list_roles, list_templates
+from ..review import UPDATE, Fields
+from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
+from .role_template import place_of
+
+AGENT = "agent"
+_USUAL = (None, "", "default-scheduler")
+# fields of pods that the scheduler of LPX decides: those of all, and those of agents
+_OF_ALL = ("hostname", "subdomain", "nodeName", "topologySpreadConstraints")
+_OF_AGENTS = ("nodeSelector", "affinity", "schedulingGates", "resourceClaims")
+
+
+def list_pods(component: Fields) -> Iterator[tuple[int, object, Fields]]:
+    """The pod of each role with a template: the role's place and name, and the pod's spec."""
+    for index, template in list_templates(component):
+        yield index, component["roles"][index].get("name"), template.get("spec") or {}
+
+
+@rule("DYN257", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
+def lpx_pod_fixed(at: At) -> Hits:
+    """A role of a component of type lpx says where its pods go, or how they are called.
+
+    Why
+        The LPX scheduler places and names these pods. Agents have no other say than required node affinity.
+
+    Fix
+        Remove the field.
+
+    Example
+        {lpx worker}
+              roles:
+    bad         - name: agent
+    bad           podTemplate:
+    bad             spec:
+    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
+    bad               nodeSelector: {zone: a}  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - name: conductor
+    bad           podTemplate:
+    bad             spec:
+    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
+    bad               hostname: here  # expect
+    ok            podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}], nodeSelector: {zone: a}}}
+    """
+    for index, name, pod in list_pods(at.value):
+        fields = ["schedulerName"] if pod.get("schedulerName") not in _USUAL else []
+        fields += [
+            field for field in (*_OF_ALL, *(_OF_AGENTS if name == AGENT else ())) if pod.get(field) and not _is_node_affinity(field, pod)
+        ]
+        for field in fields:
+            yield at.forbidden(place_of(index, "spec", field), "must be unset: the LPX scheduler decides it")
+
+
+def _is_node_affinity(field: str, pod: Fields) -> bool:
+    """Whether a field is an affinity that only requires nodes."""
+    wanted = pod[field]
+    if field != "affinity" or not isinstance(wanted, dict) or any(value for name, value in wanted.items() if name != "nodeAffinity"):
+        return False
+    nodes = wanted.get("nodeAffinity") or {}
+    return not any(value for name, value in nodes.items() if name != "requiredDuringSchedulingIgnoredDuringExecution")
+
 
 _ROLES = (AGENT, "conductor")
 _SCHEDULER = "lpx-scheduler"
@@ -30,8 +88,7 @@ def lpx_gate(at: At) -> Hits:
               type: lpx  # expect
               lpx: {buildId: b}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     if at.value != at.old and not at.fact("lpx"):
         yield at.forbidden("type", 'must not be "lpx" while LPX is switched off in the operator')
@@ -48,11 +105,7 @@ def lpx_role_unknown(at: At) -> Hits:
         Name the roles `agent` and `conductor`.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
+        {lpx worker}
               roles:  # expect: lpx-agent-required
     bad         - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
     ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
@@ -74,11 +127,7 @@ def lpx_role_template_required(at: At) -> Hits:
         Set `podTemplate` of the role.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
+        {lpx worker}
               roles:
                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     bad         - {name: conductor}  # expect
@@ -108,8 +157,7 @@ def lpx_build_id_blank(at: At) -> Hits:
     bad         buildId: " "  # expect
     ok        lpx: {buildId: b}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     build = at.get("lpx.buildId")
     if build and not str(build).strip():
@@ -127,10 +175,7 @@ def lpx_scheduler_reserved(at: At) -> Hits:
         Remove `schedulerName`, or name another scheduler.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     bad       podTemplate:
     bad         spec:
     bad           containers: [{name: main, image: "example/vllm:1.6.0"}]
@@ -162,8 +207,7 @@ def lpx_type_immutable(at: At) -> Hits:
     bad       type: lpx  # expect
     bad       lpx: {buildId: b}
     bad       roles:
-    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         {agent and conductor}
     ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     if at.old is None:
@@ -172,3 +216,53 @@ def lpx_type_immutable(at: At) -> Hits:
     if (now == LPX) != (before == LPX):
         shown = "unset" if before is None else f'"{quote_once(str(before))}"'
         yield at.immutable("type", f'must stay {shown} after creation, got "{quote_once(str(now or ""))}"', value=now)
+
+
+@rule("DYN253", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
+def lpx_agent_required(at: At) -> Hits:
+    """A component of type lpx has no role agent.
+
+    Why
+        Agents run the model.
+
+    Fix
+        Add the role `agent` with its pod template.
+
+    Example
+        {lpx worker}
+              roles:  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    if all(role.get("name") != AGENT for _, role in list_roles(at.value)):
+        yield at.required("roles", 'must have the role "agent", got none')
+
+
+@rule("DYN256", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
+def lpx_agent_container(at: At) -> Hits:
+    """A container in the pod template of agents is named agent.
+
+    Why
+        The operator adds a container of that name.
+
+    Fix
+        Give the container another name.
+
+    Example
+        {lpx worker}
+              roles:
+    bad         - name: agent
+    bad           podTemplate:
+    bad             spec:
+    bad               containers:
+    bad                 - {name: main, image: "example/lpx:1.6.0"}
+    bad                 - {name: agent, image: "example/lpx:1.6.0"}  # expect
+    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    """
+    for index, name, pod in list_pods(at.value):
+        for part in ("containers", "initContainers") if name == AGENT else ():
+            for step, each in enumerate(pod.get(part) or ()):
+                if each and each.get("name") == AGENT:
+                    path = place_of(index, "spec", part, step, "name")
+                    yield at.forbidden(path, 'must not be "agent" in the pod template of agents')

@@ -2,9 +2,8 @@
 
 from ..at import At
 from ..domain import LPX, WORKERS, explain_workers_only, is_multinode, node_count
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")
@@ -45,17 +44,11 @@ def multinode_count_immutable(at: At) -> Hits:
         Put the old number back, or create another component with the new one.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
               multinode: {nodeCount: 2}
         --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     ok        replicas: 2
               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
     bad       multinode: {nodeCount: 4}  # expect

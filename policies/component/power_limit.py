@@ -6,9 +6,8 @@ from ...api.paths import Path
 from ..at import At
 from ..domain import POWER_LIMIT, POWER_LIMIT_PATH, node_count, quote_once, read_gms, read_pod, read_power_limit, whole_number
 from ..gpu import plain_gpus, plain_gpus_of_pod
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
@@ -27,10 +26,7 @@ def power_limit_immutable(at: At) -> Hits:
     bad     - name: worker
     bad       podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
     bad --- # becomes
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate:
     bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
     bad         metadata:
@@ -44,10 +40,7 @@ def power_limit_immutable(at: At) -> Hits:
                 spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
         --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
     ok        replicas: 2
               podTemplate:
     bad         spec:
@@ -87,20 +80,14 @@ def power_limit_pod_immutable(at: At) -> Hits:
         Put the old numbers back, or create another graph with the new ones.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
     bad         spec:
     bad           containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
     ok          spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
         --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
                 spec:  # expect
                   containers:
@@ -131,10 +118,7 @@ def power_limit_number(at: At) -> Hits:
         Write a whole number of watts, in quotes, or remove the annotation.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
                 spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
     bad         metadata:
@@ -159,20 +143,14 @@ def power_limit_without_dra(at: At) -> Hits:
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or the claims and the GPU memory service.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               podTemplate:
                 spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     bad       experimental:
     bad         gpuMemoryService: {}  # expect
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
+    bad {worker}
     bad       podTemplate:
     bad         spec:
     bad           resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]

@@ -6,9 +6,8 @@ from ...api.paths import Key, Path
 from ..at import At
 from ..domain import EXECUTORS, LPX, MAIN, POWER_LIMIT, VLLM_EXECUTOR, quote_once, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
-from ..order import Stage
 from ..review import Fields
-from ..rule import COMPONENT, Hits, rule
+from ..rule import COMPONENT, Hits, Stage, rule
 
 
 def place_of(index: int, *steps: str | int) -> Path:
@@ -27,10 +26,7 @@ def role_template_incomplete(at: At) -> Hits:
         Give each role a `podTemplate`, or none of them.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
               roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
@@ -54,10 +50,7 @@ def role_template_exclusive(at: At) -> Hits:
         Keep the templates of the roles, or the component's own with its features.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}  # expect
               roles:
@@ -84,10 +77,7 @@ def role_template_image(at: At) -> Hits:
         Name the engine's container `main`, and set `image` of each container.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
               roles:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
@@ -122,10 +112,7 @@ def role_template_executor(at: At) -> Hits:
         Write `mp` or `ray`, or remove the annotation.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
               roles:
                 - name: leader
@@ -154,10 +141,7 @@ def role_template_power_limit(at: At) -> Hits:
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or use one template for the component.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
               roles:
     bad         - name: leader
@@ -193,10 +177,7 @@ def role_template_runtime(at: At) -> Hits:
         Give the init container another name.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
+        {worker}
               multinode: {nodeCount: 2}
               roles:
                 - name: leader

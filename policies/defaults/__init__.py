@@ -1,1 +1,1 @@
-"""Defaults of absent fields; one file per default."""
+"""Defaults of absent fields."""

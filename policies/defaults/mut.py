@@ -9,7 +9,7 @@ from ..domain import GROVE, LPX, ORIGIN_VERSION, WORKLOAD_PROVIDER, choose_provi
 from ..edit import Edit
 from ..provider_override import WHEN, list_overrides
 from ..review import CREATE, UPDATE
-from ..rule import COMPONENT, DCD, DGDR, GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, Difference, default
+from ..rule import COMPONENT, DCD, DGDR, GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, default, differs
 from ..semver import canonical
 
 
@@ -37,13 +37,8 @@ def mut_dcd_name(at: At) -> Iterator[Edit]:
 _PATH = ("metadata", "annotations", Key(ORIGIN_VERSION))
 
 
-@default(
-    "DYND02",
-    where=GRAPH_OBJECT,
-    on=(CREATE, UPDATE),
-    needs=("operatorVersion",),
-    differs=Difference(("Q-24",), "the stored annotation is restored: graphs without it are treated differently"),
-)
+@differs(("Q-24",), "the stored annotation is restored: graphs without it are treated differently")
+@default("DYND02", where=GRAPH_OBJECT, on=(CREATE, UPDATE), needs=("operatorVersion",))
 def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
     """A new graph remembers the version of the operator that saw it first.
 
@@ -82,13 +77,8 @@ def _stored(at: At) -> str | None:
     return None if found is None else str(found)
 
 
-@default(
-    "DYND01",
-    where=GRAPH_COMPONENT,
-    differs=Difference(
-        ("Q-40",), "the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down"
-    ),
-)
+@differs(("Q-40",), "the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down")
+@default("DYND01", where=GRAPH_COMPONENT)
 def mut_dgd_replicas(at: At) -> Iterator[Edit]:
     """A service without `replicas` gets one.
 
@@ -124,13 +114,8 @@ def _kept(at: At) -> int:
 _REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 
 
-@default(
-    "DYND04",
-    where={DGDR: ""},
-    on=(CREATE,),
-    needs=("operatorVersion",),
-    differs=Difference(("G-27",), "a version with build metadata makes an invalid image tag"),
-)
+@differs(("G-27",), "a version with build metadata makes an invalid image tag")
+@default("DYND04", where={DGDR: ""}, on=(CREATE,), needs=("operatorVersion",))
 def mut_dgdr_image(at: At) -> Iterator[Edit]:
     """A request without an image is profiled by the one that belongs to the operator's version.
 

@@ -1,1 +1,1 @@
-"""Rules about a whole DynamoGraphDeployment: one file per rule."""
+"""Rules about a whole DynamoGraphDeployment; one file per theme."""

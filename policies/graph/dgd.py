@@ -1,11 +1,9 @@
 """The backend and the set of services of a graph."""
 
 from ..at import At
-from ..domain import list_components, quote_all
-from ..order import Stage
+from ..domain import check_unchanged, list_components, quote_all
 from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_OBJECT, Hits, rule
-from ..unchanged import check_unchanged
+from ..rule import GRAPH, GRAPH_OBJECT, Hits, Stage, rule
 from ..words import format_words
 
 

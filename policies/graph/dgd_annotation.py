@@ -6,21 +6,15 @@ from ...api.paths import Key
 from ..at import At
 from ..domain import DISCOVERY_BACKEND, DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR, quote_once
 from ..no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
-from ..order import Stage
 from ..review import DELETING, UPDATE
-from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Difference, Hits, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, differs, rule
 from ..semver import is_semver
 
 _BACKENDS: Final = ("kubernetes", "etcd")
 
 
-@rule(
-    "DYN113",
-    where=GRAPH_ANNOTATIONS,
-    when=DISCOVERY_BACKEND,
-    stage=Stage.METADATA,
-    differs=Difference((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True),
-)
+@differs((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
+@rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
 def dgd_annotation_discovery_backend(at: At) -> Hits:
     """The discovery backend annotation names no backend.
 
@@ -45,13 +39,8 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
 _MODES: Final = ("pod", "container")
 
 
-@rule(
-    "DYN105",
-    where=GRAPH_ANNOTATIONS,
-    when=DISCOVERY_MODE,
-    stage=Stage.METADATA,
-    differs=Difference(("Q-04",), "a null annotation counts as absent"),
-)
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
 def dgd_annotation_discovery_mode(at: At) -> Hits:
     """The discovery mode annotation names no mode.
 
@@ -72,13 +61,8 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         yield at.not_supported((Key(DISCOVERY_MODE),), value, _MODES)
 
 
-@rule(
-    "DYN103",
-    where=GRAPH_ANNOTATIONS,
-    when=ORIGIN_VERSION,
-    stage=Stage.METADATA,
-    differs=Difference(("Q-04",), "a null annotation counts as absent"),
-)
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
 def dgd_annotation_origin_version(at: At) -> Hits:
     """The origin version annotation is not a version.
 
@@ -100,13 +84,8 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')
 
 
-@rule(
-    "DYN104",
-    where=GRAPH_ANNOTATIONS,
-    when=VLLM_EXECUTOR,
-    stage=Stage.METADATA,
-    differs=Difference(("Q-04",), "a null annotation counts as absent"),
-)
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
 def dgd_annotation_vllm_executor(at: At) -> Hits:
     """The graph's vLLM executor annotation names no executor.
 
@@ -127,13 +106,8 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         yield at.not_supported((Key(VLLM_EXECUTOR),), value, EXECUTORS)
 
 
-@rule(
-    "DYN176",
-    where=GRAPH_ANNOTATIONS,
-    when=VOLCANO_QUEUE,
-    stage=Stage.METADATA,
-    differs=Difference((), "the annotations are only known to later operators", lacking=True),
-)
+@differs((), "the annotations are only known to later operators", lacking=True)
+@rule("DYN176", where=GRAPH_ANNOTATIONS, when=VOLCANO_QUEUE, stage=Stage.METADATA)
 def dgd_annotation_two_schedulers(at: At) -> Hits:
     """A graph has annotations for both Volcano and KAI.
 

@@ -1,14 +1,13 @@
 """The policy of KV transfers."""
 
+import re
 from typing import Any, Final
 
 from ..at import At
-from ..domain import explain_off_grove, is_domain, quote_all, quote_once
+from ..domain import check_domain, explain_off_grove, is_line_1_4, quote_all, quote_once
 from ..facts import Unknown
-from ..finding import Mend
-from ..order import Stage
 from ..review import CREATE, UPDATE, Fields
-from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, rule
+from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
@@ -29,10 +28,7 @@ def kvt_domain_format(at: At) -> Hits:
     bad       domain: Zone  # expect
     ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
-    domain = at.value["domain"]
-    if domain and not is_domain(domain):
-        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        yield at.invalid("domain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)
+    yield from check_domain(at, "domain", at.value["domain"])
 
 
 @rule("DYN163", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)
@@ -213,3 +209,63 @@ def kvt_topology_unknown(at: At) -> Hits:
     else:
         text = f'must be a domain of the ClusterTopologyBinding ({quote_all(known[name]) or "none"}), got "{quote_once(domain)}"'
         yield at.invalid("domain", domain, text)
+
+
+_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_PREFIX: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAME: Final = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+
+
+@rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)
+def kvt_label_key_format(at: At) -> Hits:
+    """A KV transfer policy's node label has a key that labels can't have.
+
+    Why
+        A malformed key is found on no node, so that every worker would look as if it ran nowhere.
+
+    Fix
+        Write the key as nodes carry it (`kubectl get nodes --show-labels`): a name of at most 63 characters, with a DNS prefix and a slash
+        before it where it has one.
+
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: topology.kubernetes.io/zone/a  # expect
+    bad       domain: zone
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    """
+    key = at.value["labelKey"]
+    if key and not _is_qualified_name(key):
+        yield at.invalid("labelKey", key, f'must be a label key such as topology.kubernetes.io/zone, got "{key}"')
+
+
+def _is_qualified_name(key: str) -> bool:
+    """Whether a text is a qualified name."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
+        return False
+    return len(name) <= 63 and _NAME.fullmatch(name) is not None
+
+
+@rule("DYN161", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)
+def kvt_label_key_required(at: At) -> Hits:
+    """A KV transfer policy names no node label.
+
+    Why
+        Workers read their domain from this label of their node. Without it, no two workers are known to be close.
+
+    Fix
+        Write the key of the label, `topology.kubernetes.io/zone` for example; since line 1.5 of the operator a graph on Grove may name a
+        topology of Grove instead.
+
+    Example
+    bad spec:
+    bad   experimental:
+    bad     kvTransferPolicy:
+    bad       labelKey: ""  # expect
+    bad       domain: zone
+    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+    """
+    if not at.value.get("labelKey") and not (is_line_1_4(at.review) and at.value.get("clusterTopologyName")):
+        yield at.required("labelKey", "must be the key of a node label, got nothing")

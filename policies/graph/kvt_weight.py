@@ -3,8 +3,7 @@
 import struct
 
 from ..at import At
-from ..order import Stage
-from ..rule import KV_TRANSFER, Hits, rule
+from ..rule import KV_TRANSFER, Hits, Stage, rule
 
 
 @rule("DYN168", where=KV_TRANSFER, when="preferredWeight", stage=Stage.KV_TRANSFER)

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from ...api.paths import Path, lookup
 from ..at import At
 from ..domain import LPX, explain_off_grove, list_components
-from ..order import Stage
 from ..review import Fields
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 from ..words import format_words
 
 _WHEN = "components.*.type=lpx"
@@ -49,8 +48,7 @@ def lpx_requires_grove(at: At) -> Hits:
               type: lpx
               lpx: {buildId: b}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     if why := explain_off_grove(at):
         yield at.forbidden("components", f'must have none of type "lpx" unless Grove runs the graph: {why}')
@@ -79,8 +77,7 @@ def lpx_conductor_required(at: At) -> Hits:
     ok        type: lpx
     ok        lpx: {buildId: b}
     ok        roles:
-    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    ok          - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    ok          {agent and conductor}
     """
     without = [index for index, component in _list_lpx(at.value) if not _conducts(component)]
     if without and _pair(at.value) is None:
@@ -115,8 +112,7 @@ def lpx_pair_limit(at: At) -> Hits:
     ok        replicas: 1
               lpx: {buildId: b}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     if (pair := _pair(at.value)) is None:
         return
@@ -142,15 +138,10 @@ def lpx_field_unsupported(at: At) -> Hits:
         Remove the field.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
+        {lpx worker}
     bad       podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}  # expect
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     for path in (*_OF_GRAPH, *_beside(at.value)):
         value: object = lookup(at.value, path)

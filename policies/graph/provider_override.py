@@ -1,11 +1,25 @@
-"""Where and when a provider override may be set."""
+"""Where and when a provider override may be set, and to what."""
 
+from collections.abc import Iterator
+from typing import Any
+
+from ...api.paths import Path
+from ...api.wording import article
 from ..at import At
 from ..domain import GROVE, explain_off_grove, list_components, provider, quote_once
-from ..order import Stage
-from ..provider_override import API_VERSION, WHEN, changes_provider, list_grove_overrides, list_overrides, writes_topology
+from ..finding import Finding
+from ..provider_override import (
+    API_VERSION,
+    WHEN,
+    Override,
+    changes_provider,
+    list_grove_overrides,
+    list_overrides,
+    topology_steps,
+    writes_topology,
+)
 from ..review import UPDATE
-from ..rule import GRAPH, Hits, rule
+from ..rule import GRAPH, Hits, Stage, rule
 
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
@@ -124,22 +138,14 @@ def provider_override_target(at: At) -> Hits:
         have.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        {worker with an image}
               providerOverride:
                 apiVersion: grove.io/v1alpha1
     bad         target: PodCliqueSet  # expect
     ok          target: PodCliqueTemplateSpec
                 value: {topologyConstraint: {packDomain: rack}}
 
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    bad {worker with an image}
     bad       multinode: {nodeCount: 2}
     bad       roles:
     bad         - name: leader
@@ -190,3 +196,67 @@ def provider_override_topology_conflict(at: At) -> Hits:
     for override in list_grove_overrides(at):
         if writes_topology(override):
             yield at.forbidden((*override.path, "value"), "must not be there beside a topologyConstraint of the graph or of a component")
+
+
+@rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
+def provider_override_value(at: At) -> Hits:
+    """An override holds something else than a topology constraint, or none.
+
+    Why
+        All other fields of Grove's objects are written by the operator; two writers of one field would undo each other.
+
+    Fix
+        Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
+
+    Example
+    bad {worker with an image}
+    bad       providerOverride:
+    bad         apiVersion: grove.io/v1alpha1
+    bad         target: PodCliqueTemplateSpec
+    bad         value:
+    bad           topologyConstraint: {packDomain: rack}
+    bad           spec: {replicas: 3}  # expect
+
+        {worker with an image}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+    bad         value: {}  # expect
+    ok          value: {topologyConstraint: {packDomain: rack}}
+
+    bad {worker with an image}
+    bad       providerOverride:
+    bad         apiVersion: grove.io/v1alpha1
+    bad         target: PodCliqueTemplateSpec
+    bad         value:
+    bad           topologyConstraint:
+    bad             packDomain: [rack]  # expect
+    """
+    for override in list_grove_overrides(at):
+        if override.target:
+            yield from _beside(at, override)
+
+
+def _beside(at: At, override: Override) -> Iterator[Finding]:
+    """Findings of the fields on the path to the topology constraint, and of those beside it."""
+    value: Any = override.block.get("value")
+    path: Path = (*override.path, "value")
+    for step in topology_steps(override):
+        if not isinstance(value, dict):
+            yield _no_object(at, path, value)
+            return
+        for name in value:
+            if name != step:
+                yield at.forbidden((*path, name), "must be left out: the operator writes it, and an override says topologyConstraint alone")
+        value, path = value.get(step), (*path, step)
+        if value is None:
+            yield at.required(path, "must be set, because nothing else can be overridden, got nothing")
+            return
+    if not isinstance(value, dict):
+        yield _no_object(at, path, value)
+    elif not isinstance(domain := value.get("packDomain"), (str, type(None))):
+        yield at.invalid((*path, "packDomain"), None, f"must be the name of a topology domain, got {article(domain)}")
+
+
+def _no_object(at: At, path: Path, value: object) -> Finding:
+    return at.invalid(path, None, f"must be an object, got {article(value)}")

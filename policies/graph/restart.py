@@ -5,9 +5,8 @@ from typing import Final
 from ..at import At
 from ..domain import list_components, quote_all
 from ..finding import Mend
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import GRAPH_OBJECT, RESTART, Hits, rule
+from ..rule import GRAPH_OBJECT, RESTART, Hits, Stage, rule
 from ..words import format_words
 
 

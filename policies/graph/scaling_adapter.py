@@ -2,23 +2,15 @@
 
 from ..at import At
 from ..domain import quote_once
-from ..order import Stage
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import GRAPH_COMPONENT, Hits, Stage, differs, rule
 
 _ACCOUNT = "system:serviceaccount:"
 _PLANNER = "planner-serviceaccount"
 
 
-@rule(
-    "DYN714",
-    where=GRAPH_COMPONENT,
-    on=(UPDATE,),
-    needs=("operatorPrincipal",),
-    stage=Stage.OWNERSHIP,
-    ratchets=False,
-    differs=Difference(("Q-27",), "the stored object's adapter protects the replicas too, so one update can't disable it and change them"),
-)
+@differs(("Q-27",), "the stored object's adapter protects the replicas too, so one update can't disable it and change them")
+@rule("DYN714", where=GRAPH_COMPONENT, on=(UPDATE,), needs=("operatorPrincipal",), stage=Stage.OWNERSHIP, ratchets=False)
 def scaling_adapter_owns_replicas(at: At) -> Hits:
     """The replicas of a service change although a scaling adapter owns them.
 

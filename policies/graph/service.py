@@ -5,21 +5,14 @@ from typing import Final
 
 from ..at import At
 from ..domain import list_components
-from ..order import Stage
 from ..review import CREATE
-from ..rule import GRAPH, Difference, Hits, rule
+from ..rule import GRAPH, Hits, Stage, differs, rule
 from ..words import format_words
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
-@rule(
-    "DYN110",
-    where=GRAPH,
-    when="components",
-    stage=Stage.NAMES,
-    on=(CREATE,),
-    differs=Difference(("G-08",), "two services would overwrite each other's child objects", lacking=True),
-)
+@differs(("G-08",), "two services would overwrite each other's child objects", lacking=True)
+@rule("DYN110", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_collision(at: At) -> Hits:
     """Two services have names that differ only in case.
 
@@ -53,14 +46,8 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
-@rule(
-    "DYN109",
-    where=GRAPH,
-    when="components",
-    stage=Stage.NAMES,
-    on=(CREATE,),
-    differs=Difference(("G-08",), "names that child objects and v1beta1 components can't have would fail later", lacking=True),
-)
+@differs(("G-08",), "names that child objects and v1beta1 components can't have would fail later", lacking=True)
+@rule("DYN109", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_format(at: At) -> Hits:
     """A service's name can't be used for the objects that are made of it.
 

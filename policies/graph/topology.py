@@ -1,26 +1,41 @@
-"""Topology constraints and the cluster's topology."""
+"""Topology constraints of a graph and the cluster's topology."""
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from ...api.paths import Path
 from ..at import At
-from ..domain import explain_off_grove, is_domain, list_components, quote_all
+from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, list_components, quote_all
 from ..facts import Unknown
-from ..order import Stage
-from ..review import CREATE
-from ..rule import GRAPH, GRAPH_COMPONENT, TOPOLOGY, Difference, Hits, rule
-from ..topology import PLURAL, TOLD_BY_OPERATION, kind_of, levels
+from ..review import CREATE, UPDATE, Fields, Review
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
+from ..words import Words, format_words
+
+# why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
+_TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
+
+_PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
 
 
-@rule(
-    "DYN147",
-    where=TOPOLOGY,
-    when="clusterTopologyName",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
-)
+def _kind_of(review: Review) -> str:
+    """What Grove calls an object that lists a cluster's domains: another name since line 1.4 of the operator."""
+    return "ClusterTopologyBinding" if is_line_1_4(review) else "ClusterTopology"
+
+
+def _levels(at: At) -> tuple[str, ...] | None:
+    """The domains of the graph's ClusterTopology from broad to narrow; None when it is not known, not readable or not there.
+
+    Those three have rules of their own (topology-cluster-not-found, topology-cluster-unreadable), so that one gap is reported once.
+    """
+    topologies = at.review.facts.clusterTopologies
+    if topologies is None or isinstance(topologies, Unknown):
+        return None
+    constraint = at.review.spec.get("topologyConstraint") or {}
+    return topologies.get(constraint.get("clusterTopologyName") or "")
+
+
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN147", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_not_found(at: At) -> Hits:
     """The graph names a ClusterTopology that the cluster doesn't have.
 
@@ -42,18 +57,11 @@ def topology_cluster_not_found(at: At) -> Hits:
     if not name or topologies is None or (not isinstance(topologies, Unknown) and name in topologies) or explain_off_grove(at):
         return
     known = quote_all(at.fact("clusterTopologies")) or "none"
-    yield at.not_found("clusterTopologyName", name, f'must name a {kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
+    yield at.not_found("clusterTopologyName", name, f'must name a {_kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
-@rule(
-    "DYN148",
-    where=TOPOLOGY,
-    when="clusterTopologyName",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN148", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_unreadable(at: At) -> Hits:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
 
@@ -75,20 +83,13 @@ def topology_cluster_unreadable(at: At) -> Hits:
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
-        kind = kind_of(at.review)
-        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {PLURAL[kind]}'
+        kind = _kind_of(at.review)
+        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {_PLURAL[kind]}'
         yield at.invalid("clusterTopologyName", name, text)
 
 
-@rule(
-    "DYN150",
-    where=GRAPH_COMPONENT,
-    when="topologyConstraint",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN150", where=GRAPH_COMPONENT, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_broader(at: At) -> Hits:
     """A service is packed within a broader domain than its graph.
 
@@ -105,7 +106,7 @@ def topology_domain_broader(at: At) -> Hits:
     bad     - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
     """
-    known, domain = levels(at), at.value["topologyConstraint"].get("packDomain")
+    known, domain = _levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
     if known is None or domain not in known or graph not in known:
         return
@@ -113,15 +114,8 @@ def topology_domain_broader(at: At) -> Hits:
         yield at.invalid("", domain, f'must not be packed within a broader domain than the graph, got "{domain}" under "{graph}"')
 
 
-@rule(
-    "DYN149",
-    where=GRAPH,
-    when="topologyConstraint",
-    on=(CREATE,),
-    stage=Stage.TOPOLOGY,
-    needs=("grove", "clusterTopologies"),
-    differs=Difference(("Q-06",), TOLD_BY_OPERATION),
-)
+@differs(("Q-06",), _TOLD_BY_OPERATION)
+@rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_unknown(at: At) -> Hits:
     """A topology domain isn't one of the named ClusterTopology.
 
@@ -144,7 +138,7 @@ def topology_domain_unknown(at: At) -> Hits:
     ok    topologyConstraint: {clusterTopologyName: default, packDomain: zone}
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
-    known = levels(at)
+    known = _levels(at)
     if known is None:
         return
     # format rules report malformed ones
@@ -152,7 +146,7 @@ def topology_domain_unknown(at: At) -> Hits:
     if unknown and not explain_off_grove(at):
         listed = quote_all(known) or "none"
         for path, domain in unknown:
-            yield at.invalid(path, domain, f'must be a domain of the {kind_of(at.review)} ({listed}), got "{domain}"')
+            yield at.invalid(path, domain, f'must be a domain of the {_kind_of(at.review)} ({listed}), got "{domain}"')
 
 
 def _domains(at: At) -> Iterator[tuple[Path, str]]:
@@ -181,4 +175,96 @@ def topology_profile_required(at: At) -> Hits:
     ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     if not at.value.get("clusterTopologyName"):
-        yield at.required("clusterTopologyName", f"must name a {kind_of(at.review)}, got nothing")
+        yield at.required("clusterTopologyName", f"must name a {_kind_of(at.review)}, got nothing")
+
+
+@rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)
+def topology_spec_domain_format(at: At) -> Hits:
+    """The graph's topology domain is malformed.
+
+    Why
+        Domains are named in lower-case letters, digits and dashes. Any other spelling can't be found in a ClusterTopology.
+
+    Fix
+        Write the domain as the ClusterTopology spells it, `rack` for example.
+
+    Example
+    bad spec:
+    bad   topologyConstraint:
+    bad     clusterTopologyName: default
+    bad     packDomain: Rack  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+    """
+    yield from check_domain(at, "packDomain", at.value["packDomain"])
+
+
+_FIELDS = ("clusterTopologyName", "packDomain")
+
+
+@rule("DYN706", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def topology_spec_immutable(at: At) -> Hits:
+    """The topology constraint of a graph changes after creation.
+
+    Why
+        Pods are placed once; a new constraint would hold for some of them and not for others.
+
+    Fix
+        Put the old constraint back, or create the graph anew with the other one.
+
+    Example
+    bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    bad --- # becomes
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
+
+        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        --- # becomes
+    bad spec: {backendFramework: null}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
+    """
+    if at.old is None:
+        return
+    now, before = at.get("spec.topologyConstraint"), at.was("spec.topologyConstraint")
+    if now is not None and before is not None:
+        if _values(now) != _values(before):
+            yield at.immutable(
+                "spec.topologyConstraint", format_words("must stay {before}, got {now}", before=_shown(before), now=_shown(now))
+            )
+    elif before is not None:
+        yield at.immutable("spec.topologyConstraint", format_words("must stay {before}, got none", before=_shown(before)))
+    elif now is not None:
+        yield at.immutable("spec.topologyConstraint", "must not be added to an existing graph")
+
+
+def _values(constraint: Fields) -> list[Any]:
+    return [constraint.get(field) or "" for field in _FIELDS]
+
+
+def _shown(constraint: Fields) -> Words:
+    profile, domain = _values(constraint)
+    return format_words('{topologyProfile} "{profile}" and packDomain "{domain}"', profile=profile, domain=domain)
+
+
+@rule("DYN144", where=GRAPH, when="components.*.topologyConstraint", stage=Stage.TOPOLOGY)
+def topology_spec_required(at: At) -> Hits:
+    """A service has a topology constraint, but the graph names no topology.
+
+    Why
+        A service's constraint names a domain only. The graph's constraint names the domain's ClusterTopology.
+
+    Fix
+        Add `spec.topologyConstraint` with the `{topologyProfile}` that the {services}' domains come from.
+
+    Example
+    bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
+    ok  spec:
+    ok    topologyConstraint: {clusterTopologyName: default}
+    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+    """
+    if at.value.get("topologyConstraint") is not None:
+        return
+    names = [name for _, name, component in list_components(at.value) if component.get("topologyConstraint") is not None]
+    if names:
+        shown = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        text = format_words("must be set while {services} have constraints ({shown}), got nothing", shown=shown)
+        yield at.required("topologyConstraint", text)

@@ -1,21 +1,14 @@
 """Topology constraints of services."""
 
 from ..at import At
-from ..domain import is_domain, list_components
-from ..finding import Mend
-from ..order import Stage
+from ..domain import check_domain, list_components
 from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_COMPONENT, Difference, Hits, rule
+from ..rule import GRAPH, GRAPH_COMPONENT, Hits, Stage, differs, rule
 from ..words import format_words
 
 
-@rule(
-    "DYN146",
-    where=GRAPH,
-    when="topologyConstraint",
-    stage=Stage.TOPOLOGY,
-    differs=Difference((), "one component with a constraint is enough: a graph may pack only some of them"),
-)
+@differs((), "one component with a constraint is enough: a graph may pack only some of them")
+@rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_constraint_required(at: At) -> Hits:
     """The graph names a topology, but neither it nor any service names a domain.
 
@@ -59,11 +52,7 @@ def topology_service_domain_format(at: At) -> Hits:
     bad         packDomain: Rack  # expect
     ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
-    domain = at.value["topologyConstraint"].get("packDomain")
-    if domain and not is_domain(domain):
-        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        mend = Mend(domain.lower()) if is_domain(domain.lower()) else None
-        yield at.invalid("topologyConstraint.packDomain", domain, text, mend=mend)
+    yield from check_domain(at, "topologyConstraint.packDomain", at.value["topologyConstraint"].get("packDomain"))
 
 
 @rule("DYN142", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)

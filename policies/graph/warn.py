@@ -3,19 +3,11 @@
 from ...api.paths import Key
 from ..at import At
 from ..domain import GROVE_OPT_OUT, explain_off_grove, opts_out_of_grove
-from ..finding import Level
-from ..order import Stage
-from ..rule import GRAPH_ANNOTATIONS, TOPOLOGY, Difference, Hits, rule
+from ..rule import GRAPH_ANNOTATIONS, TOPOLOGY, Hits, Stage, differs, rule
 
 
-@rule(
-    "DYN908",
-    where=GRAPH_ANNOTATIONS,
-    when=GROVE_OPT_OUT,
-    stage=Stage.ADVICE,
-    level=Level.WARNING,
-    differs=Difference(("Q-26",), "a value that looks like an opt-out, but is none, gets a warning", lacking=True),
-)
+@differs(("Q-26",), "a value that looks like an opt-out, but is none, gets a warning", lacking=True)
+@rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
 def warn_grove_annotation(at: At) -> Hits:
     """The Grove annotation has a value that is neither true nor false.
 
@@ -36,13 +28,8 @@ def warn_grove_annotation(at: At) -> Hits:
         yield at.warning((Key(GROVE_OPT_OUT),), f'must be "true" or "false", got "{value}"')
 
 
-@rule(
-    "DYN906",
-    where=TOPOLOGY,
-    stage=Stage.ADVICE,
-    level=Level.WARNING,
-    differs=Difference(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True),
-)
+@differs(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True)
+@rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
 def warn_topology_ignored(at: At) -> Hits:
     """The graph has topology constraints, but Grove does not run it.
 

@@ -4,9 +4,8 @@ from ...api.paths import Key
 from ..at import At
 from ..domain import COMPONENTS, GROVE, WORKLOAD_PROVIDER, quote_once
 from ..facts import UNKNOWN
-from ..order import Stage
 from ..review import CREATE, DELETING, UPDATE
-from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, rule
 
 
 @rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, stage=Stage.METADATA, since="1.5")

@@ -1,1 +1,1 @@
-"""Rules about a DynamoModel; one file per rule."""
+"""Rules about a DynamoModel; one file per theme."""

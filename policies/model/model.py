@@ -1,10 +1,10 @@
-"""The name, the base model and the type of a model."""
+"""The name, the base model, the type and the source of a model."""
 
 from ..at import At
-from ..order import Stage
+from ..domain import check_unchanged, is_line_1_4
+from ..finding import Finding
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Difference, Hits, rule
-from ..unchanged import check_unchanged
+from ..rule import MODEL, MODEL_KIND, Hits, Stage, differs, rule
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -28,7 +28,8 @@ def model_base_name_immutable(at: At) -> Hits:
     yield from check_unchanged(at, "spec.baseModelName", "model")
 
 
-@rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL, differs=Difference(("G-21",), "no endpoint has a blank name, which 1.2 accepts"))
+@differs(("G-21",), "no endpoint has a blank name, which 1.2 accepts")
+@rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_base_name_required(at: At) -> Hits:
     """A model doesn't name its base model.
 
@@ -48,12 +49,8 @@ def model_base_name_required(at: At) -> Hits:
         yield at.required("spec.baseModelName", f"must name the base model, got {'blanks only' if name else 'nothing'}")
 
 
-@rule(
-    "DYN551",
-    where={MODEL_KIND: ""},
-    stage=Stage.MODEL,
-    differs=Difference(("G-21",), "no worker can serve a blank name, which 1.2 accepts"),
-)
+@differs(("G-21",), "no worker can serve a blank name, which 1.2 accepts")
+@rule("DYN551", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_name_required(at: At) -> Hits:
     """A model has no name.
 
@@ -92,3 +89,97 @@ def model_type_immutable(at: At) -> Hits:
     ok  spec: {modelType: base, modelName: two}
     """
     yield from check_unchanged(at, "spec.modelType", "model")
+
+
+@rule("DYN553", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
+def model_lora_source_required(at: At) -> Hits:
+    """A LoRA model doesn't say where its weights are.
+
+    Why
+        LoRA weights are loaded into running workers from a place of their own; the image of the workers doesn't hold them.
+
+    Fix
+        Set `spec.source.uri` to an s3:// or hf:// address.
+
+    Example
+    bad spec:  # expect
+    bad   modelType: lora
+    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+    """
+    if at.value.get("source") is None:
+        yield at.required("source", "must be set for a model of type lora, got nothing")
+
+
+@rule("DYN554", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
+def model_lora_uri_required(at: At) -> Hits:
+    """The source of a LoRA model has no address.
+
+    Why
+        LoRA weights are loaded into running workers from this address.
+
+    Fix
+        Set `spec.source.uri` to an s3:// or hf:// address.
+
+    Example
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: ""  # expect
+    ok  spec: {modelType: lora, source: {uri: "s3://bucket/adapters/one"}}
+    """
+    source = at.value.get("source")
+    if source is not None and not source.get("uri"):
+        yield at.required("source.uri", "must be set for a model of type lora, got nothing")
+
+
+_SCHEMES = ("s3://", "hf://")
+_LOCAL = "file:///"  # since line 1.5
+_LONGEST = 32  # characters; longer text is no scheme
+
+
+@differs(("G-21",), "1.2 accepts a bare scheme, whose model never loads")
+@rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
+def model_lora_uri_scheme(at: At) -> Hits:
+    """The address of a LoRA model is neither s3:// nor hf://, or nothing follows.
+
+    Why
+        Workers load LoRA weights from object stores that speak S3 and from Hugging Face; since line 1.5 of the operator from their own file
+        system too.
+
+    Fix
+        Write s3://bucket/path or hf://organisation/repository, the scheme in lower case; since line 1.5 also file:///path with three
+        slashes.
+
+    Example
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: S3://bucket/adapter  # expect
+
+    bad spec:
+    bad   modelType: lora
+    bad   source:
+    bad     uri: "hf://"  # expect
+    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+    """
+    uri = at.get("source.uri")
+    if not uri:
+        return
+    scheme = next((known for known in _known(at) if uri.startswith(known)), None)
+    if scheme is None:
+        yield _other_scheme(at, uri)
+    elif not uri[len(scheme) :].strip(" /"):
+        yield at.invalid("source.uri", uri, f'must name a bucket, repository or path after the scheme, got "{uri}"')
+
+
+def _known(at: At) -> tuple[str, ...]:
+    return (*_SCHEMES, _LOCAL) if is_line_1_4(at.review) else _SCHEMES
+
+
+def _other_scheme(at: At, uri: str) -> Finding:
+    """Shows the scheme only: behind it people put user names and tokens."""
+    scheme, colon, _ = uri.partition("://")
+    seen = f"{scheme}://" if colon and len(scheme) <= _LONGEST else ""
+    *others, last = _known(at)
+    text = f"must begin with {', '.join(others)} or {last} in lower case"
+    return at.invalid("source.uri", seen or None, f'{text}, got "{seen}..."' if seen else f"{text}, got an address without a scheme")

@@ -1,14 +1,12 @@
 """Changes of a model that workloads do not follow."""
 
 from ..at import At
-from ..finding import Level
-from ..order import Stage
+from ..domain import read_now_and_before
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Hits, rule
-from ..unchanged import read_now_and_before
+from ..rule import MODEL_KIND, Hits, Stage, rule
 
 
-@rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+@rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_base_model_change(at: At) -> Hits:
     """An update asks for another base model.
 
@@ -29,7 +27,7 @@ def warn_base_model_change(at: At) -> Hits:
         yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")
 
 
-@rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+@rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_model_type_change(at: At) -> Hits:
     """An update asks for another type of model.
 

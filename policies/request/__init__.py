@@ -1,1 +1,1 @@
-"""Rules about a DynamoGraphDeploymentRequest; one file per rule."""
+"""Rules about a DynamoGraphDeploymentRequest."""

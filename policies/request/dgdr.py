@@ -1,22 +1,18 @@
-"""Fields of a request."""
+"""Fields of a request, and changes of one that has started."""
 
 from ..at import At
+from ..domain import is_line_1_4
 from ..image_tag import explain_missing_version
-from ..order import Stage
-from ..review import Fields
-from ..rule import DGDR, REQUEST, Difference, Hits, rule
+from ..review import UPDATE, Fields
+from ..rule import DGDR, REQUEST, Hits, Stage, differs, rule
+from ._sameness import same_meaning
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
 
 
-@rule(
-    "DYN503",
-    where={DGDR: ""},
-    needs=("operatorScope", "gpuDiscovery"),
-    stage=Stage.REQUEST,
-    differs=Difference(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation"),
-)
+@differs(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation")
+@rule("DYN503", where={DGDR: ""}, needs=("operatorScope", "gpuDiscovery"), stage=Stage.REQUEST)
 def dgdr_hardware_required(at: At) -> Hits:
     """A request doesn't describe its GPUs, and the operator can't discover them.
 
@@ -65,13 +61,8 @@ _NUMBERS = (
 )
 
 
-@rule(
-    "DYN504",
-    where=REQUEST,
-    when=("hardware", "sla", "workload"),
-    stage=Stage.REQUEST,
-    differs=Difference(("G-16",), "the profiler fails hours later, in a job's log", lacking=True),
-)
+@differs(("G-16",), "the profiler fails hours later, in a job's log", lacking=True)
+@rule("DYN504", where=REQUEST, when=("hardware", "sla", "workload"), stage=Stage.REQUEST)
 def dgdr_number_positive(at: At) -> Hits:
     """A size, time or count of a request is zero or negative.
 
@@ -104,13 +95,8 @@ _KIND = "DynamoGraphDeployment"
 _GROUP = "nvidia.com"
 
 
-@rule(
-    "DYN505",
-    where=REQUEST,
-    when="overrides",
-    stage=Stage.REQUEST,
-    differs=Difference(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True),
-)
+@differs(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True)
+@rule("DYN505", where=REQUEST, when="overrides", stage=Stage.REQUEST)
 def dgdr_override_kind(at: At) -> Hits:
     """The object in `overrides.dgd` isn't a graph.
 
@@ -186,7 +172,8 @@ def _image(spec: Fields) -> tuple[str, str]:
 _TYPES = ("latency", "throughput")
 
 
-@rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST, differs=Difference(("Q-30",), "updates are checked like creations"))
+@differs(("Q-30",), "updates are checked like creations")
+@rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST)
 def dgdr_sla_optimization_type(at: At) -> Hits:
     """The optimisation type of a request is unknown.
 
@@ -210,13 +197,8 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
 _BACKENDS = ("sglang", "trtllm", "vllm")
 
 
-@rule(
-    "DYN501",
-    where=REQUEST,
-    when="searchStrategy=thorough",
-    stage=Stage.REQUEST,
-    differs=Difference(("Q-30",), "updates are checked like creations"),
-)
+@differs(("Q-30",), "updates are checked like creations")
+@rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
 def dgdr_thorough_needs_backend(at: At) -> Hits:
     """A thorough search is asked for without naming a backend.
 
@@ -242,3 +224,71 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
         wanted = ", ".join(f'"{backend}"' for backend in _BACKENDS)
         text = f'must not be "thorough" while backend is "auto": name one of {wanted}, or search rapid'
         yield at.invalid("searchStrategy", "thorough", text)
+
+
+@rule("DYN915", where=REQUEST, when="hardware", stage=Stage.ADVICE, ratchets=False, since="1.6")
+def dgdr_gpu_deprecated(at: At) -> Hits:
+    """A request names a GPU by a deprecated word.
+
+    Why
+        GB200 has no SXM form. The word still means the same, and a later operator may refuse it.
+
+    Fix
+        Write `gb200`.
+
+    Example
+    bad spec:
+    bad   model: m
+    bad   image: example/planner:1.6.0
+    bad   hardware:
+    bad     gpuSku: gb200_sxm  # expect
+    ok  spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
+    """
+    if at.get("hardware.gpuSku") == "gb200_sxm":
+        yield at.warning("hardware.gpuSku", 'is deprecated, and means "gb200"')
+
+
+_LOCKED = ("Profiling", "Deploying", "Deployed")
+_READY = "Ready"  # locked since line 1.5
+_OVERRIDE = "runtimeVersionOverride"
+
+
+@differs(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes")
+@rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
+def dgdr_spec_locked(at: At) -> Hits:
+    """The spec of a request changes while the request is worked on.
+
+    Why
+        From profiling on, jobs and graphs exist that were made from the spec; a change would reach none of them.
+        The stored status decides, not one that comes with the update. Since line 1.5 of the operator a request that is Ready is locked too;
+        where it isn't applied automatically, its `autoApply` and its `runtimeVersionOverride` may still change.
+
+    Fix
+        Put the old spec back, or create another request.
+
+    Example
+        spec: {model: one}
+    bad status: {phase: Profiling}
+    ok  status: {phase: Ready}
+        --- # becomes
+        spec: {model: two}  # expect
+
+    ok  spec: {model: one}
+    ok  status: {phase: Deployed}
+    ok  --- # becomes
+    ok  spec: {model: one, hardware: {}}
+    """
+    phase = ((at.old or {}).get("status") or {}).get("phase") or ""
+    if phase not in _LOCKED and not (phase == _READY and is_line_1_4(at.review)):
+        return
+    before, now = at.old.get("spec") or {}, at.get("spec") or {}
+    if is_line_1_4(at.review) and before.get("autoApply") is False:
+        before, now = (_without(spec, phase) for spec in (before, now))
+    if not same_meaning(before, now, at.review.line):
+        yield at.forbidden("spec", f'must not change while the request is worked on: its phase is "{phase}"')
+
+
+def _without(spec: Fields, phase: str) -> Fields:
+    """The spec without what may change while nothing is applied automatically: the override, and when Ready the switch itself."""
+    free = {"Profiling": (_OVERRIDE,), _READY: (_OVERRIDE, "autoApply")}.get(phase, ())
+    return {name: value for name, value in spec.items() if name not in free}

@@ -6,9 +6,8 @@ from typing import Final
 from ..at import At
 from ..domain import LPX, is_enabled
 from ..finding import Mend
-from ..order import Stage
 from ..review import UPDATE
-from ..rule import COMPONENT_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it
@@ -16,13 +15,8 @@ _HOST: Final = re.compile(rf"(?:\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*)")
 _LONGEST: Final = 253  # characters of a DNS name
 
 
-@rule(
-    "DYN207",
-    where=COMPONENT_V1ALPHA1,
-    when="ingress",
-    stage=Stage.COMPONENT,
-    differs=Difference(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True),
-)
+@differs(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True)
+@rule("DYN207", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
 def ingress_host_format(at: At) -> Hits:
     """An ingress host is no host name.
 
@@ -132,8 +126,7 @@ def ingress_lpx_gate(at: At) -> Hits:
     bad       componentType: lpx
     bad       lpx: {buildId: b}
     bad       roles:
-    bad         - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    bad         - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+    bad         {agent and conductor}
     bad --- # becomes
         spec:
           services:
@@ -142,8 +135,7 @@ def ingress_lpx_gate(at: At) -> Hits:
               lpx: {buildId: b}
               ingress: {enabled: true, host: worker}
               roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                {agent and conductor}
     """
     if not at.old or {**at.value, "ingress": None} != {**at.old, "ingress": None}:
         return  # lpx-gate judges the rest, and components that become one

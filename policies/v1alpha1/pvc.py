@@ -5,20 +5,14 @@ from typing import Final
 from ...api.quantity import is_zero, parse
 from ..at import At
 from ..finding import Mend
-from ..order import Stage
-from ..rule import CLAIMS, GRAPH_V1ALPHA1, Difference, Hits, rule
+from ..rule import CLAIMS, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
 
 
-@rule(
-    "DYN127",
-    where=CLAIMS,
-    when="volumeAccessMode",
-    stage=Stage.STORAGE,
-    differs=Difference(("G-07",), "the API server would refuse the claim", lacking=True),
-)
+@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@rule("DYN127", where=CLAIMS, when="volumeAccessMode", stage=Stage.STORAGE)
 def pvc_access_mode_enum(at: At) -> Hits:
     """A claim is to be created with an access mode that doesn't exist.
 
@@ -127,13 +121,8 @@ def pvc_create_storage_class(at: At) -> Hits:
         yield at.required("storageClass", "must be set when create is true, got nothing")
 
 
-@rule(
-    "DYN126",
-    where=GRAPH_V1ALPHA1,
-    when="pvcs",
-    stage=Stage.STORAGE,
-    differs=Difference(("G-07",), "the second of two different claims with one name is silently ignored", lacking=True),
-)
+@differs(("G-07",), "the second of two different claims with one name is silently ignored", lacking=True)
+@rule("DYN126", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
 def pvc_name_duplicate(at: At) -> Hits:
     """Two different claims of the graph have the same name.
 
@@ -192,13 +181,8 @@ def pvc_name_required(at: At) -> Hits:
             yield at.required(("pvcs", index, "name"), "must name the claim, got nothing")
 
 
-@rule(
-    "DYN125",
-    where=CLAIMS,
-    when="create=true",
-    stage=Stage.STORAGE,
-    differs=Difference(("G-07",), "the API server would refuse the claim", lacking=True),
-)
+@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@rule("DYN125", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_size_negative(at: At) -> Hits:
     """A claim is to be created with a negative size.
 

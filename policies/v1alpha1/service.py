@@ -1,20 +1,14 @@
-"""Services without content, for which v1beta1 has no name, and fields without effect that it lacks."""
+"""Services without content, for which v1beta1 has no name, and annotations and fields without effect that it lacks."""
 
 from ...api.paths import Key
 from ..at import At
-from ..finding import Level
+from ..domain import EXECUTORS, VLLM_EXECUTOR
 from ..no_effect import list_ignored_of_service, may_run_on_grove
-from ..order import Stage
-from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
 
 
-@rule(
-    "DYN102",
-    where=GRAPH_V1ALPHA1,
-    when="services",
-    stage=Stage.SHAPE,
-    differs=Difference(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter"),
-)
+@differs(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter")
+@rule("DYN102", where=GRAPH_V1ALPHA1, when="services", stage=Stage.SHAPE)
 def service_null(at: At) -> Hits:
     """A service has a name but is null.
 
@@ -38,13 +32,8 @@ def service_null(at: At) -> Hits:
             yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)
 
 
-@rule(
-    "DYN913",
-    where=COMPONENT_V1ALPHA1,
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference((), "what is accepted and has no effect is named", lacking=True),
-)
+@differs((), "what is accepted and has no effect is named", lacking=True)
+@rule("DYN913", where=COMPONENT_V1ALPHA1, stage=Stage.ADVICE)
 def service_field_without_effect(at: At) -> Hits:
     """A service has a field or an annotation that nothing acts on.
 
@@ -65,3 +54,27 @@ def service_field_without_effect(at: At) -> Hits:
     alone = at.review.kind == DCD_V1ALPHA1
     for path, why in list_ignored_of_service(at.value, (), grove=False if alone else may_run_on_grove(at.review), alone=alone):
         yield at.warning(path, f"is without effect{why.removeprefix('has no effect')}")
+
+
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN206", where=COMPONENT_V1ALPHA1, when="annotations", stage=Stage.COMPONENT)
+def service_annotation_vllm_executor(at: At) -> Hits:
+    """A component's vLLM executor annotation names no executor.
+
+    Why
+        Multi-node vLLM is started either by its own multiprocessing or by Ray. Any other word would quietly fall back to a default.
+
+    Fix
+        Write `mp` or `ray`, or remove the annotation.
+
+    Example
+        spec:
+          services:
+            worker:
+              componentType: worker
+    bad       annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
+    ok        annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
+    """
+    value = at.value["annotations"].get(VLLM_EXECUTOR)
+    if value is not None and value.lower() not in EXECUTORS:
+        yield at.not_supported(("annotations", Key(VLLM_EXECUTOR)), value, EXECUTORS)

@@ -4,13 +4,12 @@ from typing import Final
 
 from ..at import At
 from ..domain import LPX, is_line_1_6, owning_graph, quote_once
-from ..finding import Level, Mend
-from ..order import Stage
+from ..finding import Mend
 from ..review import Review
-from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, Difference, Hits, rule
+from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, Hits, Stage, differs, rule
 
 
-@rule("DYN902", where=COMPONENT_V1ALPHA1, removes=True, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)
+@rule("DYN902", where=COMPONENT_V1ALPHA1, removes=True, when="autoscaling", stage=Stage.ADVICE)
 def warn_autoscaling(at: At) -> Hits:
     """A component has autoscaling settings, which are ignored.
 
@@ -31,14 +30,8 @@ def warn_autoscaling(at: At) -> Hits:
     yield at.warning("autoscaling", "is deprecated and ignored: remove it, use scalingAdapter")
 
 
-@rule(
-    "DYN909",
-    where=COMPONENT_V1ALPHA1,
-    when="volumeMounts",
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference(("G-10",), "1.2 silently ignores a second flagged mount", lacking=True),
-)
+@differs(("G-10",), "1.2 silently ignores a second flagged mount", lacking=True)
+@rule("DYN909", where=COMPONENT_V1ALPHA1, when="volumeMounts", stage=Stage.ADVICE)
 def warn_compilation_cache_first_only(at: At) -> Hits:
     """A component flags several mounts as its compilation cache.
 
@@ -71,14 +64,8 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
 _KNOWN: Final = frozenset(("", "frontend", "worker", "prefill", "decode", "planner", "epp", "default"))
 
 
-@rule(
-    "DYN907",
-    where=COMPONENT_V1ALPHA1,
-    when="componentType",
-    level=Level.WARNING,
-    stage=Stage.ADVICE,
-    differs=Difference(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type", lacking=True),
-)
+@differs(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type", lacking=True)
+@rule("DYN907", where=COMPONENT_V1ALPHA1, when="componentType", stage=Stage.ADVICE)
 def warn_component_type_unknown(at: At) -> Hits:
     """A component's type is none that the operator knows.
 
@@ -107,7 +94,7 @@ def warn_component_type_unknown(at: At) -> Hits:
 _SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNamespace
 
 
-@rule("DYN901", where=COMPONENT_V1ALPHA1, removes=True, when="dynamoNamespace", level=Level.WARNING, stage=Stage.ADVICE)
+@rule("DYN901", where=COMPONENT_V1ALPHA1, removes=True, when="dynamoNamespace", stage=Stage.ADVICE)
 def warn_dynamo_namespace(at: At) -> Hits:
     """A component sets its Dynamo namespace, which is ignored.
 

@@ -12,8 +12,7 @@ import yaml
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, rule
+from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, Stage, rule
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
 from tests.golden.overlay.engine import list_rules_of_1_2, profile_1_2
 from tests.policies.test_worked import CASES
@@ -119,6 +118,14 @@ def test_a_documented_rule_is_accepted(text: str) -> None:
         ("name: a\nb: 1  # expect\n",),
         ("name: a\nb: 2\n",),
     )
+
+
+def test_a_base_is_written_out() -> None:
+    found = _documented(
+        GOOD.replace("        name: a", "        {lpx worker}").replace("bad b", "bad       b").replace("ok  b", "ok        b")
+    )
+    lines = "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}\n"
+    assert (found.bad, found.good) == ((f"{lines}      b: 1  # expect\n",), (f"{lines}      b: 2\n",))
 
 
 @pytest.mark.parametrize("section", SECTIONS)

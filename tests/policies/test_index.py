@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.policies import index
-from dynamo_webhooks.policies.modules import import_all
+from dynamo_webhooks.policies import catalogue
+from dynamo_webhooks.policies.catalogue import INDEX, import_all, load_index
 from dynamo_webhooks.policies.rule import Rule
 from dynamo_webhooks.policies.rule_sections import RuleError
 from tools import rule_index
 
 
 def _indexed() -> list[Rule]:
-    found = index.load_index()
+    found = load_index()
     assert found is not None, "policies/index.json is stale: run make generate"
     return found
 
 
 def test_the_index_is_what_its_writer_writes() -> None:
-    assert Path(index.FILE).read_text() == rule_index.text(), "run make generate"
+    assert Path(INDEX).read_text() == rule_index.text(), "run make generate"
     assert rule_index.main(["--check"]) == 0
 
 
@@ -35,15 +35,15 @@ def test_the_index_has_every_rule_as_it_is_declared() -> None:
 
 
 def test_an_index_that_does_not_fit_the_modules_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content: dict[str, Any] = json.loads(Path(index.FILE).read_text())
+    content: dict[str, Any] = json.loads(Path(INDEX).read_text())
     content["modules"]["graph/service.py"] += 1
     stale = tmp_path / "index.json"
     stale.write_text(json.dumps(content))
-    monkeypatch.setattr(index, "FILE", str(stale))
-    assert index.load_index() is None
+    monkeypatch.setattr(catalogue, "INDEX", str(stale))
+    assert load_index() is None
     assert rule_index.main(["--check"]) == 1
     stale.unlink()
-    assert index.load_index() is None
+    assert load_index() is None
 
 
 def test_a_rule_that_its_module_declares_otherwise_is_an_error_and_no_verdict() -> None:

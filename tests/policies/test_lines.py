@@ -16,10 +16,8 @@ from dynamo_webhooks.policies.edit import Edit
 from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.index import _rule
-from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, Review
-from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, default, rule
+from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, Stage, default, rule
 from tools.manual.versions import twins
 from tools.rule_index import _row
 
@@ -94,7 +92,7 @@ def test_a_rule_is_asked_on_its_line_alone() -> None:
 
 def test_the_index_keeps_the_lines() -> None:
     for one, lines in ((only_new, (Line.V1_5, Line.V1_6)), (only_old, (Line.V1_2, Line.V1_3, Line.V1_4))):
-        read: Rule = _rule(_row(one))
+        read: Rule = catalogue.read_row(_row(one))
         assert (one.lines, read.lines) == (lines, lines)
         assert read.declared() == one.declared()
 

@@ -22,7 +22,7 @@ from dynamo_webhooks.policies.domain import INTRA_POD, read_failover
 from dynamo_webhooks.policies.evaluate import is_deletion, place
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.graph import failover as graph_failover
+from dynamo_webhooks.policies.graph import others as graph_others
 from dynamo_webhooks.policies.request import _sameness
 from dynamo_webhooks.policies.review import DELETE, Fields, Review
 from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Rule
@@ -102,7 +102,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (admission, "_judge", _answered),
     (admission, "long_remainder", lambda *_: []),
     (failover, "is_intrapod", _is_intrapod),
-    (graph_failover, "is_intrapod", _is_intrapod),
+    (graph_others, "is_intrapod", _is_intrapod),
     (_sameness, "_says_nothing", _as_written),
     (_sameness, "_free", json.dumps),
 )

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.checkpoint import ckpt
-from dynamo_webhooks.policies.checkpoint._wiring import server
 from dynamo_webhooks.policies.defaults import mut
 from dynamo_webhooks.policies.domain import ORIGIN_VERSION, is_enabled
 from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.model import model_lora
+from dynamo_webhooks.policies.model import model
 from dynamo_webhooks.policies.request import dgdr
 from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import COMPONENT, default
@@ -27,7 +26,7 @@ same("dgdr-spec-locked")  # specs are compared as they are written, see engine.p
 @variant("ckpt-server-container")
 def ckpt_server_container(at: At) -> Hits:
     """Any init container of that name will do."""
-    if is_enabled(at.value["gpuMemoryService"]) and server(at.value) is None:
+    if is_enabled(at.value["gpuMemoryService"]) and ckpt.find_server(at.value) is None:
         yield from ckpt.ckpt_server_container.check(at)
 
 
@@ -49,7 +48,7 @@ def model_lora_uri_scheme(at: At) -> Hits:
     """Only the scheme is looked at."""
     uri = at.get("source.uri")
     if uri and not uri.startswith(("s3://", "hf://")):
-        yield from model_lora.model_lora_uri_scheme.check(at)
+        yield from model.model_lora_uri_scheme.check(at)
 
 
 @variant("dgdr-hardware-required", on=(CREATE,))

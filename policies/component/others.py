@@ -1,0 +1,272 @@
+"""Rules of components whose theme is a field or two."""
+
+from typing import Final
+
+from ...api.quantity import parse
+from ..at import At
+from ..domain import LPX, WORKERS, component_off_grove, is_line_1_6, is_multinode, node_count, quote_once, read_now_and_before
+from ..engines import list_templates
+from ..review import UPDATE
+from ..rule import COMPONENT, DCD, DGD, Hits, Stage, differs, rule
+from ..words import Words
+
+
+@differs(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True)
+@rule("DYN211", where=COMPONENT, when="compilationCache", stage=Stage.COMPONENT)
+def compilation_cache_mount_required(at: At) -> Hits:
+    """The compilation cache says no directory, and the engine has no usual one.
+
+    Why
+        vLLM's cache goes to a known directory when none is given. For any other engine the operator doesn't know where to mount the claim
+        and stops with an error. Only the first flagged mount is the cache.
+
+    Fix
+        Set `{mountPoint}` to the directory in which the engine keeps compiled kernels.
+
+    Example
+        spec:
+          backendFramework: sglang
+    bad   components:
+    bad     - name: worker
+    bad       type: worker
+    bad       compilationCache: {pvcName: kernels}  # expect
+    ok    components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
+
+    ok  spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
+    """
+    backend = at.review.spec.get("backendFramework")
+    if backend in (None, "", "vllm"):
+        return
+    if not at.value["compilationCache"].get("mountPath"):
+        text = f'must name the directory of the compilation cache for backendFramework "{quote_once(backend)}", got nothing'
+        yield at.required("compilationCache.mountPath", text)
+
+
+@differs(("Q-09",), "a standalone component has the same child objects as one of a graph")
+@rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def dgd_node_layout_immutable(at: At) -> Hits:
+    """A component goes from one node to several, or back.
+
+    Why
+        One node is one pod a replica, several nodes are a group of pods with a leader: different child objects, which can't turn
+        into each other. On lines before 1.6 the number of nodes of a multi-node component may change. Since line 1.6 only workers
+        span several nodes, and a stored component of another type may lose `multinode`.
+
+    Fix
+        Put the old layout back, or create another graph with the new one; a standalone component can be created under another name.
+
+    Example
+    bad spec: {components: [{name: worker}]}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - {name: worker, multinode: {nodeCount: 2}}  # expect
+
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec: {multinode: {nodeCount: 2}}
+    ok  spec: {components: [{name: worker, multinode: {nodeCount: 2}}]}
+        --- # becomes
+    bad spec: {replicas: 2}  # expect
+    ok  spec: {components: [{name: worker, multinode: {nodeCount: 4}}]}
+    """
+    if at.old is None or (spread := is_multinode(at.value)) == is_multinode(at.old):
+        return
+    if spread or at.value.get("type") in WORKERS or not is_line_1_6(at.review):
+        was, now = ("one node", "several nodes") if spread else ("several nodes", "one node")
+        yield at.immutable("multinode", f"must stay on {was}, got {now}")
+
+
+@rule("DYN219", where=COMPONENT, when="frontendSidecar", stage=Stage.COMPONENT, since="1.4")
+def frontend_sidecar_unknown(at: At) -> Hits:
+    """The name of the frontend sidecar is no container of the component's pod.
+
+    Why
+        The named container is started as the frontend of the worker beside it. Without it the worker has none.
+
+    Fix
+        Name a container in `podTemplate.spec.containers`, or remove `frontendSidecar`.
+
+    Example
+        {worker}
+    bad       frontendSidecar: front  # expect
+    ok        frontendSidecar: frontend
+              podTemplate:
+                spec:
+                  containers:
+                    - {name: main, image: "example/vllm:1.5.0"}
+                    - {name: frontend, image: "example/frontend:1.5.0"}
+
+    bad {worker}
+    bad       frontendSidecar: ""  # expect
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    """
+    name, containers = at.value["frontendSidecar"], at.get("podTemplate.spec.containers") or ()
+    templates = list_templates(at.value)
+    for index, template in templates:
+        if all((each or {}).get("name") != name for each in (template.get("spec") or {}).get("containers") or ()):
+            text = f'must have the frontend sidecar "{quote_once(name)}" in the template of each role, got none'
+            yield at.invalid(("roles", index, "podTemplate", "spec", "containers"), None, text)
+    if templates:
+        return
+    if not any(container and container.get("name") == name for container in containers) or not name:
+        known = ", ".join(f'"{quote_once(container["name"])}"' for container in containers[:_SHOWN] if container and container.get("name"))
+        text = f'must name a container of podTemplate.spec.containers ({known or "there is none"}), got "{quote_once(name)}"'
+        yield at.invalid("frontendSidecar", name, text)
+
+
+_SHOWN = 10  # names in the sentence
+
+
+_IMAGE = "must name the image of the main container, got nothing"
+
+
+@rule("DYN212", where=COMPONENT, stage=Stage.COMPONENT, since="1.5")
+def image_required(at: At) -> Hits:
+    """A component's main container has no image.
+
+    Why
+        The operator sets no image. The API server would refuse the pods later, where the error is hard to find.
+
+    Fix
+        Set {extraPodSpec.mainContainer.image}.
+
+    Example
+    bad {worker}
+    bad       podTemplate:
+    bad         spec:
+    bad           containers:
+    bad             - {name: main, image: ""}  # expect
+
+        spec:
+    bad   components:
+    bad     - {name: worker, type: worker}  # expect
+    ok    components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+    """
+    if at.value.get("type") == LPX or list_templates(at.value):
+        return  # each role has a template of its own
+    main, place = at.main
+    if not main:
+        text = 'must have a container "main" with an image, got none'
+        yield at.required(place[:-1], Words(_IMAGE, text))
+    elif not main.get("image"):
+        yield at.required((*place, "image"), _IMAGE)
+
+
+@rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.4")
+def min_available_requires_grove(at: At) -> Hits:
+    """A component says how many replicas must be available, but Grove does not run it.
+
+    Why
+        Only Grove schedules the first `minAvailable` replicas together. Without Grove, the number has no effect.
+
+    Fix
+        Remove `minAvailable`, or run the graph on Grove.
+
+    Example
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        {worker}
+    bad       minAvailable: 1  # expect
+    ok        replicas: 4
+    ok        minAvailable: 2
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec:
+    bad   minAvailable: 1  # expect
+    bad   podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    """
+    if reason := component_off_grove(at):
+        yield at.forbidden("minAvailable", f"must be unset without Grove, got {at.value['minAvailable']}: {reason}")
+
+
+# Every node is a child object of its own, or several, and Kubernetes supports clusters of 5,000 nodes: a fifth of the largest cluster for
+# one replica is more than any engine has been spread over, and far below the number that exhausts memory.
+LIMIT: Final = 1_000
+
+
+@differs(("Q-05",), "a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
+@rule("DYN210", where=COMPONENT, when="multinode", stage=Stage.COMPONENT)
+def node_count_limit(at: At) -> Hits:
+    """One replica spans an absurd number of nodes.
+
+    Why
+        The operator makes children for every node of a replica. A slip of the keyboard must not keep it and the API server
+        busy for hours.
+
+    Fix
+        Write the number of nodes that one replica of the model is spread over, at most 1000.
+
+    Example
+    bad {worker}
+    bad       multinode:
+    bad         nodeCount: 20000000  # expect
+    ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
+    """
+    nodes = node_count(at.value)
+    if nodes > LIMIT:
+        yield at.invalid("multinode.nodeCount", nodes, f"must be at most {LIMIT}, got {nodes}")
+
+
+@rule("DYN201", where=COMPONENT, when="replicas", stage=Stage.COMPONENT)
+def replicas_non_negative(at: At) -> Hits:
+    """A component asks for a negative number of replicas.
+
+    Why
+        Pods can't be counted below zero; the Deployment or PodClique made from the component would be refused.
+
+    Fix
+        Write 0 to stop the component, or the number of replicas that should run.
+
+    Example
+    bad {worker}
+    bad       replicas: -1  # expect
+    ok  spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
+    """
+    replicas = at.value["replicas"]
+    if replicas < 0:
+        yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")
+
+
+@differs(("G-06",), "Kubernetes refuses the pod later", lacking=True)
+@rule("DYN208", where=COMPONENT, when="sharedMemorySize", stage=Stage.COMPONENT)
+def shm_size_negative(at: At) -> Hits:
+    """Shared memory has a negative size.
+
+    Why
+        Kubernetes refuses a pod with such a volume, so the component would never start. The schema of v1alpha1 knows that; an object
+        written as v1beta1 gets past it.
+
+    Fix
+        Write a positive size, such as 16Gi.
+
+    Example
+    bad {worker}
+    bad       sharedMemorySize: -1Gi  # expect
+    ok  spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
+    """
+    size = at.value["sharedMemorySize"]
+    if parse(size) < 0:
+        yield at.invalid("sharedMemorySize", size, f"must be more than zero, got {size}")
+
+
+@rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
+def warn_backend_framework_change(at: At) -> Hits:
+    """An update asks for another backend.
+
+    Why
+        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+
+    Fix
+        Check images, commands and engine arguments of every component before you move to another backend.
+
+    Example
+    bad # kind: DynamoComponentDeployment/v1beta1
+    bad spec: {}
+    ok  spec: {backendFramework: vllm}
+        --- # becomes
+    bad spec:
+    bad   backendFramework: vllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+    ok  spec: {backendFramework: vllm}
+    """
+    if read_now_and_before(at, "spec.backendFramework"):
+        yield at.warning("spec.backendFramework", "a change of backend is risky: images and commands must fit it")

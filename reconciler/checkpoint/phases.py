@@ -14,8 +14,8 @@ from ..common.image_pulls import PULLED, report_pull_failures
 from ..common.marks import RETRY
 from ..engine.passes import RETRY_SOON
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
-from ..render.checkpoint.shared_gpus import SWITCHED_OFF
 from ..render.checkpoint.storage import Storage
+from ..render.gms import SWITCHED_OFF
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
 

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from ...conversion.lens.protocol import Fields
 from ...policies.domain import list_containers
 from ..common.conditions import Condition, condition_of, set_condition
-from ..render.checkpoint import shared_gpus
 from ..render.checkpoint.identity import read_artifact_version, read_identity_hash
 from ..render.checkpoint.job import target_image
 from ..render.checkpoint.restore import targets_of
 from ..render.errors import RenderError
+from ..render.gms import GATE, shares_gpus
 from ..render.graph import experimental, nodes, spans_pods, waits_for_checkpoint
 from ..render.merge import string_map
 from ..render.names import MAIN, RESTORE_TARGET
@@ -123,9 +123,9 @@ def identity_of(checkpoint: Fields) -> tuple[str, str]:
 def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
     path = ("spec", "experimental", "gpuMemoryService")
     wants = isinstance((component.get("experimental") or {}).get("gpuMemoryService"), dict)
-    if shared_gpus.shares_gpus(checkpoint):
+    if shares_gpus(checkpoint):
         if not gate:
-            raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {shared_gpus.GATE}")
+            raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {GATE}")
         if not wants:
             text = f"must be set, as for DynamoCheckpoint {checkpoint['metadata']['name']}: what it keeps lies in shared GPU memory"
             raise RenderError(path, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...kube.errors import ConflictError, ForbiddenError
+from ...kube.errors import ConflictError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
@@ -16,27 +16,16 @@ from ..engine.passes import RETRY_SLOW
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint import storage
-from ..render.checkpoint.offer import format_offer
-from ..render.checkpoint.restore import Restore, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, targets_of
 from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Settings
+from ..render.without_effect import explain_cold_start
 from ..workload.pod_reasons import EVERY
 from ..workload.prerequisites import check_storage
-from .failures import (
-    FAILED,
-    Failure,
-    are_enough,
-    describe_failures,
-    describe_given_up,
-    failures,
-    format_snapshot,
-    is_given_up,
-    mark_of,
-)
-from .pod_snapshot import read_pod_snapshot
+from .failures import FAILED, Failure, are_enough, describe_failures, describe_given_up, failures, format_snapshot, is_given_up, mark_of
 from .restore_condition import (
     ANY_IMAGE,
     CALM,
@@ -261,3 +250,37 @@ def _another_rolls(work: Work, obj: Node) -> bool:
     owner = work.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
     others = [one for one in work.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
     return any(condition_of(one.get("status") or {}, "Available").get("status") != "True" for one in others)
+
+
+POD_SNAPSHOTS: Final = Resource("nvidia.com", "v1alpha1", "podsnapshots", "PodSnapshot")
+_UNAVAILABLE: Final = "RestoreUnavailable"
+
+
+async def read_pod_snapshot(work: Work, obj: Node, wanted: Node, *, enabled: bool) -> RestoreState:
+    """What is said of a component with a checkpoint; its pods start cold. Costs at most one read. Raises: ApiError."""
+    name, why = str(wanted.get("checkpointRef") or ""), explain_cold_start(wanted)
+    if not enabled:
+        return RestoreState("RestoreOff", "checkpoint.enabled is false in the configuration; pods start cold")
+    if not name:
+        return RestoreState(_UNAVAILABLE, why)
+    try:
+        found = await work.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
+    except NotServedError:
+        return RestoreState(MISSING, "the cluster serves no PodSnapshots: the Snapshot operator is not installed; pods start cold")
+    except ForbiddenError as error:
+        text = f"the reconciler lacks a permission: {error.message}; pods start cold; {SWITCHES['DynamoCheckpoint'].grant}"
+        return RestoreState("Forbidden", text)
+    if found is None:
+        return RestoreState(MISSING, f"PodSnapshot {name} is not there; pods start cold")
+    return RestoreState(_UNAVAILABLE, _explain_other(found, targets_of(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
+
+
+def _explain_other(snapshot: Node, targets: list[str]) -> str:
+    """Why a snapshot is of another container; empty where it is of that which would be restored, or doesn't say."""
+    reference = ((snapshot.get("spec") or {}).get("source") or {}).get("podRef") or {}
+    said = reference.get("containers")
+    taken = [str(one) for one in said] if isinstance(said, list) else []
+    if not taken or taken == targets:
+        return ""
+    what = f"PodSnapshot {snapshot['metadata']['name']} is of container {', '.join(taken)[:200]}"
+    return f"{what}, the component restores {', '.join(targets)}; pods start cold"

@@ -1,4 +1,4 @@
-"""The endpoint picker of a graph: account, configuration and inference pool. Its pod is a usual one."""
+"""The endpoint picker of a graph: configuration and inference pool. Its pod is a usual one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ from .framework import has_native_picker
 from .graph import Graph, Member, object_name
 from .merge import object_items
 from .objects import make_child
-from .planner import make_shared_account
 from .settings import Settings
 from .yaml_text import yaml_text
 
 _CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 _MUTUAL: Final = "MUTUAL"
-
-
-def rights(graph: Graph, settings: Settings) -> list[Fields]:
-    """The picker's account, if the graph has a picker."""
-    return make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
 
 
 def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
@@ -49,7 +43,7 @@ def _config(graph: Graph, picker: Member) -> list[Fields]:
             return []
         raise RenderError((*picker.path, "eppConfig"), "must hold config or name a ConfigMap in configMapRef")
     name, marks, data = f"{graph.name}-epp-config", _labels(graph, picker), {names.PICKER_CONFIG: yaml_text(_typed(config))}
-    return [make_child("v1", "ConfigMap", name, graph.namespace, labels=marks, owner=graph.object, data=data)]
+    return [make_child("v1", "ConfigMap", name, labels=marks, owner=graph.object, data=data)]
 
 
 def _typed(config: Fields) -> Fields:
@@ -74,7 +68,7 @@ def _pool(graph: Graph, picker: Member) -> Fields:
         "selector": {"matchLabels": {names.COMPONENT_CLASS: names.WORKER, names.NAMESPACE: picker.dynamo_namespace}},
         "endpointPickerRef": {"kind": "Service", "name": service, "port": {"number": names.EPP_GRPC_PORT}},
     }
-    return make_child(f"{names.POOL_GROUP}/v1", "InferencePool", name, graph.namespace, labels=marks, owner=graph.object, spec=spec)
+    return make_child(f"{names.POOL_GROUP}/v1", "InferencePool", name, labels=marks, owner=graph.object, spec=spec)
 
 
 def _mesh_rule(graph: Graph, picker: Member, settings: Settings) -> list[Fields]:
@@ -83,7 +77,7 @@ def _mesh_rule(graph: Graph, picker: Member, settings: Settings) -> list[Fields]
         return []
     name = names.dns_name(object_name(graph, picker))
     spec = {"host": f"{name}.{graph.namespace}.svc.cluster.local", "trafficPolicy": {"tls": _tls(settings.mesh)}}
-    return [make_child("networking.istio.io/v1beta1", "DestinationRule", name, graph.namespace, owner=graph.object, spec=spec)]
+    return [make_child("networking.istio.io/v1beta1", "DestinationRule", name, owner=graph.object, spec=spec)]
 
 
 def _tls(mesh: Istio) -> Fields:

@@ -1,4 +1,4 @@
-"""Generations of workers: the digest of their pods, and the steps of a roll."""
+"""When pods are made anew: the digest of workers, which are of one generation, the steps of a roll, and restarts of a graph."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
 from .discovery import in_containers
 from .framework import runtime_of
-from .graph import experimental
+from .graph import Graph, experimental
 from .merge import string_map
 from .names import digest
+from .observed import Observed
 from .template import shared_template
 from .workload import read_workload
 
@@ -161,3 +162,35 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
         return value
     percent = int(value.removesuffix("%")) * desired
     return -(-percent // 100) if up else percent // 100
+
+
+def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
+    """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
+    marks = dict(observed.restart_at)
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    status = (graph.object.get("status") or {}).get("restart") or {}
+    if not asked or observed.rolling or (status.get("observedID") == asked and status.get("phase") == "Superseded"):
+        return marks
+    if status.get("observedID") == asked and status.get("phase") == "Completed":
+        return marks | dict.fromkeys((one.name for one in graph.members), asked)
+    for name in order(graph):
+        marks[name] = asked
+        if name not in observed.restarted and not is_parallel(graph):
+            break
+    return marks
+
+
+def order(graph: Graph) -> list[str]:
+    """The components in the order of restart: as given, else by name."""
+    known = [one.name for one in graph.members]
+    return [name for name in _strategy(graph).get("order") or () if name in known] or sorted(known)
+
+
+def is_parallel(graph: Graph) -> bool:
+    """Whether all components restart at once."""
+    return _strategy(graph).get("type") == "Parallel"
+
+
+def _strategy(graph: Graph) -> Fields:
+    strategy: Fields = (graph.spec.get("restart") or {}).get("strategy") or {}
+    return strategy

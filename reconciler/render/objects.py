@@ -15,20 +15,21 @@ def make_child(
     api_version: str,
     kind: str,
     name: str,
-    namespace: str,
+    namespace: str = "",
     *,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     owner: Fields | None = None,
     **content: Any,
 ) -> Fields:
-    """An object. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller."""
+    """An object. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller, and gives its namespace."""
     metadata: Fields = {"name": name, "namespace": namespace}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if annotations:
         metadata["annotations"] = dict(sorted(annotations.items()))
     if owner is not None:
+        metadata["namespace"] = namespace or owner["metadata"].get("namespace") or "default"
         metadata["ownerReferences"] = [reference(owner)]
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
 

@@ -11,7 +11,7 @@ from ...conversion.lens.protocol import Fields
 from ...policies.engines import list_templates
 from ...policies.no_effect import list_ignored, list_ignored_of, list_ignored_of_service
 from .graph import Graph, Member, experimental
-from .grove import schedulers
+from .grove.member import list_unused_schedulers
 from .kv_transfer import read_topology
 from .names import ENABLE_GROVE, LEADER, WORKER, WORKERS, WORKLOAD_PROVIDER, is_provided_by_grove
 from .settings import Settings
@@ -59,7 +59,7 @@ def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, grove=grove)]
     if grove:
         pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
-        unused = schedulers.list_unused(graph.annotations, pods, settings)
+        unused = list_unused_schedulers(graph.annotations, pods, settings)
         notes += [Note(("metadata", "annotations", Key(name)), why) for name, why in unused]
     return [*notes, *(note for one in graph.members for note in _of_alpha(one, grove=grove))]
 

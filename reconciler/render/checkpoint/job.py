@@ -13,12 +13,12 @@ from ..errors import RenderError
 from ..merge import object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, CHECKPOINT_SOURCE, MAIN, RESTORE_TARGET, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
 from ..objects import make_child
-from ..pod.volumes import add_shared_memory
+from ..pod.assemble import add_shared_memory
 from ..settings import Checkpoints
 from . import storage as stored
 from .identity import check_version, job_name, processes, read_artifact_version, read_identity_hash
+from .restore import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
 from .storage import Storage
-from .volumes import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
 
 KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
 _DEADLINE: Final = 3600  # seconds

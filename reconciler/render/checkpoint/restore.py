@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -9,10 +11,25 @@ from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..merge import object_items
-from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, RESTORE_TARGET, SNAPSHOT, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
+from ..names import (
+    ARTIFACT_VERSION,
+    CHECKPOINT_ID,
+    CHECKPOINT_SOURCE,
+    COMPONENT_TYPE,
+    GRAPH_NAME,
+    MAIN,
+    NAMESPACE,
+    RESTORE_TARGET,
+    SNAPSHOT,
+    STORAGE_PATH,
+    STORAGE_TYPE,
+    TARGET_CONTAINERS,
+    WORKER_HASH,
+)
+from ..settings import Checkpoints
 from . import storage as stored
-from .storage import Storage
-from .volumes import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
+from .identity import format_job_name, is_job_name
+from .storage import Storage, find_configured_storage
 
 FOR_EVER: Final = 2**31 - 1  # failures of the startup probe: only the agent knows how long a restore takes
 _ENGINES: Final = ("engine-0", "engine-1")
@@ -85,3 +102,115 @@ def _waiting(container: Fields) -> Fields:
         probe = {"exec": {"command": ["cat", f"{CONTROL_PATH}/restore-complete"]}, "timeoutSeconds": 1}
     kept = {name: value for name, value in probe.items() if name != "initialDelaySeconds"}
     return {**kept, "periodSeconds": 1, "failureThreshold": FOR_EVER, "successThreshold": 1}
+
+
+Pair = tuple[dict[str, object], dict[str, object]]  # a volume and its mount
+CONTROL: Final = "snapshot-control"
+CONTROL_PATH: Final = "/snapshot-control"
+CONTROL_VARIABLE: Final = "DYN_SNAPSHOT_CONTROL_DIR"
+PODINFO: Final = "podinfo"
+_POD_FACTS: Final = {
+    "pod_name": "metadata.name",
+    "pod_uid": "metadata.uid",
+    "pod_namespace": "metadata.namespace",
+    "dyn_namespace": f"metadata.labels['{NAMESPACE}']",
+    "dyn_namespace_worker_suffix": f"metadata.labels['{WORKER_HASH}']",
+    "dyn_component": f"metadata.labels['{COMPONENT_TYPE}']",
+    "dyn_parent_dgd_k8s_name": f"metadata.labels['{GRAPH_NAME}']",
+    "dyn_parent_dgd_k8s_namespace": "metadata.namespace",
+}
+
+
+def podinfo() -> Pair:
+    """What a restored process must learn anew about its pod."""
+    facts = [{"path": path, "fieldRef": {"fieldPath": field}} for path, field in _POD_FACTS.items()]
+    return {"name": PODINFO, "downwardAPI": {"items": facts}}, {"name": PODINFO, "mountPath": "/etc/podinfo", "readOnly": True}
+
+
+def control(container: str) -> Pair:
+    """Where a container and the agent leave signs for each other."""
+    return {"name": CONTROL, "emptyDir": {}}, {"name": CONTROL, "mountPath": CONTROL_PATH, "subPath": container}
+
+
+def add(pod: Fields, container: Fields, pair: Pair, path: Path) -> None:
+    """Add a volume and its mount, in place; those of the same name stay as the user wrote them.
+
+    Raises: RenderError if the container mounts another volume there.
+    """
+    volume, mount = pair
+    volumes, mounts = object_items(pod.get("volumes")), object_items(container.get("volumeMounts"))
+    if not any(one.get("name") == volume["name"] for one in volumes):
+        pod["volumes"] = [*volumes, volume]
+    if any(one.get("name") == mount["name"] for one in mounts):
+        return
+    taken = next((one for one in mounts if one.get("mountPath") == mount["mountPath"]), None)
+    if taken is not None:
+        where = (*path, "volumeMounts", mounts.index(taken), "mountPath")
+        raise RenderError(where, f"must not be {mount['mountPath']}, where volume {mount['name']} of the checkpoint is mounted")
+    container["volumeMounts"] = [*mounts, mount]
+
+
+def tell_control_path(container: Fields) -> None:
+    """Tell a container where the control directory is, unless it has been told."""
+    env = object_items(container.get("env"))
+    if not any(one.get("name") == CONTROL_VARIABLE for one in env):
+        container["env"] = [*env, {"name": CONTROL_VARIABLE, "value": CONTROL_PATH}]
+
+
+def set_seccomp_profile(pod: Fields, profile: str) -> None:
+    """Give a pod the seccomp profile under which snapshots work; an empty one is none."""
+    if profile:
+        seccomp = {"type": "Localhost", "localhostProfile": profile}
+        pod["securityContext"] = {**(pod.get("securityContext") or {}), "seccompProfile": seccomp}
+
+
+def format_offer(restore: Restore, targets: Sequence[str], image: str, owner: tuple[str, str]) -> str:
+    """The offer of a snapshot to new pods, whose `targets` must run `image`; any image if that is empty.
+
+    `owner` is the kind and name of the object that the pods belong to.
+    """
+    return json.dumps({"of": owner, "restore": restore, "targets": targets, "image": image}, separators=(",", ":"))
+
+
+def read_owner(offer: str) -> tuple[str, str]:
+    """The kind and name of the object that an offer is for. Raises: ValueError, KeyError, TypeError for what we didn't write."""
+    kind, name = json.loads(offer)["of"]
+    return str(kind), str(name)
+
+
+def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
+    """A copy of a cold pod that is restored from the offered snapshot.
+
+    Anybody who may annotate a checkpoint can write an offer: where snapshots are kept and the seccomp profile are those of the
+    configuration, and an offer of others counts as damaged; a claim that an agent mounts isn't configured, and is taken as it is named.
+    None for a pod that is restored already, takes a snapshot, lacks a container, or has another image.
+    Raises: ValueError, KeyError, TypeError, AttributeError for a damaged pod or offer.
+    """
+    said = json.loads(offer)
+    (identity, version, storage, seccomp), targets = said["restore"], said["targets"]
+    _check_offer(said, asked)
+    labels = pod["metadata"].get("labels") or {}
+    if RESTORE_TARGET in labels or CHECKPOINT_SOURCE in labels:
+        return None
+    images = {one.get("name"): one.get("image") for one in object_items(pod["spec"].get("containers"))}
+    if said["image"] and any(images.get(name) != said["image"] for name in targets):
+        return None
+    made, restore = copy.deepcopy(pod), Restore(identity, version, Storage(*storage), seccomp)
+    try:
+        restore_pod_spec(made["spec"], targets, restore, ("spec",))
+    except RenderError:
+        return None
+    made["metadata"] = restore_pod_metadata(made["metadata"], targets, restore)
+    return made
+
+
+def _check_offer(said: Fields, asked: Checkpoints) -> None:
+    """Raises: ValueError for an offer that no reconciler of this configuration writes, or that makes a pod which the API server refuses."""
+    (identity, version, (claim, path, configured), seccomp), targets = said["restore"], said["targets"]
+    if not all(isinstance(one, str) for one in (identity, version, claim, path, *targets)) or not 0 < len(targets) == len({*targets}):
+        raise ValueError("must have texts, and containers")
+    if not (is_job_name(format_job_name(identity, version)) and path.startswith("/") and ":" not in path):
+        raise ValueError("must have names and a path that pods can have")
+    wanted = find_configured_storage(asked) or Storage(claim, path, configured=False)
+    if seccomp != asked.seccomp_profile or configured is not wanted.configured or (claim, path) != wanted[:2]:
+        raise ValueError("must have the storage and the seccomp profile of the configuration")

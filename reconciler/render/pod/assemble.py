@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import copy
-from typing import Final
+from typing import Any, Final
 
+from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
 from ....policies.engines import find_sidecar
-from .. import gms
 from ..discovery import by_kubernetes
 from ..framework import has_native_picker, main_of
-from ..merge import merge_env, merge_override, object_items
-from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
-from ..planner import ACCOUNT
+from ..gms import wire
+from ..graph import INTER_POD, experimental
+from ..merge import merge_override, object_items, put_named
+from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, PLANNER_ACCOUNT, claim_template, discovery_account
 from ..settings import Settings
-from . import failover, sidecar
-from .container import main_container
-from .env import infrastructure_env
+from .container import complete_frontend, complete_runtime, give_infrastructure, main_container
+from .failover import double_engine
 from .frameworks import cache_mount, change_main, change_pod
 from .plan import PodPlan
 from .registries import add_pull_secrets
-from .volumes import add_claim, add_shared_memory, settle
 
 _GRACE: Final = 60  # seconds; the endpoint picker drains longer
 _PICKER_GRACE: Final = 130
@@ -34,8 +33,11 @@ def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     Raises: RenderError if the component has no valid pod.
     """
     spec = plain_pod_spec(plan, settings)
-    gms.share_gpus(spec, plan)
-    failover.double_engine(spec, plan)
+    shared = experimental(plan.component, "gpuMemoryService")
+    if shared is not None and shared.get("mode") != INTER_POD:
+        clients = {MAIN, *(str(name) for name in shared.get("extraClientContainers") or ())}
+        wire(spec, clients, MAIN, claim_template(plan.parent, plan.name))
+    double_engine(spec, plan)
     if not spec.get("serviceAccountName") and settings.service_account:
         spec["serviceAccountName"] = settings.service_account
     return spec
@@ -55,8 +57,8 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
     others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]
-    sidecar.complete(spec, plan, inherited, settings)
-    sidecar.complete_runtime(spec, plan, settings)
+    complete_frontend(spec, plan, inherited, settings)
+    complete_runtime(spec, plan, settings)
     change_pod(spec, main, plan, settings)
     settle(spec, main)
     add_pull_secrets(spec, plan.annotations, settings)
@@ -83,7 +85,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     if mounts:
         main["volumeMounts"] = mounts
     if not bare:
-        main["env"] = merge_env(infrastructure_env(settings), object_items(main.get("env")))
+        give_infrastructure(main, settings)
     change_main(main, plan, settings)
     return main, [dict(one) for one in mounts]
 
@@ -93,7 +95,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     picker = plan.type == EPP
     base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": _PICKER_GRACE if picker else _GRACE}
     if plan.type == PLANNER:
-        base["serviceAccountName"] = ACCOUNT
+        base["serviceAccountName"] = PLANNER_ACCOUNT
     elif picker:
         base["serviceAccountName"] = PICKER_ACCOUNT
     spec = merge_override(base, {name: value for name, value in user.items() if name != "containers"})
@@ -119,3 +121,43 @@ def _picker_volumes(plan: PodPlan, settings: Settings) -> list[Fields]:
     }
     source |= {"optional": reference["optional"]} if reference.get("optional") is not None else {}
     return [{"name": "epp-config", "configMap": source}, cache]
+
+
+SHARED_MEMORY: Final = "shared-memory"
+SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
+_DEFAULT_SIZE: Final = "8Gi"
+
+
+def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
+    """Add a memory-backed /dev/shm to a pod spec and a container, in place, or remove it for size 0."""
+    if size is not None and is_quantity(size) and is_zero(size):
+        return
+    put_named(spec, "volumes", {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}})
+    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != SHARED_MEMORY_PATH]
+    main["volumeMounts"] = [*mounts, {"name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH}]
+
+
+def claim_volume(name: str) -> Fields:
+    """A volume with the claim of the same name."""
+    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
+
+
+def add_claim(spec: Fields, name: str) -> None:
+    """Add the claim's volume, unless that name exists."""
+    volumes = object_items(spec.get("volumes"))
+    if not any(one.get("name") == name for one in volumes):
+        spec["volumes"] = [*volumes, claim_volume(name)]
+
+
+def settle(spec: Fields, main: Fields) -> None:
+    """Add a claim's volume for each mount without a volume, and order volumes by the main container's mounts.
+
+    Each volume is listed once.
+    """
+    volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
+    ordered = {
+        name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in object_items(main.get("volumeMounts")))
+    }
+    ordered |= {name: one for name, one in volumes.items() if name not in ordered}
+    if ordered:
+        spec["volumes"] = list(ordered.values())

@@ -10,13 +10,13 @@ from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..framework import VLLM
 from ..gms import CONTROL_PATH
+from ..graph import INTER_POD, experimental
 from ..merge import object_items
 from ..names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
 from ..probes import KINDS
 from .container import port
 from .plan import PodPlan
 
-ENGINES: Final = 2
 LOCK: Final = "failover.lock"
 _NIXL_PORT: Final = 5600
 _EVENTS_PORT: Final = 20080
@@ -41,8 +41,8 @@ def double_engine(spec: Fields, plan: PodPlan) -> None:
 
     Raises: RenderError for an unsupported framework.
     """
-    wanted = plan.wants("failover")
-    if wanted is None or wanted.get("mode") == "InterPod":
+    wanted = experimental(plan.component, "failover")
+    if wanted is None or wanted.get("mode") == INTER_POD:
         return
     if plan.framework != VLLM:
         path = (*plan.path, "experimental", "failover")
@@ -51,7 +51,7 @@ def double_engine(spec: Fields, plan: PodPlan) -> None:
     main = next(one for one in containers if one.get("name") == MAIN)
     others = [one for one in containers if one is not main]
     nodes = plan.role.nodes if plan.role is not None else 1
-    spec["containers"] = [*(_engine(main, number, nodes) for number in range(ENGINES)), *others]
+    spec["containers"] = [*(_engine(main, number, nodes) for number in range(2)), *others]
 
 
 def _engine(main: Fields, number: int, nodes: int) -> Fields:

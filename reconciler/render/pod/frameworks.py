@@ -8,18 +8,18 @@ from ....api.line import Line
 from ....conversion.lens.protocol import Fields
 from ....policies.component.elastic_ep import is_elastic_on_ray
 from ..errors import RenderError
-from ..flags import add_flags, has_flag
-from ..framework import SGLANG, TRTLLM, VLLM
+from ..framework import SGLANG, TRTLLM, VLLM, add_flags, has_flag
 from ..graph import is_inter_pod
 from ..merge import object_items, put_named
-from ..multinode import leader_wait, sglang, ssh, trtllm, vllm
+from ..multinode import trtllm, vllm
 from ..multinode.device_claims import count_gpus
 from ..multinode.role import Role
+from ..probes import drop_probes
 from ..settings import Settings
 from .plan import PodPlan
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
-_CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"
+_SGLANG_PORT: Final = 29500
 
 
 def cache_mount(plan: PodPlan) -> Fields | None:
@@ -48,7 +48,7 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM:
         # after the sorted variables, as recorded; a repeated name can't be applied, and the last one counts
-        put_named(main, "env", {"name": _CACHE_VARIABLE, "value": cache["mountPath"]})
+        put_named(main, "env", {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]})
 
 
 def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
@@ -58,9 +58,17 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
     elif plan.framework == VLLM:
         vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
     elif plan.framework == SGLANG:
-        sglang.change_main(main, role)
+        _span_sglang(main, role)
     elif plan.framework == TRTLLM:
         trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
+
+
+def _span_sglang(main: Fields, role: Role) -> None:
+    """Give every node the first one's address, and its own rank."""
+    flags = f"--dist-init-addr {role.host}:{_SGLANG_PORT} --nnodes {role.nodes} --node-rank {role.rank}"
+    add_flags(main, flags, SGLANG, shell=role.needs_shell)
+    if not role.leader:
+        drop_probes(main)
 
 
 def _load_from_peers(main: Fields, plan: PodPlan) -> None:
@@ -73,8 +81,9 @@ def _load_from_peers(main: Fields, plan: PodPlan) -> None:
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Change a pod spec for the framework, in place, if its replica has several pods."""
-    if plan.is_launched_by_author:
+    if plan.role is None or plan.is_launched_by_author:
         return
-    leader_wait.make_wait(spec, main, plan)
-    if plan.role is not None and plan.framework == TRTLLM:
-        trtllm.change_pod(spec, settings.ssh_secret, ssh.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)
+    if plan.framework == VLLM:
+        vllm.change_pod(spec, main, plan.role, plan.parent)
+    elif plan.framework == TRTLLM:
+        trtllm.change_pod(spec, settings.ssh_secret, trtllm.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)

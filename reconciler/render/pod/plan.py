@@ -7,7 +7,6 @@ from typing import NamedTuple
 from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
 from ....policies.engines import list_templates
-from ..graph import experimental
 from ..merge import string_map
 from ..multinode.role import Role
 from ..workload import Workload
@@ -33,10 +32,6 @@ class PodPlan(NamedTuple):
     def is_launched_by_author(self) -> bool:
         """Whether command and arguments are its author's alone, as in the pod templates of roles."""
         return bool(list_templates(self.component))
-
-    def wants(self, feature: str) -> Fields | None:
-        """The block of an experimental feature, or None."""
-        return experimental(self.component, feature)
 
 
 def plan_of(workload: Workload, role: Role | None = None) -> PodPlan:

@@ -24,8 +24,7 @@ from dynamo_webhooks.reconciler.checkpoint.failures import MARK, Failure
 from dynamo_webhooks.reconciler.checkpoint.offers import MOST, decide_offers
 from dynamo_webhooks.reconciler.checkpoint.restoring import Choice, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
-from dynamo_webhooks.reconciler.render.checkpoint.offer import format_offer, restore_pod
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.settings import Checkpoints
 from dynamo_webhooks.webhooks.admission import answer

@@ -53,10 +53,7 @@ class RestoreState(NamedTuple):
 
 
 def find_hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoints, *, any_image: bool) -> RestoreState | None:
-    """Why a component's pods can't be restored from its checkpoint, None where they can.
-
-    Raises: RenderError where the component and its checkpoint contradict each other.
-    """
+    """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
         why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
         return RestoreState("RestoreUnavailable", f"a component that {why} is not restored; {_COLD_START}")

@@ -73,10 +73,7 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
 
 
 def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """The children that one object owns or asks for itself; a graph's components have children of their own.
-
-    Kinds that have none, such as models, give an empty list.
-    """
+    """The children that one object owns or asks for itself, none for other kinds; a graph's components have children of their own."""
     kind = obj.get("kind")
     if kind == GRAPH:
         try:
@@ -134,10 +131,7 @@ def worker_hash(graph: Graph, line: Line, observed: Observed = NOTHING) -> str:
 
 
 def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> generation.Digests:
-    """The same, beside what earlier releases called it.
-
-    Raises: RenderError where a worker can't be made into an object.
-    """
+    """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
     framework = graph.framework
     workers = [one for one in graph.members if one.is_worker]
     objects = [component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers]

@@ -41,10 +41,7 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
 
 
 def component_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> list[Fields]:
-    """All children of one component's object, its workload first; while it waits for its snapshot it has no pods.
-
-    Raises: RenderError if they can't be rendered.
-    """
+    """All children of one component's object, its workload first. Raises: RenderError if they can't be rendered."""
     name = str((obj.get("metadata") or {}).get("name") or "")
     old = name in observed.old_selectors or uses_old_selectors(obj)
     left = name in observed.left

@@ -20,10 +20,7 @@ _MUTUAL: Final = "MUTUAL"
 
 
 def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
-    """Configuration, pool and mesh rule of the graph's picker.
-
-    Raises: RenderError if the picker has no configuration.
-    """
+    """Configuration, pool and mesh rule of the graph's picker. Raises: RenderError if the picker has no configuration."""
     picker = graph.picker
     if picker is None:
         return []

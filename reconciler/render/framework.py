@@ -78,10 +78,7 @@ def _calls(command: str, framework: str) -> bool:
 
 
 def framework_of(component: Fields, said: str, path: Path) -> str:
-    """The framework of one component.
-
-    Raises: RenderError if the command contradicts the object, or calls several and the object has none.
-    """
+    """The framework of a component. Raises: RenderError if the command contradicts the object, or calls several and the object has none."""
     if component.get("type") not in WORKERS:
         return NONE
     found = detect_frameworks(component)
@@ -93,10 +90,7 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
 
 
 def framework_of_graph(components: Iterable[Fields], said: str, path: Path) -> str:
-    """The framework of a graph: its own, else its workers'.
-
-    Raises: RenderError if the workers run different ones.
-    """
+    """The framework of a graph: its own, else its workers'. Raises: RenderError if the workers run different ones."""
     if said:
         return said
     found = sorted({framework_of(component, "", path) for component in components} - {NONE})
@@ -112,10 +106,7 @@ def is_python(container: Fields) -> bool:
 
 
 def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
-    """Add flags to the call of a framework in a container, in place, if there is one.
-
-    With `shell` the flags need a shell, so a Python command is wrapped in one.
-    """
+    """Add flags to the call of a framework in a container, in place, if there is one; with `shell` in a shell, which the flags need."""
     if not is_python(container):
         container["args"] = _inserted([str(one) for one in container.get("args") or ()], flags, framework)
     elif shell:
@@ -130,10 +121,7 @@ def join_shell(words: Iterable[str]) -> str:
 
 
 def quote_word(word: str) -> str:
-    """A word for a shell, in double quotes if needed.
-
-    Apostrophes stay unchanged; the Go operator adds one, which no shell can read.
-    """
+    """A word for a shell, in double quotes if needed. Apostrophes stay; the Go operator adds one, which no shell can read."""
     if word and not _NEEDS_QUOTES.search(word):
         return word
     escaped = _ESCAPED.sub(r"\\\1", word)

@@ -113,10 +113,7 @@ class Targets(NamedTuple):
 
 
 def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
-    """The next step of a roll, within surge and unavailability.
-
-    The shares are numbers or percentages from annotations; empty or invalid ones are 25 %.
-    """
+    """The next step of a roll, within shares of surge and unavailability; empty or invalid ones are 25 %."""
     surge = _amount(max_surge, sizes.desired, up=True)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
     if surge == 0 and unavailable == 0:

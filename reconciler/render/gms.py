@@ -30,10 +30,7 @@ _GPU_TOLERATION: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect
 
 
 def claim_templates(graph: Graph, member: Member) -> list[Fields]:
-    """The claim template by which a component's containers share GPUs, if they do.
-
-    Raises: RenderError if its number of GPUs is not an integer.
-    """
+    """The claim template by which a component's containers share GPUs, if they do. Raises: RenderError if it asks for parts of GPUs."""
     gms = experimental(member.fields, "gpuMemoryService")
     if gms is None or not (count := gpu_count(member.fields, member.path)):
         return []
@@ -48,15 +45,12 @@ def claim_spec(request: str, gms: Fields, count: int) -> Fields:
 
 
 def gpu_count(component: Fields, path: Path) -> int:
-    """The GPUs of a component's main container: limits before requests, the alphabetically first of several names.
-
-    Raises: RenderError if the amount is not an integer.
-    """
+    """The GPUs of a component's main container. Raises: RenderError as `gpus_of`."""
     return gpus_of(main_of(component), path_of_main(component, path))
 
 
 def gpus_of(container: Fields, path: Path) -> int:
-    """The same of one container. Raises: RenderError if the amount is not an integer."""
+    """The GPUs of a container: limits before requests, the first of several names. Raises: RenderError if the amount is not an integer."""
     resources = container.get("resources") or {}
     for part in ("limits", "requests"):
         amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if is_gpu(name) and amount is not None}

@@ -78,19 +78,13 @@ class Graph(NamedTuple):
 
     @property
     def framework(self) -> str:
-        """The framework of all components.
-
-        Raises: RenderError if they differ.
-        """
+        """The framework of all components. Raises: RenderError if they differ."""
         components = [one.fields for one in self.members]
         return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
 
 
 def convert_for_render(obj: Fields, wanted: Target) -> Fields:
-    """An object in a version.
-
-    Raises: RenderError if it can't be converted.
-    """
+    """An object in a version. Raises: RenderError if it can't be converted."""
     try:
         return convert_object(obj, wanted).object
     except ConversionError as error:

@@ -14,10 +14,7 @@ def is_zero(value: Any) -> bool:
 
 
 def merge_override(default: Fields, user: Fields) -> Fields:
-    """The default overridden by the user's values, as a new dict.
-
-    Without a default the user's value counts, even zero.
-    """
+    """A copy of the default, overridden by the user's values. Without a default the user's value counts, even zero."""
     out = dict(default)
     for name, value in user.items():
         if value is None:

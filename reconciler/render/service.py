@@ -81,10 +81,7 @@ def model_services(component: Fields, owner: Fields) -> list[Fields]:
 
 
 def _ways_in(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
-    """Ingress and VirtualService of a component whose Service has the given name, if wanted.
-
-    A v1alpha1 service overrides the operator's configuration, which applies to frontends of a graph.
-    """
+    """Ingress and VirtualService to a Service, as a v1alpha1 service says; else, for frontends of a graph, as the configuration says."""
     said, ours, name = alpha.get("ingress"), settings.ingress, names.dns_name(service)
     if said is not None:
         if not said.get("enabled"):  # an empty one means none

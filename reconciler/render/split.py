@@ -28,10 +28,7 @@ _ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "su
 
 
 def component_object(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
-    """The object of one component. Only workers have a generation.
-
-    Raises: RenderError if the component's configuration is invalid.
-    """
+    """The object of one component. Only workers have a generation. Raises: RenderError if the component's configuration is invalid."""
     check_templates(graph, member)
     spec: Fields = _without_grove(copy.deepcopy(member.fields))
     if member.type not in names.TYPES:
@@ -143,10 +140,7 @@ _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
 
 
 def apply_deployment_config(member: Member, spec: Fields) -> None:
-    """Apply the variable to a component's spec, in place: a frontend's port, replicas, requests and limits.
-
-    Raises: RenderError if it is not a JSON object, or an amount is invalid.
-    """
+    """Apply the variable to a component's spec, in place. Raises: RenderError if it is not a JSON object, or an amount is invalid."""
     main = main_of(spec)
     entry = next((one for one in object_items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
     if entry is None:

@@ -17,7 +17,7 @@ from ..pod.assemble import add_shared_memory
 from ..settings import Checkpoints
 from . import storage as stored
 from .identity import check_version, job_name, processes, read_artifact_version, read_identity_hash
-from .restore import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
+from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
 
 KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
@@ -26,17 +26,15 @@ _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 
 
 def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
-    """The Job of a checkpoint; it costs one copy of the pod template.
+    """The Job of a checkpoint. Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
 
     It has no `ttlSecondsAfterFinished`: that is set when its end has been noted, so that no end is missed.
-
-    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
     """
     wrong = decoder("DynamoCheckpoint", "v1alpha1")(checkpoint)
     if wrong:
         raise RenderError(wrong[0].path, wrong[0].message)
     check_version(checkpoint)
-    metadata, asked = checkpoint["metadata"], (checkpoint.get("spec") or {}).get("job") or {}
+    asked = (checkpoint.get("spec") or {}).get("job") or {}
     found = stored.find_configured_storage(settings)
     template: Fields = copy.deepcopy(asked.get("podTemplateSpec") or {})
     target = str(asked.get("targetContainerName") or MAIN)
@@ -44,22 +42,13 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
         "metadata": _marked(template.get("metadata") or {}, checkpoint, target, found),
         "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, found),
     }
-    return make_child(
-        "batch/v1",
-        "Job",
-        job_name(checkpoint),
-        str(metadata.get("namespace") or "default"),
-        labels={CHECKPOINT_ID: read_identity_hash(checkpoint)},
-        owner=checkpoint,
-        spec={"activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod},
-    )
+    spec = {"activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
+    labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
+    return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 
 
 def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
-    """The objects of a checkpoint: its claim, where that is created, and its Job.
-
-    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
-    """
+    """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `job_of`."""
     namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
     return [*stored.claims(settings, namespace), job_of(checkpoint, settings)]
 
@@ -103,17 +92,12 @@ def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoint
     pod["restartPolicy"] = "Never"
     set_seccomp_profile(pod, settings.seccomp_profile)
     _wait_for_snapshot(main, processes((checkpoint.get("spec") or {}).get("identity") or {}), at)
-    add(pod, main, podinfo(), at)
+    add_podinfo(pod, main, at)
     _share_memory(pod, main, ((checkpoint.get("spec") or {}).get("job") or {}).get("sharedMemory") or {})
     if found is not None:
-        add(pod, main, (_claim(found), {"name": stored.VOLUME, "mountPath": found.path}), at)
-    add(pod, main, control(target), at)
-    tell_control_path(main)
+        add_storage(pod, main, found, at)
+    add_control(pod, main, at)
     return pod
-
-
-def _claim(found: Storage) -> Fields:
-    return {"name": stored.VOLUME, "persistentVolumeClaim": {"claimName": found.claim}}
 
 
 def _share_memory(pod: Fields, main: Fields, asked: Fields) -> None:

@@ -1,4 +1,7 @@
-"""Pods that are restored from a snapshot: the shape that the agent expects."""
+"""Pods that are restored from a snapshot: the shape that the agent expects, and offers of snapshots to new pods.
+
+The reconciler writes offers, the webhook of pods reads them. The pods of a checkpoint's Job share volumes and settings with restored ones.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,27 @@ from typing import Final, NamedTuple
 
 from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
+from .. import names
 from ..errors import RenderError
 from ..merge import object_items
-from ..names import (
-    ARTIFACT_VERSION,
-    CHECKPOINT_ID,
-    CHECKPOINT_SOURCE,
-    COMPONENT_TYPE,
-    GRAPH_NAME,
-    MAIN,
-    NAMESPACE,
-    RESTORE_TARGET,
-    SNAPSHOT,
-    STORAGE_PATH,
-    STORAGE_TYPE,
-    TARGET_CONTAINERS,
-    WORKER_HASH,
-)
 from ..settings import Checkpoints
-from . import storage as stored
 from .identity import format_job_name, is_job_name
-from .storage import Storage, find_configured_storage
+from .storage import VOLUME, Storage, find_configured_storage
 
-FOR_EVER: Final = 2**31 - 1  # failures of the startup probe: only the agent knows how long a restore takes
-_ENGINES: Final = ("engine-0", "engine-1")
-_PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
+CONTROL_PATH: Final = "/snapshot-control"
+_CONTROL: Final = "snapshot-control"
+_CONTROL_VARIABLE: Final = "DYN_SNAPSHOT_CONTROL_DIR"
+_FOR_EVER: Final = 2**31 - 1  # failures of the startup probe: only the agent knows how long a restore takes
+_POD_FACTS: Final = {
+    "pod_name": "metadata.name",
+    "pod_uid": "metadata.uid",
+    "pod_namespace": "metadata.namespace",
+    "dyn_namespace": f"metadata.labels['{names.NAMESPACE}']",
+    "dyn_namespace_worker_suffix": f"metadata.labels['{names.WORKER_HASH}']",
+    "dyn_component": f"metadata.labels['{names.COMPONENT_TYPE}']",
+    "dyn_parent_dgd_k8s_name": f"metadata.labels['{names.GRAPH_NAME}']",
+    "dyn_parent_dgd_k8s_namespace": "metadata.namespace",
+}
 
 
 class Restore(NamedTuple):
@@ -50,8 +49,8 @@ def targets_of(component: Fields) -> list[str]:
     experimental = component.get("experimental") or {}
     failover = experimental.get("failover")
     if isinstance(failover, dict) and failover.get("mode") != "InterPod":
-        return [*_ENGINES]
-    return [str((experimental.get("checkpoint") or {}).get("targetContainerName") or MAIN)]
+        return ["engine-0", "engine-1"]
+    return [str((experimental.get("checkpoint") or {}).get("targetContainerName") or names.MAIN)]
 
 
 def restore_pod_spec(pod: Fields, targets: Sequence[str], restore: Restore, path: Path) -> None:
@@ -59,85 +58,71 @@ def restore_pod_spec(pod: Fields, targets: Sequence[str], restore: Restore, path
 
     Raises: RenderError if it lacks a container, or mounts something else where the snapshot is.
     """
-    containers = {one.get("name"): one for one in object_items(pod.get("containers"))}
+    listed = object_items(pod.get("containers"))
+    containers = {one.get("name"): one for one in listed}
     for name in targets:
         if name not in containers:
             where = (*path, "experimental", "checkpoint", "targetContainerName")
             raise RenderError(where, f'restore target container "{name[:80]}" not found in pod spec')
     set_seccomp_profile(pod, restore.seccomp)
-    claim: Fields = {"name": stored.VOLUME, "persistentVolumeClaim": {"claimName": restore.storage.claim}}
-    mount: Fields = {"name": stored.VOLUME, "mountPath": restore.storage.path}
-    for name in targets:
-        container, at = (
-            containers[name],
-            (*path, "podTemplate", "spec", "containers", object_items(pod["containers"]).index(containers[name])),
-        )
+    for container in (containers[name] for name in targets):
+        at = (*path, "podTemplate", "spec", "containers", listed.index(container))
         container.pop("args", None)
         container["command"] = ["sleep", "infinity"]
         container["startupProbe"] = _waiting(container)
-        for pair in ((claim, mount), control(name), podinfo()):
-            add(pod, container, pair, at)
-        tell_control_path(container)
+        add_storage(pod, container, restore.storage, at)
+        add_control(pod, container, at)
+        add_podinfo(pod, container, at)
 
 
 def restore_pod_metadata(metadata: Fields, targets: Sequence[str], restore: Restore) -> Fields:
     """The metadata of a cold pod with the marks by which agents know what to restore."""
-    annotations = {ARTIFACT_VERSION: restore.version, TARGET_CONTAINERS: ",".join(targets)}
+    annotations = {names.ARTIFACT_VERSION: restore.version, names.TARGET_CONTAINERS: ",".join(targets)}
     if restore.storage.configured:
-        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: restore.storage.path}
-    labels = {**metadata.get("labels", {}), RESTORE_TARGET: "true", CHECKPOINT_ID: restore.hash}
+        annotations |= {names.STORAGE_TYPE: "pvc", names.STORAGE_PATH: restore.storage.path}
+    labels = {**metadata.get("labels", {}), names.RESTORE_TARGET: "true", names.CHECKPOINT_ID: restore.hash}
     annotations = {**metadata.get("annotations", {}), **annotations}
     return {**metadata, "labels": dict(sorted(labels.items())), "annotations": dict(sorted(annotations.items()))}
 
 
 def strip_restore_marks(values: Mapping[str, str]) -> dict[str, str]:
     """Labels or annotations without those of snapshots, which only checkpoints and restored pods have."""
-    return {key: value for key, value in values.items() if not key.startswith(SNAPSHOT)}
+    return {key: value for key, value in values.items() if not key.startswith(names.SNAPSHOT)}
 
 
 def _waiting(container: Fields) -> Fields:
     """The probe that waits until a container has been restored."""
-    probe = next((container[kind] for kind in _PROBES if container.get(kind)), None)
+    probe = next((container[kind] for kind in ("startupProbe", "livenessProbe", "readinessProbe") if container.get(kind)), None)
     if probe is None:
         probe = {"exec": {"command": ["cat", f"{CONTROL_PATH}/restore-complete"]}, "timeoutSeconds": 1}
     kept = {name: value for name, value in probe.items() if name != "initialDelaySeconds"}
-    return {**kept, "periodSeconds": 1, "failureThreshold": FOR_EVER, "successThreshold": 1}
+    return {**kept, "periodSeconds": 1, "failureThreshold": _FOR_EVER, "successThreshold": 1}
 
 
-Pair = tuple[dict[str, object], dict[str, object]]  # a volume and its mount
-CONTROL: Final = "snapshot-control"
-CONTROL_PATH: Final = "/snapshot-control"
-CONTROL_VARIABLE: Final = "DYN_SNAPSHOT_CONTROL_DIR"
-PODINFO: Final = "podinfo"
-_POD_FACTS: Final = {
-    "pod_name": "metadata.name",
-    "pod_uid": "metadata.uid",
-    "pod_namespace": "metadata.namespace",
-    "dyn_namespace": f"metadata.labels['{NAMESPACE}']",
-    "dyn_namespace_worker_suffix": f"metadata.labels['{WORKER_HASH}']",
-    "dyn_component": f"metadata.labels['{COMPONENT_TYPE}']",
-    "dyn_parent_dgd_k8s_name": f"metadata.labels['{GRAPH_NAME}']",
-    "dyn_parent_dgd_k8s_namespace": "metadata.namespace",
-}
+def add_storage(pod: Fields, container: Fields, storage: Storage, path: Path) -> None:
+    """Add the claim with the snapshots. Raises: RenderError if the container mounts another volume there."""
+    volume: Fields = {"name": VOLUME, "persistentVolumeClaim": {"claimName": storage.claim}}
+    _add(pod, container, volume, {"name": VOLUME, "mountPath": storage.path}, path)
 
 
-def podinfo() -> Pair:
-    """What a restored process must learn anew about its pod."""
-    facts = [{"path": path, "fieldRef": {"fieldPath": field}} for path, field in _POD_FACTS.items()]
-    return {"name": PODINFO, "downwardAPI": {"items": facts}}, {"name": PODINFO, "mountPath": "/etc/podinfo", "readOnly": True}
+def add_podinfo(pod: Fields, container: Fields, path: Path) -> None:
+    """Add what a restored process must learn anew about its pod. Raises: RenderError as `add_storage`."""
+    facts = [{"path": name, "fieldRef": {"fieldPath": field}} for name, field in _POD_FACTS.items()]
+    mount = {"name": "podinfo", "mountPath": "/etc/podinfo", "readOnly": True}
+    _add(pod, container, {"name": "podinfo", "downwardAPI": {"items": facts}}, mount, path)
 
 
-def control(container: str) -> Pair:
-    """Where a container and the agent leave signs for each other."""
-    return {"name": CONTROL, "emptyDir": {}}, {"name": CONTROL, "mountPath": CONTROL_PATH, "subPath": container}
+def add_control(pod: Fields, container: Fields, path: Path) -> None:
+    """Add where a container and the agent leave signs for each other, and tell it, unless told. Raises: RenderError as `add_storage`."""
+    mount = {"name": _CONTROL, "mountPath": CONTROL_PATH, "subPath": container["name"]}
+    _add(pod, container, {"name": _CONTROL, "emptyDir": {}}, mount, path)
+    env = object_items(container.get("env"))
+    if not any(one.get("name") == _CONTROL_VARIABLE for one in env):
+        container["env"] = [*env, {"name": _CONTROL_VARIABLE, "value": CONTROL_PATH}]
 
 
-def add(pod: Fields, container: Fields, pair: Pair, path: Path) -> None:
-    """Add a volume and its mount, in place; those of the same name stay as the user wrote them.
-
-    Raises: RenderError if the container mounts another volume there.
-    """
-    volume, mount = pair
+def _add(pod: Fields, container: Fields, volume: Fields, mount: Fields, path: Path) -> None:
+    """Add a volume and its mount, in place; those of the same name stay as the user wrote them."""
     volumes, mounts = object_items(pod.get("volumes")), object_items(container.get("volumeMounts"))
     if not any(one.get("name") == volume["name"] for one in volumes):
         pod["volumes"] = [*volumes, volume]
@@ -150,13 +135,6 @@ def add(pod: Fields, container: Fields, pair: Pair, path: Path) -> None:
     container["volumeMounts"] = [*mounts, mount]
 
 
-def tell_control_path(container: Fields) -> None:
-    """Tell a container where the control directory is, unless it has been told."""
-    env = object_items(container.get("env"))
-    if not any(one.get("name") == CONTROL_VARIABLE for one in env):
-        container["env"] = [*env, {"name": CONTROL_VARIABLE, "value": CONTROL_PATH}]
-
-
 def set_seccomp_profile(pod: Fields, profile: str) -> None:
     """Give a pod the seccomp profile under which snapshots work; an empty one is none."""
     if profile:
@@ -165,10 +143,7 @@ def set_seccomp_profile(pod: Fields, profile: str) -> None:
 
 
 def format_offer(restore: Restore, targets: Sequence[str], image: str, owner: tuple[str, str]) -> str:
-    """The offer of a snapshot to new pods, whose `targets` must run `image`; any image if that is empty.
-
-    `owner` is the kind and name of the object that the pods belong to.
-    """
+    """The offer of a snapshot to new pods of an object, by kind and name, whose `targets` must run `image`; any image if that is empty."""
     return json.dumps({"of": owner, "restore": restore, "targets": targets, "image": image}, separators=(",", ":"))
 
 
@@ -190,7 +165,7 @@ def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
     (identity, version, storage, seccomp), targets = said["restore"], said["targets"]
     _check_offer(said, asked)
     labels = pod["metadata"].get("labels") or {}
-    if RESTORE_TARGET in labels or CHECKPOINT_SOURCE in labels:
+    if names.RESTORE_TARGET in labels or names.CHECKPOINT_SOURCE in labels:
         return None
     images = {one.get("name"): one.get("image") for one in object_items(pod["spec"].get("containers"))}
     if said["image"] and any(images.get(name) != said["image"] for name in targets):

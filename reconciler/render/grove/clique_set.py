@@ -29,10 +29,7 @@ LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its autho
 
 
 def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
-    """The set of a graph; none for a graph without components. The restarts are marks by component, the restores their snapshots.
-
-    Raises: RenderError if a component has no valid pods: the set is made whole or not at all.
-    """
+    """The set of a graph, none without components. Raises: RenderError if one has no valid pods: the set is made whole or not at all."""
     if not graph.members:
         return []
     for one in graph.members:
@@ -115,10 +112,7 @@ def _group(member: Member) -> Fields:
 
 
 def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
-    """The cliques of a component, in the order of their names. With `restore` its pods are restored from a snapshot.
-
-    Raises: RenderError if the component has no valid pods.
-    """
+    """The cliques of a component, in the order of their names. Raises: RenderError if the component has no valid pods."""
     member = one.member
     if is_inter_pod(member.fields):
         inter_pod.check_failover(member)

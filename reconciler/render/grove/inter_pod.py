@@ -46,20 +46,14 @@ def engines(member: Member) -> int:
 
 
 def check_failover(member: Member) -> None:
-    """Refuse intra-pod failover with GPUs shared between pods.
-
-    Raises: RenderError with the path of the mode.
-    """
+    """Refuse intra-pod failover with GPUs shared between pods. Raises: RenderError with the path of the mode."""
     if experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
         path = (*member.path, "experimental", "failover", "mode")
         raise RenderError(path, "must be InterPod where gpuMemoryService.mode is; use one mode for both")
 
 
 def gpus(member: Member) -> int:
-    """The GPUs of one rank.
-
-    Raises: RenderError if there are none.
-    """
+    """The GPUs of one rank. Raises: RenderError if there are none."""
     count = gpu_count(member.fields, member.path)
     if not count:
         raise RenderError((*member.path, "experimental", "gpuMemoryService"), "needs GPUs to share: the main container asks for none")

@@ -37,10 +37,7 @@ class GroveMember(NamedTuple):
 
 
 def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
-    """Read a component; one whose roles have templates is read as the pods of its leader, with its workers beside.
-
-    Raises: RenderError if its framework contradicts its command.
-    """
+    """Read a component, of roles with templates leader and workers. Raises: RenderError if its framework contradicts its command."""
     if not list_templates(member.fields):
         return _read(graph, member, settings, restart)
     leader, workers = (

@@ -17,10 +17,7 @@ _TOPOLOGY: Final = "topologyConstraint"
 
 
 def of_set(graph: Graph) -> Fields:
-    """The constraint of a graph's whole set: the override's, or the graph's own.
-
-    Raises: RenderError if the override is not one of a set.
-    """
+    """The constraint of a graph's set: the override's, or the graph's own. Raises: RenderError if the override is not one of a set."""
     return _said(graph.spec, ("spec",), SET, ("spec", "template")) or own(graph.spec)
 
 

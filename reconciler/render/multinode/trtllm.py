@@ -118,10 +118,7 @@ def _worker() -> list[str]:
 
 
 def secrets(graph: Graph, settings: Settings) -> list[Fields]:
-    """The Secret in the graph's namespace and its source, for graphs with multinode components; or the graph's own.
-
-    All graphs share the first two, so they have no owner. An existing one doesn't change.
-    """
+    """The graph's own Secret, or all graphs' ones, which have no owner: in its namespace and their source. Existing ones don't change."""
     if not settings.ssh_secret or all(one.nodes == 1 for one in graph.members):
         return []
     marks, data = {MANAGED_BY: OPERATOR}, {PRIVATE: GENERATED, PUBLIC: GENERATED}

@@ -28,10 +28,7 @@ _GROUP: Final = {"fsGroup": 1000}  # so that a user without root can write to mo
 
 
 def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod, without the orchestrator's additions.
-
-    Raises: RenderError if the component has no valid pod.
-    """
+    """The spec of one pod, without the orchestrator's additions. Raises: RenderError if the component has no valid pod."""
     spec = plain_pod_spec(plan, settings)
     shared = experimental(plan.component, "gpuMemoryService")
     if shared is not None and shared.get("mode") != INTER_POD:
@@ -44,10 +41,7 @@ def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
 
 
 def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod without shared GPUs and failover, as for checkpoints.
-
-    Raises: RenderError if the component has no valid pod.
-    """
+    """The spec of one pod without shared GPUs and failover, as for checkpoints. Raises: RenderError if the component has no valid pod."""
     user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
@@ -150,10 +144,7 @@ def add_claim(spec: Fields, name: str) -> None:
 
 
 def settle(spec: Fields, main: Fields) -> None:
-    """Add a claim's volume for each mount without a volume, and order volumes by the main container's mounts.
-
-    Each volume is listed once.
-    """
+    """Add a claim's volume for each mount without one, and list each volume once, ordered by the main container's mounts."""
     volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
     ordered = {
         name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in object_items(main.get("volumeMounts")))

@@ -120,10 +120,7 @@ def overlay_container(default: Fields, user: Fields) -> Fields:
 
 
 def main_container(plan: PodPlan, user: Fields, settings: Settings, *, bare: bool) -> Fields:
-    """The main container of a component; a `bare` one, beside a sidecar that has the defaults, is its author's alone.
-
-    Raises: RenderError if a mount lacks a name or a path.
-    """
+    """The main container; a `bare` one, beside a sidecar with the defaults, is its author's. Raises: RenderError if a mount lacks parts."""
     default = {} if bare else _default_container(plan, plan.type, settings)
     if plan.is_launched_by_author:
         default = {name: value for name, value in default.items() if name not in ("command", "args")}

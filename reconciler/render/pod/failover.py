@@ -37,10 +37,7 @@ _IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
 
 
 def double_engine(spec: Fields, plan: PodPlan) -> None:
-    """Replace the main container of a pod spec by two engines, in place, for intra-pod failover.
-
-    Raises: RenderError for an unsupported framework.
-    """
+    """Replace the main container by two engines, in place, for intra-pod failover. Raises: RenderError for an unsupported framework."""
     wanted = experimental(plan.component, "failover")
     if wanted is None or wanted.get("mode") == INTER_POD:
         return

@@ -23,10 +23,7 @@ _SGLANG_PORT: Final = 29500
 
 
 def cache_mount(plan: PodPlan) -> Fields | None:
-    """The mount of the compilation cache, or None.
-
-    Raises: RenderError without a path for a framework that has no default.
-    """
+    """The mount of the compilation cache, or None. Raises: RenderError without a path for a framework that has no default."""
     cache = plan.component.get("compilationCache")
     if not cache:
         return None

@@ -1,7 +1,5 @@
 """Reads what a pass over a DynamoCheckpoint depends on. At rest it calls no API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...kube.errors import ForbiddenError

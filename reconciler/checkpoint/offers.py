@@ -1,7 +1,5 @@
 """Offers snapshots to new pods of components that run cold, by annotations of their DynamoCheckpoints. The webhook of pods reads them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """The phases of a checkpoint: what its status says next, from what was observed. Whoever acts on that is elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """From which snapshot a component's pods are restored: what of that must be asked of the cluster. What follows from it is pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -25,21 +23,29 @@ from ..render.settings import Settings
 from ..render.without_effect import explain_cold_start
 from ..workload.pod_reasons import EVERY
 from ..workload.prerequisites import check_storage
-from .failures import FAILED, Failure, are_enough, describe_failures, describe_given_up, failures, format_snapshot, is_given_up, mark_of
 from .restore_condition import (
     ANY_IMAGE,
     CALM,
     COLD,
+    ENOUGH,
+    FAILED,
     MISSING,
     RESTORE,
     RESTORED,
     WAITING,
+    Failure,
     RestoreState,
+    describe_failures,
+    describe_given_up,
     describe_waiting,
+    failures,
     find_hindrance,
-    identity_of,
+    format_snapshot,
     image_of,
+    is_given_up,
     is_restored,
+    make_restore,
+    mark_of,
     takes,
 )
 
@@ -124,7 +130,7 @@ async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Set
     if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(work, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=RestoreState(WAITING, text), after=TURN)
-    restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
+    restore = make_restore(checkpoint, kept, asked)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
@@ -207,7 +213,7 @@ async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, re
         if choice.restore is None and not choice.offer:  # given up before
             return again._replace(broken=broken)
         # of pods that are added to cold ones, the first that fails shows it
-        if falls_back and are_enough(len(failed), replicas if choice.restore is not None else 1):
+        if falls_back and len(failed) >= (min(ENOUGH, replicas) if choice.restore is not None else 1):
             standing = describe_given_up(obj, choice.tried, choice.checkpoint)
             return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=EVERY)
         work.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)

@@ -1,7 +1,5 @@
 """All children of one object, as a list whose order never changes. What can't be rendered is told beside what can."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """The children of one component's object, first of all its Deployment or, over several nodes, its LeaderWorkerSet."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Discovery: the effective backend and mode, the runtime's labels; and the accounts of pods, with their permissions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -62,9 +60,12 @@ def rights(graph: Graph, settings: Settings) -> list[Fields]:
 
 def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
     """The accounts of a graph's planner, whose role may change every graph of the namespace, and of its picker, if it has these."""
-    planner = make_shared_account(names.PLANNER_ACCOUNT, settings.planner_role, graph.namespace, settings) if graph.has_planner else []
-    picker = make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
-    return [*planner, *picker]
+    out = []
+    if any(one.type == names.PLANNER for one in graph.members):
+        out += make_shared_account(names.PLANNER_ACCOUNT, settings.planner_role, graph.namespace, settings)
+    if graph.picker:
+        out += make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings)
+    return out
 
 
 def make_shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:

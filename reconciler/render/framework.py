@@ -1,7 +1,5 @@
 """The inference framework of a component: detected from its command or the object, and flags added to its call."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import pairwise

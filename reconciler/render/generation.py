@@ -1,7 +1,5 @@
 """When pods are made anew: the digest of workers, which are of one generation, the steps of a roll, and restarts of a graph."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The GPU memory service inside one pod: containers that share GPUs through a claim, also in the pod that takes a checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A graph for rendering: v1beta1, with v1alpha1's other values beside each component."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
@@ -20,7 +18,7 @@ from ...policies.engines import ENGINES_SINCE, list_templates
 from .errors import RenderError
 from .framework import framework_of_graph
 from .merge import object_items, string_map
-from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, lower_name
+from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, WORKERS, lower_name
 from .template import shared_template
 
 NEW: Final[Target] = target(api_version("v1beta1"))
@@ -70,11 +68,6 @@ class Graph(NamedTuple):
     def picker(self) -> Member | None:
         """The endpoint picker, of which a graph has at most one."""
         return next((one for one in self.members if one.type == EPP), None)
-
-    @property
-    def has_planner(self) -> bool:
-        """Whether the graph has a planner."""
-        return any(one.type == PLANNER for one in self.members)
 
     @property
     def framework(self) -> str:
@@ -198,11 +191,6 @@ def experimental(component: Fields, feature: str) -> Fields | None:
     """The block of an experimental feature of a component, or None; a block that says `enabled: false` is none."""
     block = (component.get("experimental") or {}).get(feature)
     return block if isinstance(block, dict) and block.get("enabled") is not False else None
-
-
-def forces_group(component: Fields) -> bool:
-    """Whether a component has a scaling group on Grove that it would not need."""
-    return (experimental(component, "grove") or {}).get("forceScalingGroup") is True
 
 
 def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:

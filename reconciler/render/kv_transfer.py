@@ -1,7 +1,5 @@
 """Topology-aware transfer of KV caches: a worker's place. Another controller sets the pod's label."""
 
-from __future__ import annotations
-
 import struct
 from decimal import Decimal
 from typing import Final

@@ -27,11 +27,6 @@ def merge_override(default: Fields, user: Fields) -> Fields:
     return out
 
 
-def fill_missing(wanted: Fields, fallback: Fields) -> Fields:
-    """A map with another's entries for missing keys."""
-    return {**fallback, **wanted}
-
-
 def merge_env(*layers: Iterable[Fields]) -> list[Fields]:
     """Environment entries by name, sorted; later layers override."""
     by_name = {entry["name"]: entry for layer in layers for entry in layer if entry and entry.get("name")}

@@ -1,7 +1,5 @@
 """The default probes of each component type. A user's probe replaces a whole default probe."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...conversion.lens.protocol import Fields

@@ -1,7 +1,5 @@
 """How components are reached: by a Service, an Ingress or Istio's VirtualService; and the headless Service of each model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

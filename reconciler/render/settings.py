@@ -1,7 +1,5 @@
 """The input of rendering besides the object: the operator's settings and the cluster's APIs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple

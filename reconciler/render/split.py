@@ -1,7 +1,5 @@
 """The objects of a graph's components, with the graph's values that they inherit."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, Final
@@ -15,13 +13,13 @@ from .errors import RenderError
 from .framework import main_of, path_of_main
 from .graph import NEW, OLD, Graph, Member, check_templates, convert_for_render
 from .kv_transfer import apply_kv_transfer
-from .merge import as_map, fill_missing, merge_env, object_items, string_map
+from .merge import as_map, merge_env, object_items, string_map
 from .names import FRONTEND, HTTP_PORT
 from .objects import make_child
 from .template import find_engine, main_in, own_templates
 
 # a graph's annotations for its pods; a component's override them
-PROPAGATED: Final = (names.ENABLE_METRICS, names.DISCOVERY_BACKEND, names.DISCOVERY_MODE, names.ORIGIN_VERSION, names.VLLM_EXECUTOR)
+_PROPAGATED: Final = (names.ENABLE_METRICS, names.DISCOVERY_BACKEND, names.DISCOVERY_MODE, names.ORIGIN_VERSION, names.VLLM_EXECUTOR)
 _OF_GROVE: Final = ("minAvailable", FIELD)
 # values of a v1alpha1 service that a component lacks and children need
 _ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "subComponentType")
@@ -63,12 +61,15 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
 def _complete(template: Fields, graph: Graph, member: Member, marks: dict[str, str], restart: str) -> str:
     """Give a pod template, in place, what its graph says of all pods; returns the key of the label of their place."""
     metadata: Fields = template.get("metadata") or {}
-    metadata["labels"] = fill_missing({**string_map(metadata.get("labels")), **marks}, string_map(graph.spec.get("labels")))
-    metadata["annotations"] = _annotations(graph, member, string_map(metadata.get("annotations")), restart)
+    metadata["labels"] = {**string_map(graph.spec.get("labels")), **string_map(metadata.get("labels")), **marks}
+    injected = {names.ISTIO_INJECT: "false"} if member.type == names.EPP else {}
+    written = propagate_annotations(graph, {**injected, **string_map(metadata.get("annotations"))})
+    restarted = {names.RESTART_AT: restart} if restart else {}
+    metadata["annotations"] = {**string_map(graph.spec.get("annotations")), **written, **restarted}
     template["metadata"] = {name: value for name, value in metadata.items() if value}
     give_env(graph, member, template)
     if graph.spec.get("priorityClassName"):
-        template["spec"] = fill_missing(template.get("spec") or {}, {"priorityClassName": graph.spec["priorityClassName"]})
+        template["spec"] = {"priorityClassName": graph.spec["priorityClassName"], **(template.get("spec") or {})}
     if member.type == names.PLANNER:
         template["spec"] = {**(template.get("spec") or {}), "serviceAccountName": names.PLANNER_ACCOUNT}
     label_key = apply_kv_transfer(graph, member, template)
@@ -96,15 +97,9 @@ def _worker_marks(graph: Graph, member: Member, generation: str) -> dict[str, st
     return {**marks, names.COMPONENT_CLASS: names.WORKER} if graph.picker else marks
 
 
-def _annotations(graph: Graph, member: Member, written: dict[str, str], restart: str) -> dict[str, str]:
-    injected = {names.ISTIO_INJECT: "false"} if member.type == names.EPP else {}
-    out = fill_missing(propagate_annotations(graph, {**injected, **written}), string_map(graph.spec.get("annotations")))
-    return {**out, names.RESTART_AT: restart} if restart else out
-
-
 def propagate_annotations(graph: Graph, written: dict[str, str]) -> dict[str, str]:
     """A pod template's annotations, with the graph's for missing ones."""
-    return fill_missing(written, {key: graph.annotations[key] for key in PROPAGATED if key in graph.annotations})
+    return {**{key: graph.annotations[key] for key in _PROPAGATED if key in graph.annotations}, **written}
 
 
 def give_env(graph: Graph, member: Member, template: Fields) -> None:

@@ -1,7 +1,5 @@
 """Fields that users may write and nothing here acts on: told, so that none is dropped in silence. Cost: a look at each component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 

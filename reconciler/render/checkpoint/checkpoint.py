@@ -1,7 +1,5 @@
 """The checkpoint that a component of a graph asks for. Its Job is made by the checkpoint's own pass."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ....api.decode import decoder
@@ -14,7 +12,7 @@ from ..errors import RenderError
 from ..framework import framework_of
 from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
 from ..graph import Graph, Member, experimental, spans_pods
-from ..merge import fill_missing, merge_override, object_items, string_map
+from ..merge import merge_override, object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
 from ..objects import co_owner, make_child
 from ..observed import Observed
@@ -119,7 +117,7 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
     spec["restartPolicy"] = "Never"
     overlay = _overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
     head = overlay.get("metadata") or {}
-    metadata: Fields = {"labels": fill_missing(string_map(head.get("labels")), {COMPONENT: member.name})}
+    metadata: Fields = {"labels": {COMPONENT: member.name, **string_map(head.get("labels"))}}
     if head.get("annotations"):
         metadata["annotations"] = string_map(head["annotations"])
     return {"metadata": metadata, "spec": _overlay_pod(spec, overlay.get("spec") or {})}

@@ -1,7 +1,5 @@
 """The identity of a checkpoint, and the names that follow from it."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final

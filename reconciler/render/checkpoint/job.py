@@ -1,7 +1,5 @@
 """The Job that starts a worker, waits until it is warm, and has its snapshot taken."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 The reconciler writes offers, the webhook of pods reads them. The pods of a checkpoint's Job share volumes and settings with restored ones.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping, Sequence

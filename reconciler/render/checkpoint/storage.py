@@ -1,7 +1,5 @@
 """Where snapshots are kept: the claim of the configuration, or the one that a namespace's agents mount."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The PodCliqueSet of a graph: all its components in one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..graph import Graph, Member, forces_group, is_inter_pod
+from ..graph import Graph, Member, experimental, is_inter_pod
 from ..names import dns_name, lower_name
 
 ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
@@ -26,7 +26,8 @@ def runner(graph: Graph, member: Member) -> str:
 
 def is_grouped(member: Member) -> bool:
     """Whether a component's cliques scale together, as one replica."""
-    return member.nodes > 1 or is_inter_pod(member.fields) or forces_group(member.fields)
+    forced = (experimental(member.fields, "grove") or {}).get("forceScalingGroup") is True
+    return forced or member.nodes > 1 or is_inter_pod(member.fields)
 
 
 def least(member: Member) -> int:

@@ -1,7 +1,5 @@
 """Topology constraints in Grove's own words, which a graph may say since line 1.5 in place of its own. Cost: one look at each block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

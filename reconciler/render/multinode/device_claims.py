@@ -1,7 +1,5 @@
 """GPUs that a pod on several nodes gets by claims of devices (DRA), counted from claim templates and device classes. Never guessed."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

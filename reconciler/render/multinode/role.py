@@ -1,7 +1,5 @@
 """The role of one pod in a multinode replica, for each orchestrator."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ....api.paths import Path

@@ -1,7 +1,5 @@
 """TensorRT-LLM on several nodes: the leader starts all processes by MPI, the workers run sshd."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Final
 
@@ -20,7 +18,6 @@ PUBLIC: Final = "private.key.pub"
 GENERATED: Final = "<generated>"  # stands for each key until the loop creates the pair; not base64, so that it can't be applied by mistake
 _PORT: Final = 2222
 _HOME: Final = '"$HOME/.ssh'
-_ENV: Final = {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "1"}
 _PASSED_ON: Final = frozenset(
     {
         "CUDA_VISIBLE_DEVICES",
@@ -57,7 +54,7 @@ _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 def change_main(main: Fields, role: Role, volume: str, gpus: int) -> None:
     """Change the main container of one node with its GPUs, in place."""
     main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": _KEYS, "readOnly": True}]
-    put_named(main, "env", dict(_ENV))
+    put_named(main, "env", {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "1"})
     steps = _leader(main, role, gpus) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
     if not role.leader:

@@ -1,7 +1,5 @@
 """vLLM on several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Assembles a pod spec. The order of steps determines the order of lists, so it is part of the behaviour."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final
 
@@ -21,10 +19,6 @@ from .failover import double_engine
 from .frameworks import cache_mount, change_main, change_pod
 from .plan import PodPlan
 from .registries import add_pull_secrets
-
-_GRACE: Final = 60  # seconds; the endpoint picker drains longer
-_PICKER_GRACE: Final = 130
-_GROUP: Final = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
 
 
 def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
@@ -87,7 +81,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
 def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     """The type's default pod spec overridden by the user's, without containers."""
     picker = plan.type == EPP
-    base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": _PICKER_GRACE if picker else _GRACE}
+    base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 130 if picker else 60}  # the picker drains longer
     if plan.type == PLANNER:
         base["serviceAccountName"] = PLANNER_ACCOUNT
     elif picker:
@@ -98,7 +92,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         own = object_items(spec.get("volumes"))
         spec["volumes"] = [one for one in _picker_volumes(plan, settings) if one["name"] not in {mine.get("name") for mine in own}] + own
     if user.get("securityContext") is None:
-        spec["securityContext"] = dict(_GROUP)
+        spec["securityContext"] = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
     if not spec.get("serviceAccountName") and by_kubernetes(plan.annotations, settings):
         spec["serviceAccountName"] = discovery_account(plan.parent)
     return spec

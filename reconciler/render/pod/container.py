@@ -3,8 +3,6 @@
 So is the main one, the sidecar that the user named, as a frontend, and the sidecar `runtime`, which runs in place of the main one.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ....conversion.lens.protocol import Fields

@@ -1,7 +1,5 @@
 """A framework's changes of a pod: to the main container before assembly, and to the pod after it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ....api.line import Line

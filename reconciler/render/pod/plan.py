@@ -1,7 +1,5 @@
 """The input of a pod, for a Deployment, a LeaderWorkerSet, a PodCliqueSet or a job."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ....api.paths import Path

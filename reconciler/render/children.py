@@ -28,25 +28,9 @@ GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
 CHECKPOINT: Final = "DynamoCheckpoint"
 # what others need first comes first; kinds that are not here come last, by name
-_ORDER: Final = (
-    "ServiceAccount",
-    "Role",
-    "RoleBinding",
-    "ConfigMap",
-    "Secret",
-    "PersistentVolumeClaim",
-    "ResourceClaimTemplate",
-    "DynamoCheckpoint",
-    "DynamoGraphDeploymentScalingAdapter",
-    "DynamoComponentDeployment",
-    "PodCliqueSet",
-    "LeaderWorkerSet",
-    "Deployment",
-    "Job",
-    "Service",
-    "Ingress",
-    "InferencePool",
-)
+_NEEDED: Final = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret", "PersistentVolumeClaim", "ResourceClaimTemplate")
+_OURS: Final = (CHECKPOINT, "DynamoGraphDeploymentScalingAdapter", COMPONENT)
+_ORDER: Final = (*_NEEDED, *_OURS, "PodCliqueSet", "LeaderWorkerSet", "Deployment", "Job", "Service", "Ingress", "InferencePool")
 
 
 class Rendered(NamedTuple):

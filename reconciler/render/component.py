@@ -19,7 +19,6 @@ from .multinode.role import USUAL, Role, check_nodes, lws_roles
 from .objects import make_child
 from .observed import NOTHING, Observed
 from .pod.assemble import pod_spec
-from .pod.plan import plan_of
 from .service import services
 from .settings import Settings
 from .workload import Workload, owning_graph, read_workload, uses_old_selectors
@@ -55,7 +54,7 @@ def component_children(obj: Fields, settings: Settings, observed: Observed = NOT
 
 
 def _deployment(workload: Workload, settings: Settings, restore: Restore | None) -> Fields:
-    template = {"metadata": _pod_metadata(workload, settings), "spec": pod_spec(plan_of(workload), settings)}
+    template = {"metadata": _pod_metadata(workload, settings), "spec": pod_spec(workload.plan_pod(), settings)}
     if restore is not None:
         targets = targets_of(workload.spec)
         restore_pod_spec(template["spec"], targets, restore, ("spec",))
@@ -127,7 +126,7 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
     metadata = _pod_metadata(workload, settings)
     labels = {**metadata["labels"], names.ROLE: names.LEADER if role.leader else names.WORKER}
     del labels[names.SELECTOR]
-    spec = pod_spec(plan_of(workload, role), settings)
+    spec = pod_spec(workload.plan_pod(role), settings)
     if not any(one.get("name") == names.MAIN for one in spec["containers"]):
         path = ("spec", "experimental", "failover")
         raise RenderError(path, "must not double the engine within a pod of a LeaderWorkerSet, whose pods need one main container")

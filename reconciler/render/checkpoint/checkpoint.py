@@ -18,9 +18,9 @@ from ..objects import co_owner, make_child
 from ..observed import Observed
 from ..pod.assemble import plain_pod_spec
 from ..pod.container import overlay_container
-from ..pod.plan import PodPlan
 from ..settings import Settings
 from ..split import component_object
+from ..workload import PodPlan
 from . import storage
 from .identity import FIRST_VERSION, identity_hash
 

@@ -1,11 +1,13 @@
-"""The PodCliqueSet of a graph: all its components in one object."""
+"""The PodCliqueSet of a graph, all its components in one object, and where Grove packs its cliques: in its own words, since line 1.5."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ....api.paths import format_path
+from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
+from ....policies.engines import list_roles
+from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
 from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from ..errors import RenderError
@@ -18,11 +20,11 @@ from ..objects import make_child
 from ..pod.assemble import pod_spec
 from ..settings import Settings
 from ..template import own_templates
-from . import inter_pod, names, override
+from . import inter_pod, names
 from .member import GroveMember, choose_scheduler, grove_member
 
-API_VERSION: Final = "grove.io/v1alpha1"
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
+_TOPOLOGY: Final = "topologyConstraint"
 LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its author says
 
 
@@ -32,7 +34,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
         return []
     for one in graph.members:
         check_nodes(one.nodes, one.path)
-        override.check_roles(one)
+        _check_roles(one)
         check_templates(graph, one)
     _check_names(graph.members)
     _check_size(graph)
@@ -45,9 +47,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     ]
     labels = {**string_map(graph.spec.get("labels")), GRAPH_NAME: graph.name}
     annotations = string_map(graph.spec.get("annotations"))
-    out = make_child(
-        API_VERSION, "PodCliqueSet", names.set_name(graph), graph.namespace, labels=labels, annotations=annotations, owner=graph.object
-    )
+    out = make_child(API_VERSION, "PodCliqueSet", names.set_name(graph), labels=labels, annotations=annotations, owner=graph.object)
     strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
     said = {"updateStrategy": {"type": strategy}} if strategy in GROVE_STRATEGIES else {}
     out["spec"] = {**said, "replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
@@ -85,27 +85,25 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
     }
     groups = [_group(one) for one in graph.members if names.is_grouped(one)]
     templates = [one for member in graph.members if is_inter_pod(member.fields) for one in inter_pod.claim_templates(member)]
-    constraint = override.of_set(graph)
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     return {
         **out,
         **({"podCliqueScalingGroups": groups} if groups else {}),
         **({"resourceClaimTemplates": templates} if templates else {}),
-        **({"topologyConstraint": constraint} if constraint else {}),
+        **_constraint(graph.spec, ("spec",), SET, ("spec", "template")),
     }
 
 
 def _group(member: Member) -> Fields:
     """The scaling group of a component. Grove refuses a set with one of no replicas: it is made with the fewest, then scaled to zero."""
-    constraint = override.of_component(member)
     return {
         "name": lower_name(member.name),
         "cliqueNames": names.cliques(member),
         "replicas": replicas_in(member.fields) or names.least(member),
         "minAvailable": names.least(member),
         **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
-        **({"topologyConstraint": constraint} if constraint else {}),
+        **_constraint(member.fields, member.path, SCALING_GROUP),
     }
 
 
@@ -132,7 +130,7 @@ def _alone(one: GroveMember, settings: Settings) -> Fields:
     if names.is_grouped(member):
         return _clique(one, lower_name(member.name), 1, pod)
     made = _clique(one, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
-    return _constrained(made, override.of_component(member))
+    return {**made, **_constraint(member.fields, member.path, CLIQUE)}
 
 
 def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
@@ -144,7 +142,7 @@ def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
     if one.plan.framework == TRTLLM and not one.workers:
         # the leader starts processes on the workers, which must exist
         leader["spec"]["startsAfter"] = [names.workers(member)]
-    return [_constrained(leader, override.of_role(member, "leader")), _constrained(workers, override.of_role(member, "worker"))]
+    return [{**leader, **_role_constraint(member, "leader")}, {**workers, **_role_constraint(member, "worker")}]
 
 
 def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
@@ -178,12 +176,66 @@ def _clique(one: GroveMember, name: str, replicas: int, pod: Mapping[str, object
     }
 
 
-def _constrained(clique: Fields, constraint: Fields) -> Fields:
-    return {**clique, "topologyConstraint": constraint} if constraint else clique
-
-
 def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:
     spec = pod_spec(one.plan._replace(role=role), settings)
     if scheduler := choose_scheduler(one.plan.component, settings):
         spec["schedulerName"] = scheduler
     return spec
+
+
+def _constraint(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:
+    """The field that says where to pack: in Grove's own words, else in the operator's. Raises: RenderError as `_read_override`."""
+    constraint = _read_override(holder, path, target, steps) or _own_constraint(holder)
+    return {_TOPOLOGY: constraint} if constraint else {}
+
+
+def _role_constraint(member: Member, role: str) -> Fields:
+    """The same of the clique of a leader or of workers, which only Grove's words constrain. Raises: RenderError as `_read_override`."""
+    found = ((index, each) for index, each in list_roles(member.fields) if each.get("name") == role)
+    said = next((_read_override(each, (*member.path, "roles", index), CLIQUE) for index, each in found), {})
+    return {_TOPOLOGY: said} if said else {}
+
+
+def _check_roles(member: Member) -> None:
+    """Refuse overrides of a leader or workers that the component hasn't. Raises: RenderError."""
+    if member.nodes > 1 and not is_inter_pod(member.fields):
+        return
+    for index, role in list_roles(member.fields):
+        if role.get(FIELD) is not None:
+            path = (*member.path, "roles", index, FIELD)
+            raise RenderError(path, "must be absent: only a component on several nodes, not sharing GPUs between pods, has these roles")
+
+
+def _own_constraint(holder: Fields) -> Fields:
+    """The constraint in the operator's words."""
+    domain = (holder.get(_TOPOLOGY) or {}).get("packDomain")
+    return {"packDomain": domain} if domain else {}
+
+
+def is_constrained(graph: Graph) -> bool:
+    """Whether a graph says anything of where Grove packs its pods."""
+    return any(_own_constraint(holder) or holder.get(FIELD) is not None for holder in _holders(graph))
+
+
+def _holders(graph: Graph) -> Iterator[Fields]:
+    yield graph.spec
+    for one in graph.members:
+        yield one.fields
+        yield from (role for _, role in list_roles(one.fields))
+
+
+def _read_override(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:
+    """The constraint in an override of one target; empty without. Raises: RenderError if the override is not one of this target."""
+    block = holder.get(FIELD)
+    if block is None:
+        return {}
+    where = (*path, FIELD)
+    if (version := block.get("apiVersion")) != API_VERSION:
+        raise RenderError((*where, "apiVersion"), f"must be {API_VERSION}, got {str(version)[:80]!r}")
+    if (named := block.get("target")) not in (None, "", target):
+        raise RenderError((*where, "target"), f"must be {target} at this place, got {str(named)[:80]!r}; leave it out")
+    inner = ("value", *steps, _TOPOLOGY)
+    value = lookup(block, inner)
+    if not isinstance(value, dict):
+        raise RenderError((*where, *inner), "must be an object: a topology constraint is all that can be overridden")
+    return value

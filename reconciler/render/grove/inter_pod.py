@@ -9,9 +9,9 @@ from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_c
 from ..graph import Member, experimental, is_inter_pod
 from ..merge import object_items, put_named
 from ..names import MAIN
+from ..pod.container import drop_probes
 from ..pod.failover import LOCK
-from ..pod.plan import PodPlan
-from ..probes import drop_probes
+from ..workload import PodPlan
 from . import names
 
 _VOLUME: Final = "gms-shared"

@@ -16,10 +16,10 @@ from ..framework import framework_of
 from ..graph import Graph, Member, object_name, selects, template_annotations, template_labels
 from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
-from ..pod.plan import PodPlan
 from ..settings import Settings
 from ..split import give_env, propagate_annotations
 from ..template import of_role
+from ..workload import PodPlan
 
 QUEUE: Final = "kai.scheduler/queue"
 _KAI: Final = "kai-scheduler"

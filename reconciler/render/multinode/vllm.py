@@ -12,7 +12,6 @@ from ..graph import Graph
 from ..merge import object_items, put_named
 from ..names import GRAPH_NAME, ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
 from ..objects import make_child
-from ..probes import drop_probes
 from .role import Role
 
 _MASTER_PORT: Final = 29500
@@ -39,8 +38,6 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -
         _side_by_side(main, role, gpus // across)
     if by_processes:
         give_address(main)
-    if not role.leader:
-        drop_probes(main)
 
 
 def give_address(main: Fields) -> None:

@@ -14,10 +14,10 @@ from ..graph import INTER_POD, experimental
 from ..merge import merge_override, object_items, put_named
 from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, PLANNER_ACCOUNT, claim_template, discovery_account
 from ..settings import Settings
+from ..workload import PodPlan
 from .container import complete_frontend, complete_runtime, give_infrastructure, main_container
 from .failover import double_engine
 from .frameworks import cache_mount, change_main, change_pod
-from .plan import PodPlan
 from .registries import add_pull_secrets
 
 

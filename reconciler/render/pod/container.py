@@ -12,10 +12,10 @@ from ..discovery import backend, in_containers
 from ..errors import RenderError
 from ..framework import has_native_picker, path_of_main, runtime_of
 from ..merge import merge_env, merge_override, object_items
-from ..probes import KINDS, RUNTIME_PROBES, default_probes
 from ..settings import ETCD, KUBERNETES, Settings
-from .plan import PodPlan
+from ..workload import PodPlan
 
+KINDS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _TELEMETRY_PORT: Final = 19090  # of NIXL
 _PLANNER_PORT: Final = 9085
 _SHELL: Final = ("/bin/sh", "-c")
@@ -100,7 +100,7 @@ def _default_container(plan: PodPlan, kind: str, settings: Settings, name: str =
         out |= _picker(plan, native=has_native_picker(plan.component, settings.line))
     else:
         out |= {"command": [*_SHELL]}
-    probes = default_probes(kind, patient=bool(runtime_of(plan.component, settings.line)))
+    probes = _default_probes(kind, patient=bool(runtime_of(plan.component, settings.line)))
     return {**out, "env": _default_env(plan, kind, settings, name), **probes}
 
 
@@ -181,8 +181,53 @@ def complete_runtime(spec: Fields, plan: PodPlan, settings: Settings) -> None:
     found = find_sidecar(settings.line, {**plan.component, "podTemplate": {"spec": spec}})
     if found is None:
         return
-    default = {**_default_container(plan, plan.type, settings, RUNTIME), **RUNTIME_PROBES}
+    default = {**_default_container(plan, plan.type, settings, RUNTIME), **_RUNTIME_PROBES}
     if not found.get("command") and not found.get("args"):
         del default["command"]  # a shell without a script would hide what the image starts
     found.update(overlay_container(default, found))
     give_infrastructure(found, settings)
+
+
+def _default_probes(kind: str, *, patient: bool = False) -> Fields:
+    """The probes of a component type; none for the default type. A `patient` worker is asked three times before it is restarted."""
+    if kind == names.FRONTEND:
+        return {
+            "livenessProbe": _http("/live", "http", initialDelaySeconds=15, periodSeconds=10, timeoutSeconds=1, failureThreshold=3),
+            "readinessProbe": _http("/health", "http", initialDelaySeconds=10, periodSeconds=10, timeoutSeconds=3, failureThreshold=3),
+        }
+    if kind in names.WORKERS or kind == names.PLANNER:
+        failures = 3 if patient and kind in names.WORKERS else 1
+        return {
+            "livenessProbe": _http("/live", "system", periodSeconds=5, timeoutSeconds=4, failureThreshold=failures),
+            "readinessProbe": _http("/health", "system", periodSeconds=10, timeoutSeconds=4, failureThreshold=3),
+            # two hours: large models take long to load
+            "startupProbe": _http("/live", "system", periodSeconds=10, timeoutSeconds=5, failureThreshold=720),
+        }
+    if kind == names.EPP:
+        handler = {"grpc": {"port": 9003, "service": "inference-extension"}}
+        steady = {**handler, "initialDelaySeconds": 5, "periodSeconds": 10}
+        return {
+            "livenessProbe": steady,
+            "readinessProbe": dict(steady),
+            "startupProbe": {**handler, "periodSeconds": 10, "failureThreshold": 180},
+        }
+    return {}
+
+
+def _http(path: str, port: str, **figures: int) -> Fields:
+    # ports by name, so that users can change their numbers
+    return {"httpGet": {"path": path, "port": port}, **figures}
+
+
+# of the sidecar `runtime`: it has no weights to load, and the engine starts after it
+_RUNTIME_PROBES: Final[Fields] = {
+    "livenessProbe": _http("/live", "system", periodSeconds=5, timeoutSeconds=4, failureThreshold=3),
+    "readinessProbe": _http("/health", "system", periodSeconds=5, timeoutSeconds=4, failureThreshold=3),
+    "startupProbe": _http("/live", "system", periodSeconds=2, timeoutSeconds=1, failureThreshold=30),
+}
+
+
+def drop_probes(main: Fields) -> None:
+    """Remove the probes of a container, in place: only the leader answers them."""
+    for kind in KINDS:
+        main.pop(kind, None)

@@ -11,9 +11,8 @@ from ..gms import CONTROL_PATH
 from ..graph import INTER_POD, experimental
 from ..merge import object_items
 from ..names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
-from ..probes import KINDS
-from .container import port
-from .plan import PodPlan
+from ..workload import PodPlan
+from .container import KINDS, port
 
 LOCK: Final = "failover.lock"
 _APART: Final = 100  # between the master ports of the two engines

@@ -12,9 +12,9 @@ from ..merge import object_items, put_named
 from ..multinode import trtllm, vllm
 from ..multinode.device_claims import count_gpus
 from ..multinode.role import Role
-from ..probes import drop_probes
 from ..settings import Settings
-from .plan import PodPlan
+from ..workload import PodPlan
+from .container import drop_probes
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
 _SGLANG_PORT: Final = 29500
@@ -50,20 +50,16 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
     if plan.is_launched_by_author:
         if plan.framework == VLLM and vllm.uses_processes(plan.hints):
             vllm.give_address(main)
-    elif plan.framework == VLLM:
-        vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
-    elif plan.framework == SGLANG:
-        _span_sglang(main, role)
+    elif plan.framework in (VLLM, SGLANG):
+        if plan.framework == VLLM:
+            vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
+        else:  # every node gets the first one's address, and its own rank
+            flags = f"--dist-init-addr {role.host}:{_SGLANG_PORT} --nnodes {role.nodes} --node-rank {role.rank}"
+            add_flags(main, flags, SGLANG, shell=role.needs_shell)
+        if not role.leader:
+            drop_probes(main)
     elif plan.framework == TRTLLM:
         trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
-
-
-def _span_sglang(main: Fields, role: Role) -> None:
-    """Give every node the first one's address, and its own rank."""
-    flags = f"--dist-init-addr {role.host}:{_SGLANG_PORT} --nnodes {role.nodes} --node-rank {role.rank}"
-    add_flags(main, flags, SGLANG, shell=role.needs_shell)
-    if not role.leader:
-        drop_probes(main)
 
 
 def _load_from_peers(main: Fields, plan: PodPlan) -> None:

@@ -26,7 +26,6 @@ TEMPLATE_CHANGED: Final = "TemplateChanged"
 DUPLICATE: Final = "Duplicate"
 IMAGE: Final = "webhooks.nvidia.com/checkpoint-image"  # annotation: the image of the container whose snapshot was taken
 _OWNED: Final = "checkpoint identity hash "  # how the message of a duplicate begins, the Go operator's too
-_LONGEST: Final = 200  # characters of an annotation that are kept in a message
 
 
 class Step(NamedTuple):
@@ -162,7 +161,7 @@ def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
 
 
 def _asked(checkpoint: Node) -> str:
-    return string_map(checkpoint["metadata"].get("annotations")).get(RETRY, "")[:_LONGEST]
+    return string_map(checkpoint["metadata"].get("annotations")).get(RETRY, "")[:200]
 
 
 def _begun(status: Node) -> Node:

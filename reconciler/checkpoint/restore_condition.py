@@ -33,20 +33,9 @@ COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment:
 _AWAITED: Final = frozenset({"CheckpointNotReady", "CheckpointFailed", MISSING})  # reasons that a checkpoint may end
 _COLD_START: Final = "pods start cold"
 # the worst first: what a graph says of several components
-_ORDER: Final = (
-    "Forbidden",
-    "ControllerOff",
-    MISSING,
-    "CheckpointFailed",
-    FAILED,
-    "RestoreUnavailable",
-    "ImageDiffers",
-    "RestoreOff",
-    "CheckpointNotReady",
-    WAITING,
-    RESTORED,
-)
-CALM: Final = frozenset({"CheckpointNotReady", WAITING, RESTORED, "RestoreOff"})  # reasons that are no warning
+_ALARMING: Final = ("Forbidden", "ControllerOff", MISSING, "CheckpointFailed", FAILED, "RestoreUnavailable", "ImageDiffers")
+CALM: Final = ("RestoreOff", "CheckpointNotReady", WAITING, RESTORED)  # reasons that are no warning
+_ORDER: Final = (*_ALARMING, *CALM)
 
 
 class RestoreState(NamedTuple):

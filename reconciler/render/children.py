@@ -42,10 +42,7 @@ class Rendered(NamedTuple):
 
 
 def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """All children of an object of either version, down to those of the components that a graph makes.
-
-    Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
-    """
+    """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
     own = direct_children(obj, settings, observed)
     made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:

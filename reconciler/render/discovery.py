@@ -69,10 +69,7 @@ def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
 
 
 def make_shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:
-    """A service account bound to a ClusterRole, without owner, because other graphs use it.
-
-    None for an operator of one namespace, whose installation has the accounts, or without a configured role.
-    """
+    """A service account bound to a ClusterRole, without owner, as graphs share it; none without a role, or if the installation has it."""
     if settings.restricted or not role:
         return []
     marks = account_labels(account)

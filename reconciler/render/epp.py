@@ -1,7 +1,5 @@
 """The endpoint picker of a graph: configuration and inference pool. Its pod is a usual one."""
 
-from typing import Final
-
 from ...api.operator.surroundings import Istio
 from ...conversion.lens.protocol import Fields
 from . import names
@@ -11,8 +9,6 @@ from .graph import Graph, Member, object_name
 from .merge import object_items
 from .objects import make_child, yaml_text
 from .settings import Settings
-
-_CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 
 
 def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
@@ -54,7 +50,8 @@ def _typed(config: Fields) -> Fields:
     profiles = [_profile(one) for one in object_items(config.get("schedulingProfiles"))]
     plugins = [{"name": "", "parameters": None, **one} for one in object_items(config.get("plugins"))]
     lists = {"plugins": plugins, "schedulingProfiles": profiles}
-    out = {**config, **{name: None if config.get(name) is None else made for name, made in lists.items()}, **_CONFIG}
+    out = {**config, **{name: None if config.get(name) is None else made for name, made in lists.items()}}
+    out |= {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
     detector = config.get("saturationDetector")
     return out if detector is None else {**out, "saturationDetector": {"metricsStalenessThreshold": "0s", **detector}}
 

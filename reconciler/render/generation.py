@@ -22,7 +22,6 @@ _NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride", "rol
 _POLICIES: Final = ("enabled", "startupPolicy", "deletionPolicy")  # when pods start, and what becomes of their checkpoint
 _OF_JOB: Final = ("mode", "job")  # whether a checkpoint is made, and by which pod
 _MARKS: Final = ("labels", "annotations")  # all that pods get of a template's metadata
-_DEFAULT_SHARE: Final = "25%"
 
 
 class Digests(NamedTuple):
@@ -143,12 +142,12 @@ def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str
 
 
 def share(text: str) -> int | str:
-    """A number or a percentage as in Kubernetes; else the default."""
+    """A number or a percentage as in Kubernetes; else 25 %."""
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     number = text.removesuffix("%")
-    return text if text.endswith("%") and number.isascii() and number.isdigit() and len(number) < 10 else _DEFAULT_SHARE
+    return text if text.endswith("%") and number.isascii() and number.isdigit() and len(number) < 10 else "25%"
 
 
 def _amount(text: str, desired: int, *, up: bool) -> int:

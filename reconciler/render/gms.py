@@ -63,10 +63,7 @@ def gpus_of(container: Fields, path: Path) -> int:
 
 
 def wire(spec: Fields, clients: Collection[object], server_like: str, template: str) -> None:
-    """Change a pod spec in place so that `clients` share GPUs through a claim of the template and a server with the image of one.
-
-    Users set the engine's flag to load through the server.
-    """
+    """Change a pod spec in place so that `clients` share GPUs through a claim of the template and a server with the image of one."""
     for container in object_items(spec.get("containers")):
         if container.get("name") in clients:
             _join(container)

@@ -194,10 +194,7 @@ def experimental(component: Fields, feature: str) -> Fields | None:
 
 
 def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
-    """Whether a block says which checkpoint it means. Lines from 1.4 on admit one that doesn't, of which nothing is made or restored.
-
-    Raises: RenderError on line 1.2.
-    """
+    """Whether a block says which checkpoint it means; lines from 1.4 on admit one that doesn't. Raises: RenderError on line 1.2."""
     if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
         return True
     if line >= Line.V1_4:

@@ -1,16 +1,14 @@
 """Overrides defaults by users' values: zero values count as absent, lists are replaced, maps are merged."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from ...conversion.lens.protocol import Fields
 
-_ZEROS: Final = (None, "", 0, False)
 
-
-def is_zero(value: Any) -> bool:
+def _is_zero(value: Any) -> bool:
     """Whether a value is its type's zero value, equal to an absent one in the Go operator."""
-    return value in ({}, []) if isinstance(value, (dict, list)) else value in _ZEROS
+    return value in ({}, []) if isinstance(value, (dict, list)) else value in (None, "", 0, False)
 
 
 def merge_override(default: Fields, user: Fields) -> Fields:
@@ -22,7 +20,7 @@ def merge_override(default: Fields, user: Fields) -> Fields:
         before = out.get(name)
         if isinstance(before, dict) and isinstance(value, dict):
             out[name] = merge_override(before, value)
-        elif name not in out or not is_zero(value):
+        elif name not in out or not _is_zero(value):
             out[name] = value
     return out
 

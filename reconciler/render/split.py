@@ -14,15 +14,16 @@ from .framework import main_of, path_of_main
 from .graph import NEW, OLD, Graph, Member, check_templates, convert_for_render
 from .kv_transfer import apply_kv_transfer
 from .merge import as_map, merge_env, object_items, string_map
-from .names import FRONTEND, HTTP_PORT
 from .objects import make_child
 from .template import find_engine, main_in, own_templates
 
 # a graph's annotations for its pods; a component's override them
 _PROPAGATED: Final = (names.ENABLE_METRICS, names.DISCOVERY_BACKEND, names.DISCOVERY_MODE, names.ORIGIN_VERSION, names.VLLM_EXECUTOR)
-_OF_GROVE: Final = ("minAvailable", FIELD)
 # values of a v1alpha1 service that a component lacks and children need
 _ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "subComponentType")
+
+_VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"  # older tools' sizes of components as JSON; not used on Grove
+_AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
 
 
 def component_object(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
@@ -36,25 +37,19 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     if framework:
         spec["backendFramework"] = framework
     generation = worker_hash if member.is_worker else ""
-    marks = _worker_marks(graph, member, generation)
+    marks = {names.WORKER_HASH: generation} if generation else {}
+    if member.is_worker and graph.picker:
+        marks[names.COMPONENT_CLASS] = names.WORKER
     templates = own_templates(spec)
     written = string_map(((spec.get("podTemplate") or {}).get("metadata") or {}).get("labels"))
-    label_keys = [_complete(template, graph, member, marks, restart) for template in templates]
-    label_key = label_keys[0]
-    apply_deployment_config(member, spec)
+    label_key, *_ = [_complete(template, graph, member, marks, restart) for template in templates]
+    _apply_deployment_config(member, spec)
     if spec.get("podTemplate") == {}:
         del spec["podTemplate"]
     labels = {**written, names.COMPONENT: member.name, names.NAMESPACE: member.dynamo_namespace, names.GRAPH_NAME: graph.name, **marks}
-    out = make_child(
-        names.API_VERSION,
-        "DynamoComponentDeployment",
-        names.component_name(graph.name, member.name, generation),
-        graph.namespace,
-        labels=labels,
-        annotations={names.TOPOLOGY_LABEL: label_key} if label_key else {},
-        owner=graph.object,
-        spec=spec,
-    )
+    name, place = names.component_name(graph.name, member.name, generation), {names.TOPOLOGY_LABEL: label_key} if label_key else {}
+    kind = "DynamoComponentDeployment"
+    out = make_child(names.API_VERSION, kind, name, labels=labels, annotations=place, owner=graph.object, spec=spec)
     return _remembering(out, member)
 
 
@@ -80,7 +75,7 @@ def _complete(template: Fields, graph: Graph, member: Member, marks: dict[str, s
 
 def _without_grove(spec: Fields) -> Fields:
     """Drop, in place, what only Grove acts on: components' schema lacks it, or admission refuses it."""
-    for name in _OF_GROVE:
+    for name in ("minAvailable", FIELD):
         spec.pop(name, None)
     for role in spec.get("roles") or ():
         role.pop(FIELD, None)
@@ -88,13 +83,6 @@ def _without_grove(spec: Fields) -> Fields:
     if features.pop("grove", None) is not None and not features:
         del spec["experimental"]
     return spec
-
-
-def _worker_marks(graph: Graph, member: Member, generation: str) -> dict[str, str]:
-    if not member.is_worker:
-        return {}
-    marks = {names.WORKER_HASH: generation} if generation else {}
-    return {**marks, names.COMPONENT_CLASS: names.WORKER} if graph.picker else marks
 
 
 def propagate_annotations(graph: Graph, written: dict[str, str]) -> dict[str, str]:
@@ -130,22 +118,18 @@ def _remembering(out: Fields, member: Member) -> Fields:
     return out
 
 
-VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"
-_AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
-
-
-def apply_deployment_config(member: Member, spec: Fields) -> None:
+def _apply_deployment_config(member: Member, spec: Fields) -> None:
     """Apply the variable to a component's spec, in place. Raises: RenderError if it is not a JSON object, or an amount is invalid."""
     main = main_of(spec)
-    entry = next((one for one in object_items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
+    entry = next((one for one in object_items(main.get("env")) if one.get("name") == _VARIABLE and one.get("value")), None)
     if entry is None:
         return
     path = _path(member)
     config = _read(str(entry["value"]), path)
-    if member.type == FRONTEND:
+    if member.type == names.FRONTEND:
         called = _frontend(config, member.name)
         if called:
-            config[called]["port"] = HTTP_PORT
+            config[called]["port"] = names.HTTP_PORT
             text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             # the entry may be the graph's, which other components share
             main["env"] = [{**one, "value": text} if one is entry else one for one in object_items(main.get("env"))]
@@ -161,7 +145,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
 def _path(member: Member) -> Path:
     """The variable's path: in the component's main container, else in the graph."""
     own = [one.get("name") for one in object_items(main_of(member.fields).get("env"))]
-    return (*path_of_main(member.fields, member.path), "env", own.index(VARIABLE), "value") if VARIABLE in own else ("spec", "env")
+    return (*path_of_main(member.fields, member.path), "env", own.index(_VARIABLE), "value") if _VARIABLE in own else ("spec", "env")
 
 
 def _read(text: str, path: Path) -> dict[str, Any]:
@@ -170,13 +154,13 @@ def _read(text: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         config = None
     if not isinstance(config, dict):
-        raise RenderError(path, f"{VARIABLE} of the main container must be a JSON object keyed by component")
+        raise RenderError(path, f"{_VARIABLE} of the main container must be a JSON object keyed by component")
     return config
 
 
 def _frontend(config: dict[str, Any], name: str) -> str:
     """The key of a frontend's entry: its name, else `frontend` in any case."""
-    named = [key for key in config if key == name] or sorted(key for key in config if key.lower() == FRONTEND)
+    named = [key for key in config if key == name] or sorted(key for key in config if key.lower() == names.FRONTEND)
     return next((key for key in named if isinstance(config[key], dict)), "")
 
 
@@ -189,5 +173,5 @@ def _amounts(resources: Fields, path: Path) -> dict[str, str]:
     found |= _block(resources, "custom")
     for name, amount in found.items():
         if not is_quantity(amount):
-            raise RenderError(path, f"{VARIABLE} of the main container must hold quantities, got {str(amount)[:40]!r} for {name[:80]}")
+            raise RenderError(path, f"{_VARIABLE} of the main container must hold quantities, got {str(amount)[:40]!r} for {name[:80]}")
     return {name: str(amount) for name, amount in found.items()}

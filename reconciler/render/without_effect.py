@@ -23,9 +23,7 @@ _RESTORED: Final = "has no effect: only the Go operator restores pods from PodSn
 _ROLES: Final = "has no effect: nothing that is rendered depends on roles without templates, but for their providerOverride, on Grove"
 # places below a component that only Grove acts on
 _OF_GROVE: Final[tuple[Path, ...]] = (
-    ("minAvailable",),
-    ("providerOverride",),
-    ("topologyConstraint",),
+    *((name,) for name in ("minAvailable", "providerOverride", "topologyConstraint")),
     ("experimental", "grove", "forceScalingGroup"),
 )
 

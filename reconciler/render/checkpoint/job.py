@@ -14,7 +14,7 @@ from ..objects import make_child
 from ..pod.assemble import add_shared_memory
 from ..settings import Checkpoints
 from . import storage as stored
-from .identity import check_version, job_name, processes, read_artifact_version, read_identity_hash
+from .identity import check_version, job_name, read_artifact_version, read_identity_hash
 from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
 
@@ -79,7 +79,7 @@ def _marked(head: Fields, checkpoint: Fields, target: str, found: Storage | None
 
 def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, found: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
-    containers = object_items(pod.get("containers"))
+    spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:
         raise RenderError((*_POD, "containers"), "checkpoint job requires at least one container")
     main = next((one for one in containers if one.get("name") == target), None)
@@ -89,20 +89,18 @@ def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoint
     at: Path = (*_POD, "containers", containers.index(main))
     pod["restartPolicy"] = "Never"
     set_seccomp_profile(pod, settings.seccomp_profile)
-    _wait_for_snapshot(main, processes((checkpoint.get("spec") or {}).get("identity") or {}), at)
+    identity, shared = spec.get("identity") or {}, (spec.get("job") or {}).get("sharedMemory") or {}
+    processes = int(identity.get("tensorParallelSize") or 1) * int(identity.get("pipelineParallelSize") or 1)
+    _wait_for_snapshot(main, processes, at)
     add_podinfo(pod, main, at)
-    _share_memory(pod, main, ((checkpoint.get("spec") or {}).get("job") or {}).get("sharedMemory") or {})
+    if not shared.get("disabled"):
+        # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
+        size: Any = shared.get("size")
+        add_shared_memory(pod, main, None if size is not None and is_quantity(size) and is_zero(size) else size)
     if found is not None:
         add_storage(pod, main, found, at)
     add_control(pod, main, at)
     return pod
-
-
-def _share_memory(pod: Fields, main: Fields, asked: Fields) -> None:
-    """The job's own size: a worker with less shared memory, or none, isn't what is checkpointed."""
-    size: Any = asked.get("size")
-    if not asked.get("disabled"):
-        add_shared_memory(pod, main, None if size is None or (is_quantity(size) and is_zero(size)) else size)
 
 
 def _wait_for_snapshot(container: Fields, count: int, path: Path) -> None:

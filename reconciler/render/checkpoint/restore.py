@@ -52,10 +52,7 @@ def targets_of(component: Fields) -> list[str]:
 
 
 def restore_pod_spec(pod: Fields, targets: Sequence[str], restore: Restore, path: Path) -> None:
-    """Change a cold pod spec into one whose containers `targets` are restored, in place. It costs no more than the spec.
-
-    Raises: RenderError if it lacks a container, or mounts something else where the snapshot is.
-    """
+    """Restore the containers `targets` of a cold pod spec, in place. Raises: RenderError if it lacks one, or another volume is there."""
     listed = object_items(pod.get("containers"))
     containers = {one.get("name"): one for one in listed}
     for name in targets:

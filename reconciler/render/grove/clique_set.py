@@ -1,6 +1,6 @@
 """The PodCliqueSet of a graph, all its components in one object, and where Grove packs its cliques: in its own words, since line 1.5."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ....api.paths import Path, format_path, lookup
@@ -214,14 +214,9 @@ def _own_constraint(holder: Fields) -> Fields:
 
 def is_constrained(graph: Graph) -> bool:
     """Whether a graph says anything of where Grove packs its pods."""
-    return any(_own_constraint(holder) or holder.get(FIELD) is not None for holder in _holders(graph))
-
-
-def _holders(graph: Graph) -> Iterator[Fields]:
-    yield graph.spec
-    for one in graph.members:
-        yield one.fields
-        yield from (role for _, role in list_roles(one.fields))
+    roles = (role for one in graph.members for _, role in list_roles(one.fields))
+    holders = (graph.spec, *(one.fields for one in graph.members), *roles)
+    return any(_own_constraint(holder) or holder.get(FIELD) is not None for holder in holders)
 
 
 def _read_override(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:

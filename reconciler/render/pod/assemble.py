@@ -20,6 +20,9 @@ from .failover import double_engine
 from .frameworks import cache_mount, change_main, change_pod
 from .registries import add_pull_secrets
 
+_SHARED_MEMORY: Final = "shared-memory"
+_SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
+
 
 def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     """The spec of one pod, without the orchestrator's additions. Raises: RenderError if the component has no valid pod."""
@@ -40,15 +43,15 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
     cache = cache_mount(plan)
-    if cache:
-        add_claim(spec, cache["name"])
+    if cache and cache["name"] not in (one.get("name") for one in object_items(spec.get("volumes"))):
+        spec["volumes"] = [*object_items(spec.get("volumes")), _claim_volume(cache["name"])]
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
     others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]
     complete_frontend(spec, plan, inherited, settings)
     complete_runtime(spec, plan, settings)
     change_pod(spec, main, plan, settings)
-    settle(spec, main)
+    _settle(spec, main)
     add_pull_secrets(spec, plan.annotations, settings)
     return spec
 
@@ -111,38 +114,23 @@ def _picker_volumes(plan: PodPlan, settings: Settings) -> list[Fields]:
     return [{"name": "epp-config", "configMap": source}, cache]
 
 
-SHARED_MEMORY: Final = "shared-memory"
-SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
-_DEFAULT_SIZE: Final = "8Gi"
-
-
 def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
     """Add a memory-backed /dev/shm to a pod spec and a container, in place, or remove it for size 0."""
     if size is not None and is_quantity(size) and is_zero(size):
         return
-    put_named(spec, "volumes", {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}})
-    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != SHARED_MEMORY_PATH]
-    main["volumeMounts"] = [*mounts, {"name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH}]
+    put_named(spec, "volumes", {"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or "8Gi"}})
+    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != _SHARED_MEMORY_PATH]
+    main["volumeMounts"] = [*mounts, {"name": _SHARED_MEMORY, "mountPath": _SHARED_MEMORY_PATH}]
 
 
-def claim_volume(name: str) -> Fields:
+def _claim_volume(name: str) -> Fields:
     """A volume with the claim of the same name."""
     return {"name": name, "persistentVolumeClaim": {"claimName": name}}
 
 
-def add_claim(spec: Fields, name: str) -> None:
-    """Add the claim's volume, unless that name exists."""
-    volumes = object_items(spec.get("volumes"))
-    if not any(one.get("name") == name for one in volumes):
-        spec["volumes"] = [*volumes, claim_volume(name)]
-
-
-def settle(spec: Fields, main: Fields) -> None:
+def _settle(spec: Fields, main: Fields) -> None:
     """Add a claim's volume for each mount without one, and list each volume once, ordered by the main container's mounts."""
+    mounted = [one["name"] for one in object_items(main.get("volumeMounts"))]
     volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
-    ordered = {
-        name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in object_items(main.get("volumeMounts")))
-    }
-    ordered |= {name: one for name, one in volumes.items() if name not in ordered}
-    if ordered:
+    if ordered := {name: _claim_volume(str(name)) for name in mounted} | volumes:
         spec["volumes"] = list(ordered.values())

@@ -1,7 +1,5 @@
 """A framework's changes of a pod: to the main container before assembly, and to the pod after it."""
 
-from typing import Final
-
 from ....api.line import Line
 from ....conversion.lens.protocol import Fields
 from ....policies.component.elastic_ep import is_elastic_on_ray
@@ -16,16 +14,13 @@ from ..settings import Settings
 from ..workload import PodPlan
 from .container import drop_probes
 
-_VLLM_CACHE: Final = "/root/.cache/vllm"
-_SGLANG_PORT: Final = 29500
-
 
 def cache_mount(plan: PodPlan) -> Fields | None:
     """The mount of the compilation cache, or None. Raises: RenderError without a path for a framework that has no default."""
     cache = plan.component.get("compilationCache")
     if not cache:
         return None
-    path = cache.get("mountPath") or (_VLLM_CACHE if plan.framework == VLLM else "")
+    path = cache.get("mountPath") or ("/root/.cache/vllm" if plan.framework == VLLM else "")
     if not path:
         where = (*plan.path, "compilationCache", "mountPath")
         raise RenderError(where, "must say where the cache is mounted; only vLLM has a usual place")
@@ -54,7 +49,7 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
         if plan.framework == VLLM:
             vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
         else:  # every node gets the first one's address, and its own rank
-            flags = f"--dist-init-addr {role.host}:{_SGLANG_PORT} --nnodes {role.nodes} --node-rank {role.rank}"
+            flags = f"--dist-init-addr {role.host}:29500 --nnodes {role.nodes} --node-rank {role.rank}"
             add_flags(main, flags, SGLANG, shell=role.needs_shell)
         if not role.leader:
             drop_probes(main)

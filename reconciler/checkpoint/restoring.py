@@ -157,11 +157,8 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
     """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
     if held and not (ready and held == wanted.version):
         text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
-        now = RestoreState(RESTORED, f"{text}; version {wanted.version} is not ready")
-        if ready:
-            now = RestoreState(
-                WAITING, f"{text}; version {wanted.version} is Ready, and the next change of their template restores from it"
-            )
+        rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
+        now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
         return Choice(wanted._replace(version=held), now)
     same = pods.live is not None and contains(pods.live, pods.cold)
     if not takes(pods.live if pods.begun else None, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):

@@ -19,7 +19,6 @@ VLLM: Final = "vllm"
 SGLANG: Final = "sglang"
 TRTLLM: Final = "trtllm"
 NONE: Final = ""  # no flags, no variables, unchanged probes
-_CANARIES: Final = (1, 5, 0)  # the first runtime that checks its own health by canaries
 
 # separate expressions, so that long lines take linear time
 _PYTHON: Final = re.compile(r"python[0-9.]*")
@@ -38,9 +37,9 @@ def main_of(component: Fields) -> Fields:
 
 
 def runtime_of(component: Fields, line: Line) -> tuple[int, ...]:
-    """The version of a component's runtime from 1.5.0 on; empty for older and unknown ones, and on lines before 1.5, which don't look."""
+    """The version of a runtime from 1.5.0 on, which checks its health by canaries; empty for others, and on lines before 1.5."""
     version = runtime_version(component, find_sidecar(line, component)) if line >= Line.V1_5 else None
-    return version if version is not None and version >= _CANARIES else ()
+    return version if version is not None and version >= (1, 5, 0) else ()
 
 
 def has_native_picker(picker: Fields, line: Line) -> bool:

@@ -43,9 +43,12 @@ def annotate(one: Fields, annotations: Mapping[str, str]) -> Fields:
 def canonical(value: Any) -> Any:
     """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):
-        ordered = sorted(value.items(), key=lambda member: _FIRST.get(member[0], member[0]))
-        return {name: canonical(one) if isinstance(one, (dict, list)) else one for name, one in ordered}
+        return {name: canonical(one) if isinstance(one, (dict, list)) else one for name, one in sorted(value.items(), key=_place)}
     return [canonical(one) for one in value] if isinstance(value, list) else value
+
+
+def _place(member: tuple[str, Any]) -> str:
+    return _FIRST.get(member[0], member[0])
 
 
 def reference(owner: Fields) -> Fields:

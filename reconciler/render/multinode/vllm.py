@@ -17,7 +17,6 @@ from .role import Role
 _MASTER_PORT: Final = 29500
 _RAY_PORT: Final = 6379
 _DATA_PORT: Final = 13445
-_SHELL: Final = ("/bin/sh", "-c")
 _VERSION: Final = re.compile(r"v?(0|[1-9]\d*)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?", re.ASCII)
 _DATA_SIZE: Final = "--data-parallel-size"
 _SCRIPT: Final = "wait-for-leader.py"
@@ -92,7 +91,7 @@ def _side_by_side(main: Fields, role: Role, engines: int) -> None:
 
 
 def _in_shell(main: Fields, line: str) -> None:
-    main["command"], main["args"] = [*_SHELL], [line]
+    main["command"], main["args"] = ["/bin/sh", "-c"], [line]
 
 
 def _join(role: Role) -> str:

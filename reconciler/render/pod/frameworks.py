@@ -29,8 +29,11 @@ def cache_mount(plan: PodPlan) -> Fields | None:
 
 def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Change the main container for the framework, in place."""
-    if is_inter_pod(plan.component):
-        _load_from_peers(main, plan)
+    if is_inter_pod(plan.component):  # the engine loads its weights from the memory service
+        if not has_flag(main, "--load-format"):
+            add_flags(main, "--load-format gms", plan.framework)
+        if plan.framework == VLLM:
+            main["env"] = [*object_items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
     if plan.role is not None:
         _span_nodes(main, plan, plan.role, settings)
     elif plan.framework == VLLM and settings.line >= Line.V1_5 and is_elastic_on_ray(main):
@@ -55,14 +58,6 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
             drop_probes(main)
     elif plan.framework == TRTLLM:
         trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
-
-
-def _load_from_peers(main: Fields, plan: PodPlan) -> None:
-    """Make an engine load its weights from the memory service."""
-    if not has_flag(main, "--load-format"):
-        add_flags(main, "--load-format gms", plan.framework)
-    if plan.framework == VLLM:
-        main["env"] = [*object_items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
 
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:

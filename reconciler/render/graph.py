@@ -176,8 +176,7 @@ def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:
 
 def nodes(component: Fields) -> int:
     """The nodes of one replica of a component, usually 1."""
-    multinode = component.get("multinode")
-    count = (multinode or {}).get("nodeCount") if multinode is not None else 1
+    count = (component.get("multinode") or {}).get("nodeCount")
     return count if isinstance(count, int) and count > 0 else 1
 
 

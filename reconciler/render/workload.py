@@ -13,7 +13,7 @@ from ...policies.engines import list_templates
 from . import names
 from .errors import RenderError
 from .framework import framework_of
-from .graph import both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
+from .graph import Graph, Member, both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
 from .merge import string_map
 from .multinode.role import Role
 from .template import of_role, shared_template
@@ -144,6 +144,23 @@ class Workload:
     @property
     def _model(self) -> str:
         return str((self.spec.get("modelRef") or {}).get("name") or "")
+
+
+def plan_member(graph: Graph, member: Member, component: Fields, annotations: dict[str, str], hints: dict[str, str]) -> PodPlan:
+    """The plan of a pod that a graph makes without a component's object, and without generations. Raises: RenderError as `plan_pod`."""
+    return PodPlan(
+        component=component,
+        name=member.name,
+        type=member.type,
+        parent=graph.name,
+        namespace=graph.namespace,
+        dynamo_namespace=member.dynamo_namespace,
+        framework=framework_of(component, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
+        worker_hash="",
+        annotations=annotations,
+        hints=hints,
+        path=member.path,
+    )
 
 
 def read_workload(obj: Fields, line: Line = INSTALLED, *, old_selectors: bool = False, left: bool = False) -> Workload:

@@ -9,7 +9,6 @@ from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import list_containers
 from ..errors import RenderError
-from ..framework import framework_of
 from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
 from ..graph import Graph, Member, experimental, spans_pods
 from ..merge import merge_override, object_items, string_map
@@ -20,7 +19,7 @@ from ..pod.assemble import plain_pod_spec
 from ..pod.container import overlay_container
 from ..settings import Settings
 from ..split import component_object
-from ..workload import PodPlan
+from ..workload import plan_member
 from . import storage
 from .identity import FIRST_VERSION, identity_hash
 
@@ -96,20 +95,8 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
     """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
     made = component_object(graph, member, "", "")["spec"]
     alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
-    plan = PodPlan(
-        component=alone,
-        name=member.name,
-        type=member.type,
-        parent=graph.name,
-        namespace=graph.namespace,
-        dynamo_namespace=member.dynamo_namespace,
-        framework=framework_of(made, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
-        worker_hash="",
-        annotations=string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
-        hints={},  # it runs on one node
-        path=member.path,
-    )
-    spec = plain_pod_spec(plan, settings)
+    annotations = string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
+    spec = plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
     spec["containers"] = [one for one in object_items(spec.get("containers")) if one.get("name") == target]
     if not spec["containers"]:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")

@@ -12,14 +12,13 @@ from ....policies.engines import list_templates
 from ....policies.no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
 from .. import discovery, names
 from ..checkpoint.restore import strip_restore_marks
-from ..framework import framework_of
 from ..graph import Graph, Member, object_name, selects, template_annotations, template_labels
 from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
 from ..settings import Settings
 from ..split import give_env, propagate_annotations
 from ..template import of_role
-from ..workload import PodPlan
+from ..workload import PodPlan, plan_member
 
 QUEUE: Final = "kai.scheduler/queue"
 _KAI: Final = "kai-scheduler"
@@ -61,19 +60,7 @@ def _read(graph: Graph, member: Member, settings: Settings, restart: str) -> Gro
     annotations |= {names.TOPOLOGY_LABEL: label_key} if label_key else {}
     annotations |= {names.RESTART_AT: restart} if restart else {}
     annotations |= _volcano_annotations(graph.annotations, component, settings)
-    plan = PodPlan(
-        component=component,
-        name=member.name,
-        type=member.type,
-        parent=graph.name,
-        namespace=graph.namespace,
-        dynamo_namespace=member.dynamo_namespace,
-        framework=framework_of(component, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
-        worker_hash="",  # Grove replaces pods itself
-        annotations=followed,
-        hints=annotations,
-        path=member.path,
-    )
+    plan = plan_member(graph, member, component, followed, annotations)
     return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(strip_restore_marks(annotations).items())))
 
 

@@ -1,4 +1,4 @@
-"""vLLM on several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
+"""vLLM on several nodes: one engine by Ray, or by multiprocessing, whose workers wait for their leader; engines side by side; elastic."""
 
 import re
 from collections.abc import Mapping

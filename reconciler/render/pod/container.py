@@ -188,7 +188,7 @@ def complete_runtime(spec: Fields, plan: PodPlan, settings: Settings) -> None:
     give_infrastructure(found, settings)
 
 
-def _default_probes(kind: str, *, patient: bool = False) -> Fields:
+def _default_probes(kind: str, *, patient: bool) -> Fields:
     """The probes of a component type; none for the default type. A `patient` worker is asked three times before it is restarted."""
     if kind == names.FRONTEND:
         return {

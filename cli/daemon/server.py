@@ -88,8 +88,8 @@ def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration)
 
 def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
     """What the serving process is to do, and the one that watches the cluster for it."""
-    from ...reconciler.render.checkpoint.offer import restore_pod
-    from ...reconciler.render.configured import settings_from
+    from ...reconciler.render.checkpoint.restore import restore_pod
+    from ...reconciler.render.settings import settings_from
     from ...webhooks import memory
 
     serving, bounds = settings.serving, settings.serving.limits

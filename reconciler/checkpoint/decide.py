@@ -1,7 +1,5 @@
 """Decides what a pass over a DynamoCheckpoint writes. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """What passes over checkpoints and over what uses them share: which are of one identity, and who asks for which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,7 +1,5 @@
 """Reads what a pass over a DynamoCheckpoint depends on. At rest it calls no API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...kube.errors import ForbiddenError
@@ -14,10 +12,11 @@ from ..common.resources import CHECKPOINTS, JOBS
 from ..engine.cluster_settings import render_settings
 from ..engine.passes import RETRY_SLOW, Refusal
 from ..engine.work import Work
-from ..render.checkpoint import shared_gpus, storage
+from ..render.checkpoint import storage
 from ..render.checkpoint.identity import job_name
 from ..render.checkpoint.job import jobs
 from ..render.errors import RenderError
+from ..render.gms import refusal_of
 from ..render.settings import Checkpoints
 from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
@@ -58,7 +57,7 @@ async def observe(work: Work, obj: Node) -> Seen:
 
 async def _render(work: Work, obj: Node, settings: Checkpoints) -> list[Node] | Refusal:
     """The claims and the Job to make, or why none can be made."""
-    if (refusal := shared_gpus.refusal_of(obj, gate=settings.gate)) is not None:
+    if (refusal := refusal_of(obj, gate=settings.gate)) is not None:
         return Refusal(*refusal)
     try:
         children = jobs(obj, settings)

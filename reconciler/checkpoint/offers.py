@@ -1,7 +1,5 @@
 """Offers snapshots to new pods of components that run cold, by annotations of their DynamoCheckpoints. The webhook of pods reads them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,7 +10,7 @@ from ...kube.protocol import Node
 from ..common.keys import Key, key_of, uid_of
 from ..common.resources import CHECKPOINT
 from ..engine.work import Work
-from ..render.checkpoint.offer import read_owner
+from ..render.checkpoint.restore import read_owner
 
 MOST: Final = 300  # offers of one checkpoint: half of what its annotations may hold
 

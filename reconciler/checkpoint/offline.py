@@ -1,7 +1,5 @@
 """From which snapshots pods are restored, and which checkpoints are not made, by what is held beside an object. Pure; for `render`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,7 +15,7 @@ from ..render.names import PART
 from ..render.observed import NOTHING, Held, Observed
 from ..render.settings import Checkpoints, Settings
 from ..render.workload import read_graph_label
-from .restore_condition import ANY_IMAGE, describe_waiting, find_hindrance, identity_of
+from .restore_condition import ANY_IMAGE, describe_waiting, find_hindrance, make_restore
 
 
 class Start(NamedTuple):
@@ -70,7 +68,7 @@ def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str,
     if text := explain_missing_claim(held, asked, namespace):
         raise RenderError(("spec", "experimental", "checkpoint"), text)
     kept = storage.find_configured_storage(asked) or _at_agents(held, namespace)
-    return Start(Restore(*identity_of(checkpoint), kept, asked.seccomp_profile) if kept is not None else None)
+    return Start(make_restore(checkpoint, kept, asked) if kept is not None else None)
 
 
 def _noted(starts: Mapping[str, Start], observed: Observed = NOTHING) -> Observed:

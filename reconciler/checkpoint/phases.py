@@ -1,7 +1,5 @@
 """The phases of a checkpoint: what its status says next, from what was observed. Whoever acts on that is elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -14,8 +12,8 @@ from ..common.image_pulls import PULLED, report_pull_failures
 from ..common.marks import RETRY
 from ..engine.passes import RETRY_SOON
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
-from ..render.checkpoint.shared_gpus import SWITCHED_OFF
 from ..render.checkpoint.storage import Storage
+from ..render.gms import SWITCHED_OFF
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
 
@@ -28,7 +26,6 @@ TEMPLATE_CHANGED: Final = "TemplateChanged"
 DUPLICATE: Final = "Duplicate"
 IMAGE: Final = "webhooks.nvidia.com/checkpoint-image"  # annotation: the image of the container whose snapshot was taken
 _OWNED: Final = "checkpoint identity hash "  # how the message of a duplicate begins, the Go operator's too
-_LONGEST: Final = 200  # characters of an annotation that are kept in a message
 
 
 class Step(NamedTuple):
@@ -164,7 +161,7 @@ def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
 
 
 def _asked(checkpoint: Node) -> str:
-    return string_map(checkpoint["metadata"].get("annotations")).get(RETRY, "")[:_LONGEST]
+    return string_map(checkpoint["metadata"].get("annotations")).get(RETRY, "")[:200]
 
 
 def _begun(status: Node) -> Node:

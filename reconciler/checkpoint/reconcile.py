@@ -1,7 +1,5 @@
 """Reconciles DynamoCheckpoints: each gets one Job, which takes the snapshot and is deleted after its end was noted."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from ...kube.errors import ConflictError

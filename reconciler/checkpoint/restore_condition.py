@@ -1,48 +1,41 @@
-"""Whether a component's pods are restored from its checkpoint, and what is said of that. Pure."""
+"""Whether a component's pods are restored from its checkpoint, which of them could not be, and what is said of that. Pure."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...conversion.lens.protocol import Fields
 from ...policies.domain import list_containers
 from ..common.conditions import Condition, condition_of, set_condition
-from ..render.checkpoint import shared_gpus
+from ..common.keys import controller_reference, uid_of
+from ..common.resources import GRAPH
 from ..render.checkpoint.identity import read_artifact_version, read_identity_hash
 from ..render.checkpoint.job import target_image
-from ..render.checkpoint.restore import targets_of
+from ..render.checkpoint.restore import Restore, targets_of
+from ..render.checkpoint.storage import Storage
 from ..render.errors import RenderError
+from ..render.gms import GATE, shares_gpus
 from ..render.graph import experimental, nodes, spans_pods, waits_for_checkpoint
 from ..render.merge import string_map
-from ..render.names import MAIN, RESTORE_TARGET
+from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, RESTORE_STATUS, RESTORE_TARGET, lower_name
 from ..render.settings import Checkpoints
 from .phases import IMAGE, READY
 
 RESTORE: Final = "Restore"  # the condition, of components and of graphs
 RESTORED: Final = "Restored"
 WAITING: Final = "RestoreAvailable"
+FAILED: Final = "RestoreFailed"
 MISSING: Final = "CheckpointMissing"
+ENOUGH: Final = 3  # pods that could not be restored show that it is the snapshot
+MARK: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more
 ANY_IMAGE: Final = "webhooks.nvidia.com/restore-any-image"
 COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
 _AWAITED: Final = frozenset({"CheckpointNotReady", "CheckpointFailed", MISSING})  # reasons that a checkpoint may end
 _COLD_START: Final = "pods start cold"
 # the worst first: what a graph says of several components
-_ORDER: Final = (
-    "Forbidden",
-    "ControllerOff",
-    MISSING,
-    "CheckpointFailed",
-    "RestoreFailed",
-    "RestoreUnavailable",
-    "ImageDiffers",
-    "RestoreOff",
-    "CheckpointNotReady",
-    WAITING,
-    RESTORED,
-)
-CALM: Final = frozenset({"CheckpointNotReady", WAITING, RESTORED, "RestoreOff"})  # reasons that are no warning
+_ALARMING: Final = ("Forbidden", "ControllerOff", MISSING, "CheckpointFailed", FAILED, "RestoreUnavailable", "ImageDiffers")
+CALM: Final = ("RestoreOff", "CheckpointNotReady", WAITING, RESTORED)  # reasons that are no warning
+_ORDER: Final = (*_ALARMING, *CALM)
 
 
 class RestoreState(NamedTuple):
@@ -53,10 +46,7 @@ class RestoreState(NamedTuple):
 
 
 def find_hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoints, *, any_image: bool) -> RestoreState | None:
-    """Why a component's pods can't be restored from its checkpoint, None where they can.
-
-    Raises: RenderError where the component and its checkpoint contradict each other.
-    """
+    """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
         why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
         return RestoreState("RestoreUnavailable", f"a component that {why} is not restored; {_COLD_START}")
@@ -115,17 +105,17 @@ def sum_up(standings: Mapping[str, RestoreState]) -> RestoreState | None:
     return RestoreState(worst, text[:1000])
 
 
-def identity_of(checkpoint: Fields) -> tuple[str, str]:
-    """The hash and the version that pods are marked with."""
-    return read_identity_hash(checkpoint), read_artifact_version(checkpoint)
+def make_restore(checkpoint: Fields, kept: Storage, asked: Checkpoints) -> Restore:
+    """What pods are restored from."""
+    return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), kept, asked.seccomp_profile)
 
 
 def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
     path = ("spec", "experimental", "gpuMemoryService")
     wants = isinstance((component.get("experimental") or {}).get("gpuMemoryService"), dict)
-    if shared_gpus.shares_gpus(checkpoint):
+    if shares_gpus(checkpoint):
         if not gate:
-            raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {shared_gpus.GATE}")
+            raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {GATE}")
         if not wants:
             text = f"must be set, as for DynamoCheckpoint {checkpoint['metadata']['name']}: what it keeps lies in shared GPU memory"
             raise RenderError(path, text)
@@ -153,3 +143,62 @@ def read_restore_condition(status: Fields) -> RestoreState | None:
     """What a component's status says of its checkpoint."""
     told = condition_of(status, RESTORE)
     return RestoreState(str(told["reason"]), str(told["message"])) if told else None
+
+
+class Failure(NamedTuple):
+    """One pod."""
+
+    pod: str
+    container: str
+    uid: str  # of the pod, as another one of this name may come
+
+
+def failures(pods: Iterable[Fields], restore: Restore) -> list[Failure]:
+    """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever.
+
+    Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
+    """
+    found = []
+    for pod in pods:
+        metadata = pod["metadata"]
+        labels, annotations = string_map(metadata.get("labels")), string_map(metadata.get("annotations"))
+        theirs = labels.get(RESTORE_TARGET), labels.get(CHECKPOINT_ID), annotations.get(ARTIFACT_VERSION)
+        if metadata.get("deletionTimestamp") or controller_reference(pod) is None or theirs != ("true", restore.hash, restore.version):
+            continue
+        said = (key.partition(f"{RESTORE_STATUS}.")[2] for key, value in sorted(annotations.items()) if value == "failed")
+        container = next((name for name in said if name), "")
+        if container:
+            found.append(Failure(str(metadata["name"]), container, uid_of(pod)))
+    return sorted(found)
+
+
+def mark_of(obj: Fields) -> str:
+    """The annotation of a component's object, or of a graph on Grove for one of its components."""
+    return f"{MARK}.{lower_name(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == GRAPH else MARK
+
+
+def format_snapshot(restore: Restore) -> str:
+    """The snapshot, in the annotation."""
+    return f"{restore.hash}/{restore.version}"
+
+
+def is_given_up(obj: Fields, restore: Restore) -> bool:
+    """Whether an object's pods are not restored from this snapshot any more."""
+    return string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(restore)
+
+
+def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:
+    """What is said of such an object."""
+    text = f"pods could not be restored from version {restore.version} of DynamoCheckpoint {checkpoint}, and start cold"
+    return RestoreState(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
+
+
+def describe_failures(standing: RestoreState | None, failed: list[Failure], *, falls_back: bool) -> str:
+    """What is said of pods that fail; empty where none does."""
+    if not failed:
+        return ""
+    names = ", ".join(f"{one.pod} (container {one.container})" for one in failed[:3])
+    more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+    begun = standing.message if standing is not None and standing.reason == RESTORED else "pods are restored"
+    end = f"with {ENOUGH} such pods, or as many as there are replicas, they start cold" if falls_back else "checkpoint.fallback is false"
+    return f"{begun}, but the agent could not restore {names}{more}, which wait for ever; {end}"[:1000]

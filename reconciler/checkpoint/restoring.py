@@ -1,11 +1,9 @@
 """From which snapshot a component's pods are restored: what of that must be asked of the cluster. What follows from it is pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...kube.errors import ConflictError, ForbiddenError
+from ...kube.errors import ConflictError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
@@ -16,41 +14,38 @@ from ..engine.passes import RETRY_SLOW
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint import storage
-from ..render.checkpoint.offer import format_offer
-from ..render.checkpoint.restore import Restore, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, targets_of
 from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Settings
+from ..render.without_effect import explain_cold_start
 from ..workload.pod_reasons import EVERY
 from ..workload.prerequisites import check_storage
-from .failures import (
-    FAILED,
-    Failure,
-    are_enough,
-    describe_failures,
-    describe_given_up,
-    failures,
-    format_snapshot,
-    is_given_up,
-    mark_of,
-)
-from .pod_snapshot import read_pod_snapshot
 from .restore_condition import (
     ANY_IMAGE,
     CALM,
     COLD,
+    ENOUGH,
+    FAILED,
     MISSING,
     RESTORE,
     RESTORED,
     WAITING,
+    Failure,
     RestoreState,
+    describe_failures,
+    describe_given_up,
     describe_waiting,
+    failures,
     find_hindrance,
-    identity_of,
+    format_snapshot,
     image_of,
+    is_given_up,
     is_restored,
+    make_restore,
+    mark_of,
     takes,
 )
 
@@ -135,7 +130,7 @@ async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Set
     if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(work, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=RestoreState(WAITING, text), after=TURN)
-    restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
+    restore = make_restore(checkpoint, kept, asked)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
@@ -162,11 +157,8 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
     """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
     if held and not (ready and held == wanted.version):
         text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
-        now = RestoreState(RESTORED, f"{text}; version {wanted.version} is not ready")
-        if ready:
-            now = RestoreState(
-                WAITING, f"{text}; version {wanted.version} is Ready, and the next change of their template restores from it"
-            )
+        rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
+        now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
         return Choice(wanted._replace(version=held), now)
     same = pods.live is not None and contains(pods.live, pods.cold)
     if not takes(pods.live if pods.begun else None, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
@@ -218,7 +210,7 @@ async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, re
         if choice.restore is None and not choice.offer:  # given up before
             return again._replace(broken=broken)
         # of pods that are added to cold ones, the first that fails shows it
-        if falls_back and are_enough(len(failed), replicas if choice.restore is not None else 1):
+        if falls_back and len(failed) >= (min(ENOUGH, replicas) if choice.restore is not None else 1):
             standing = describe_given_up(obj, choice.tried, choice.checkpoint)
             return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=EVERY)
         work.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
@@ -261,3 +253,37 @@ def _another_rolls(work: Work, obj: Node) -> bool:
     owner = work.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
     others = [one for one in work.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
     return any(condition_of(one.get("status") or {}, "Available").get("status") != "True" for one in others)
+
+
+POD_SNAPSHOTS: Final = Resource("nvidia.com", "v1alpha1", "podsnapshots", "PodSnapshot")
+_UNAVAILABLE: Final = "RestoreUnavailable"
+
+
+async def read_pod_snapshot(work: Work, obj: Node, wanted: Node, *, enabled: bool) -> RestoreState:
+    """What is said of a component with a checkpoint; its pods start cold. Costs at most one read. Raises: ApiError."""
+    name, why = str(wanted.get("checkpointRef") or ""), explain_cold_start(wanted)
+    if not enabled:
+        return RestoreState("RestoreOff", "checkpoint.enabled is false in the configuration; pods start cold")
+    if not name:
+        return RestoreState(_UNAVAILABLE, why)
+    try:
+        found = await work.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
+    except NotServedError:
+        return RestoreState(MISSING, "the cluster serves no PodSnapshots: the Snapshot operator is not installed; pods start cold")
+    except ForbiddenError as error:
+        text = f"the reconciler lacks a permission: {error.message}; pods start cold; {SWITCHES['DynamoCheckpoint'].grant}"
+        return RestoreState("Forbidden", text)
+    if found is None:
+        return RestoreState(MISSING, f"PodSnapshot {name} is not there; pods start cold")
+    return RestoreState(_UNAVAILABLE, _explain_other(found, targets_of(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
+
+
+def _explain_other(snapshot: Node, targets: list[str]) -> str:
+    """Why a snapshot is of another container; empty where it is of that which would be restored, or doesn't say."""
+    reference = ((snapshot.get("spec") or {}).get("source") or {}).get("podRef") or {}
+    said = reference.get("containers")
+    taken = [str(one) for one in said] if isinstance(said, list) else []
+    if not taken or taken == targets:
+        return ""
+    what = f"PodSnapshot {snapshot['metadata']['name']} is of container {', '.join(taken)[:200]}"
+    return f"{what}, the component restores {', '.join(targets)}; pods start cold"

@@ -10,7 +10,7 @@ from ..common.resources import GRAPH
 from ..render.merge import object_items
 from ..render.names import COMPONENT_TYPE, SUB_TYPE, WORKER
 from ..render.observed import Observed
-from ..render.pod.env import PARENT
+from ..render.pod.container import PARENT
 from ..render.workload import read_graph_label
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
 from ...policies.facts import UNKNOWN, Facts, Unknown
-from ..render.configured import settings_from
-from ..render.settings import Settings
+from ..render.settings import Settings, settings_from
 from .cache import Cache
 
 

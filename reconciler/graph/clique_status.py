@@ -11,12 +11,12 @@ from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP
 from ..common.runtime_figures import runtime_figures
 from ..engine.cache import Cache
+from ..render.generation import is_parallel, order
 from ..render.graph import Graph, Member
 from ..render.grove import names
-from ..render.grove.override import is_constrained
+from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
 from ..render.observed import Observed
-from ..render.restart import is_parallel, order
 from ..render.template import pod_templates
 from .placement import read_placement
 

@@ -16,8 +16,7 @@ from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, SECRET
 from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult, Refusal, first_of
 from ..engine.work import Work
 from ..render.graph import Graph, start_waiting
-from ..render.names import CURRENT_HASH, component_name
-from ..render.planner import ACCOUNT
+from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, component_name
 from ..workload.ignored_fields import report_ignored
 from ..workload.orchestrator import is_switching
 from ..workload.pod_reasons import add_pod_reasons
@@ -125,7 +124,7 @@ async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -
     owner = graph.object if child["metadata"].get("ownerReferences") else None
     if child["kind"] == CLIQUES:
         return await put_cliques(work, graph, child, problems)
-    if child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (ACCOUNT, f"{ACCOUNT}-binding"):
+    if child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (PLANNER_ACCOUNT, f"{PLANNER_ACCOUNT}-binding"):
         warnings: list[Problem] = []
         live = await work.put(child, owner, warnings)
         for problem in warnings:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...kube.times import format_time
 from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, set_condition
 from ..common.problems import LONGEST, join_messages
-from ..render.restart import is_parallel, order
+from ..render.generation import is_parallel, order
 from ..workload.ignored_fields import note_ignored
 from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED

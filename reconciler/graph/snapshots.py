@@ -18,7 +18,7 @@ from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint.checkpoint import DELETE, RETAIN
 from ..render.checkpoint.identity import read_identity_hash
-from ..render.checkpoint.shared_gpus import shares_gpus
+from ..render.gms import shares_gpus
 from ..render.graph import Graph, experimental
 from ..render.merge import object_items
 from ..render.objects import co_owner, reference

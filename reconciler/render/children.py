@@ -1,27 +1,24 @@
 """All children of one object, as a list whose order never changes. What can't be rendered is told beside what can."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
-from . import claims, discovery, epp, generation, gms, planner, restart, scaling, without_effect
+from . import discovery, epp, generation, gms, without_effect
 from .checkpoint import checkpoint, job
 from .checkpoint.identity import identity_hash
 from .component import component_children, no_orchestrator
 from .errors import RenderError
-from .graph import Graph, Member, both_versions, experimental, object_name, read_graph, start_waiting
+from .graph import Graph, Member, both_versions, experimental, object_name, read_graph, replicas_in, start_waiting
 from .grove.clique_set import clique_set
 from .grove.member import with_old_selectors
-from .grove.reach import grove_services
-from .ingress import ways_in
-from .multinode import leader_wait, ssh
-from .names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
-from .objects import canonical
+from .multinode import trtllm, vllm
+from .names import API_VERSION, ENABLE_GROVE, GRAPH_NAME, WORKLOAD_PROVIDER, is_provided_by_grove
+from .names import COMPONENT as COMPONENT_LABEL
+from .objects import canonical, make_child
 from .observed import NOTHING, Observed
-from .service import model_services
+from .service import model_services, services_on_grove
 from .settings import Settings
 from .split import component_object
 from .without_effect import Note
@@ -31,25 +28,9 @@ GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
 CHECKPOINT: Final = "DynamoCheckpoint"
 # what others need first comes first; kinds that are not here come last, by name
-_ORDER: Final = (
-    "ServiceAccount",
-    "Role",
-    "RoleBinding",
-    "ConfigMap",
-    "Secret",
-    "PersistentVolumeClaim",
-    "ResourceClaimTemplate",
-    "DynamoCheckpoint",
-    "DynamoGraphDeploymentScalingAdapter",
-    "DynamoComponentDeployment",
-    "PodCliqueSet",
-    "LeaderWorkerSet",
-    "Deployment",
-    "Job",
-    "Service",
-    "Ingress",
-    "InferencePool",
-)
+_NEEDED: Final = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret", "PersistentVolumeClaim", "ResourceClaimTemplate")
+_OURS: Final = (CHECKPOINT, "DynamoGraphDeploymentScalingAdapter", COMPONENT)
+_ORDER: Final = (*_NEEDED, *_OURS, "PodCliqueSet", "LeaderWorkerSet", "Deployment", "Job", "Service", "Ingress", "InferencePool")
 
 
 class Rendered(NamedTuple):
@@ -61,10 +42,7 @@ class Rendered(NamedTuple):
 
 
 def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """All children of an object of either version, down to those of the components that a graph makes.
-
-    Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
-    """
+    """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
     own = direct_children(obj, settings, observed)
     made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:
@@ -74,13 +52,14 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
 
 
 def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """The children that one object owns or asks for itself; a graph's components have children of their own.
-
-    Kinds that have none, such as models, give an empty list.
-    """
+    """The children that one object owns or asks for itself, none for other kinds; a graph's components have children of their own."""
     kind = obj.get("kind")
     if kind == GRAPH:
-        return _graph(obj, settings, observed)
+        try:
+            graph = read_graph(obj, settings.line)
+        except RenderError as error:
+            return Rendered([], [error])
+        return graph_children(graph, settings, observed)
     if kind == COMPONENT:
         made = _ordered(_collected(component_children, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
@@ -95,28 +74,19 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
     return Rendered([], [])
 
 
-def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
-    try:
-        graph = read_graph(obj, settings.line)
-    except RenderError as error:
-        return Rendered([], [error])
-    return graph_children(graph, settings, observed)
-
-
 def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     """As `direct_children`, of a graph that has been read."""
     grove = on_grove(graph, settings, observed)
     parts = [
-        _collected(planner.rights, graph, settings),
-        _collected(epp.rights, graph, settings),
-        _collected(claims.claims, graph),
-        _collected(_discovery, graph, settings),
+        _collected(discovery.shared_accounts, graph, settings),
+        _collected(_claims, graph),
+        _collected(discovery.rights, graph, settings),
         *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
         *(_collected(checkpoint.checkpoints, graph, member, settings, observed) for member in graph.members),
-        _collected(scaling.adapters, graph),
+        _collected(_adapters, graph),
         _collected(epp.picker_objects, graph, settings),
-        _collected(leader_wait.config_maps, graph),
-        _collected(ssh.secrets, graph, settings),
+        _collected(vllm.config_maps, graph),
+        _collected(trtllm.secrets, graph, settings),
         _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
     return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove, settings=settings))
@@ -140,10 +110,7 @@ def worker_hash(graph: Graph, line: Line, observed: Observed = NOTHING) -> str:
 
 
 def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> generation.Digests:
-    """The same, beside what earlier releases called it.
-
-    Raises: RenderError where a worker can't be made into an object.
-    """
+    """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
     framework = graph.framework
     workers = [one for one in graph.members if one.is_worker]
     objects = [component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers]
@@ -171,7 +138,7 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
         name = observed.worker_hash or worker_hash(graph, settings.line, observed)
     except RenderError as error:
         return Rendered([], [error])
-    marks = restart.restart_marks(graph, observed)
+    marks = generation.restart_marks(graph, observed)
 
     def one(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
@@ -179,9 +146,36 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]
-        return [made, *model_services(member.fields, graph.namespace, graph.object)]
+        return [made, *model_services(member.fields, graph.object)]
 
     return _joined(_collected(one, member) for member in graph.members)
+
+
+def _claims(graph: Graph) -> list[Fields]:
+    """One volume claim for each named entry to create; the others must exist. Only v1alpha1 has them."""
+    return [_claim(graph, entry) for entry in graph.claims if entry.get("name") and entry.get("create") is True]
+
+
+def _claim(graph: Graph, entry: Fields) -> Fields:
+    # always set: an empty class means no class
+    spec: Fields = {"storageClassName": entry.get("storageClass") or ""}
+    if entry.get("volumeAccessMode"):
+        spec["accessModes"] = [entry["volumeAccessMode"]]
+    if entry.get("size") is not None:
+        spec["resources"] = {"requests": {"storage": entry["size"]}}
+    return make_child("v1", "PersistentVolumeClaim", str(entry["name"]), owner=graph.object, spec=spec)
+
+
+def _adapters(graph: Graph) -> list[Fields]:
+    """The adapters through which autoscalers change replicas, of components that want one."""
+    return [_adapter(graph, one) for one in graph.members if one.fields.get("scalingAdapter") is not None]
+
+
+def _adapter(graph: Graph, member: Member) -> Fields:
+    name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT_LABEL: member.name}
+    spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
+    kind = "DynamoGraphDeploymentScalingAdapter"
+    return make_child(API_VERSION, kind, name, labels=marks, owner=graph.object, spec=spec)
 
 
 def _no_grove(graph: Graph) -> str:
@@ -191,10 +185,6 @@ def _no_grove(graph: Graph) -> str:
     kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"
     why = "keeps the graph from Grove" if kept else 'must be "true" to move the graph to Grove'
     return f"the annotation {ENABLE_GROVE} {why}"
-
-
-def _discovery(graph: Graph, settings: Settings) -> list[Fields]:
-    return discovery.rights(graph.object, graph.namespace) if discovery.by_kubernetes(graph.annotations, settings) else []
 
 
 def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
@@ -207,17 +197,10 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 
 def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
-    marks = restart.restart_marks(graph, observed)
+    marks = generation.restart_marks(graph, observed)
     graph = with_old_selectors(start_waiting(graph, observed.waits), observed.old_selectors)
-    parts = [_collected(clique_set, graph, settings, marks, observed.restores)]
-    for one in graph.members:
-        reached = object_name(graph, one), graph.namespace, one.type, graph.name, one.alpha, graph.object
-        parts += [
-            _collected(grove_services, graph, one, settings),
-            _collected(model_services, one.fields, graph.namespace, graph.object),
-            _collected(ways_in, *reached, settings),
-        ]
-    return _joined(parts)
+    reached = (_collected(services_on_grove, graph, one, settings) for one in graph.members)
+    return _joined([_collected(clique_set, graph, settings, marks, observed.restores), *reached])
 
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:

@@ -1,16 +1,14 @@
-"""Discovery: the effective backend and mode, the runtime's labels, the permissions of pods."""
-
-from __future__ import annotations
+"""Discovery: the effective backend and mode, the runtime's labels; and the accounts of pods, with their permissions."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from ...conversion.lens.protocol import Fields
-from .names import APP, DISCOVERY_BACKEND, DISCOVERY_ENABLED, DISCOVERY_MODE, MANAGED_BY, OPERATOR, PART, as_label, discovery_account
+from . import names
+from .graph import Graph
 from .objects import make_child
 from .settings import KUBERNETES, Settings
 
-CONTAINER_MODE: Final = "container"
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
@@ -18,7 +16,7 @@ _WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
 
 def backend(annotations: Mapping[str, str], settings: Settings) -> str:
     """The effective backend: an annotation overrides the configuration."""
-    return annotations.get(DISCOVERY_BACKEND, settings.discovery)
+    return annotations.get(names.DISCOVERY_BACKEND, settings.discovery)
 
 
 def by_kubernetes(annotations: Mapping[str, str], settings: Settings) -> bool:
@@ -28,34 +26,55 @@ def by_kubernetes(annotations: Mapping[str, str], settings: Settings) -> bool:
 
 def in_containers(annotations: Mapping[str, str]) -> bool:
     """Whether containers of a pod are discovered separately."""
-    return annotations.get(DISCOVERY_MODE) == CONTAINER_MODE
+    return annotations.get(names.DISCOVERY_MODE) == "container"
 
 
 def labels(annotations: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The runtime's labels on pods and EndpointSlices."""
-    return {DISCOVERY_BACKEND: KUBERNETES, DISCOVERY_ENABLED: "true"} if by_kubernetes(annotations, settings) else {}
+    return {names.DISCOVERY_BACKEND: KUBERNETES, names.DISCOVERY_ENABLED: "true"} if by_kubernetes(annotations, settings) else {}
 
 
 def account_labels(account: str) -> dict[str, str]:
     """The labels of a service account, its role and binding; the name is cut to a label's length."""
-    return {MANAGED_BY: OPERATOR, PART: "rbac", APP: as_label(account)}
+    return {names.MANAGED_BY: names.OPERATOR, names.PART: "rbac", names.APP: names.as_label(account)}
 
 
-def rights(owner: Fields, namespace: str) -> list[Fields]:
-    """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve."""
-    account = discovery_account(owner["metadata"]["name"])
+def rights(graph: Graph, settings: Settings) -> list[Fields]:
+    """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve, where they need it."""
+    if not by_kubernetes(graph.annotations, settings):
+        return []
+    account, owner = names.discovery_account(graph.name), graph.object
     marks = account_labels(account)
     rules = [
         {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": [*_READ]},
         {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": [*_READ]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamoworkermetadatas"], "verbs": [*_WRITE]},
     ]
-    bound = binding("Role", f"{account}-role", account, namespace)
+    bound = binding("Role", f"{account}-role", account, graph.namespace)
     return [
-        make_child("v1", "ServiceAccount", account, namespace, labels=marks, owner=owner),
-        make_child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", namespace, labels=marks, owner=owner, rules=rules),
-        make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks, owner=owner, **bound),
+        make_child("v1", "ServiceAccount", account, labels=marks, owner=owner),
+        make_child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", labels=marks, owner=owner, rules=rules),
+        make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", labels=marks, owner=owner, **bound),
     ]
+
+
+def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
+    """The accounts of a graph's planner, whose role may change every graph of the namespace, and of its picker, if it has these."""
+    out = []
+    if any(one.type == names.PLANNER for one in graph.members):
+        out += make_shared_account(names.PLANNER_ACCOUNT, settings.planner_role, graph.namespace, settings)
+    if graph.picker:
+        out += make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings)
+    return out
+
+
+def make_shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:
+    """A service account bound to a ClusterRole, without owner, as graphs share it; none without a role, or if the installation has it."""
+    if settings.restricted or not role:
+        return []
+    marks = account_labels(account)
+    bound = make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks)
+    return [make_child("v1", "ServiceAccount", account, namespace, labels=marks), bound | binding("ClusterRole", role, account, namespace)]
 
 
 def account_of(name: str) -> str:

@@ -1,9 +1,8 @@
-"""Detects the inference framework of a component: from its command, or from the object."""
-
-from __future__ import annotations
+"""The inference framework of a component: detected from its command or the object, and flags added to its call."""
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from ...api.line import Line
@@ -20,13 +19,16 @@ VLLM: Final = "vllm"
 SGLANG: Final = "sglang"
 TRTLLM: Final = "trtllm"
 NONE: Final = ""  # no flags, no variables, unchanged probes
-_CANARIES: Final = (1, 5, 0)  # the first runtime that checks its own health by canaries
 
 # separate expressions, so that long lines take linear time
-_INTERPRETER: Final = re.compile(r"python[0-9.]*")
+_PYTHON: Final = re.compile(r"python[0-9.]*")
 _MODULE: Final = re.compile(r"\s-m(?=\s|dynamo\.)")
 _NAMED: Final = {framework: re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)}
-SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's commands
+_SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's commands
+_INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+# the second part: characters that end a command in a shell, which the Go operator doesn't quote
+_NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]" r"|[&|;()<>]")
+_ESCAPED: Final = re.compile(r'([\\"$`])')
 
 
 def main_of(component: Fields) -> Fields:
@@ -35,9 +37,9 @@ def main_of(component: Fields) -> Fields:
 
 
 def runtime_of(component: Fields, line: Line) -> tuple[int, ...]:
-    """The version of a component's runtime from 1.5.0 on; empty for older and unknown ones, and on lines before 1.5, which don't look."""
+    """The version of a runtime from 1.5.0 on, which checks its health by canaries; empty for others, and on lines before 1.5."""
     version = runtime_version(component, find_sidecar(line, component)) if line >= Line.V1_5 else None
-    return version if version is not None and version >= _CANARIES else ()
+    return version if version is not None and version >= (1, 5, 0) else ()
 
 
 def has_native_picker(picker: Fields, line: Line) -> bool:
@@ -52,31 +54,28 @@ def path_of_main(component: Fields, path: Path) -> Path:
     return (*path, *role, *steps, *([index] if isinstance(index, int) else []))
 
 
-def command_line(container: Fields) -> str:
-    """Command and arguments as one text."""
-    return " ".join(str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ())))
+def words_of(container: Fields) -> list[str]:
+    """Command and arguments of a container."""
+    return [str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ()))]
 
 
 def detect_frameworks(component: Fields) -> list[str]:
     """The frameworks that a worker's command calls; none for other types."""
     if component.get("type") not in WORKERS:
         return []
-    commands = SEPARATORS.split(command_line(main_of({"podTemplate": shared_template(component)})))
+    commands = _SEPARATORS.split(" ".join(words_of(main_of({"podTemplate": shared_template(component)}))))
     return [framework for framework in _NAMED if any(_calls(command, framework) for command in commands)]
 
 
 def _calls(command: str, framework: str) -> bool:
     """Whether a command is a Python interpreter, then -m, then the framework's module."""
-    python = _INTERPRETER.search(command)
+    python = _PYTHON.search(command)
     module = _MODULE.search(command, python.end()) if python else None
     return module is not None and _NAMED[framework].search(command, module.end()) is not None
 
 
 def framework_of(component: Fields, said: str, path: Path) -> str:
-    """The framework of one component.
-
-    Raises: RenderError if the command contradicts the object, or calls several and the object has none.
-    """
+    """The framework of a component. Raises: RenderError if the command contradicts the object, or calls several and the object has none."""
     if component.get("type") not in WORKERS:
         return NONE
     found = detect_frameworks(component)
@@ -88,13 +87,71 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
 
 
 def framework_of_graph(components: Iterable[Fields], said: str, path: Path) -> str:
-    """The framework of a graph: its own, else its workers'.
-
-    Raises: RenderError if the workers run different ones.
-    """
+    """The framework of a graph: its own, else its workers'. Raises: RenderError if the workers run different ones."""
     if said:
         return said
-    found = sorted({framework for component in components for framework in [framework_of(component, "", path)] if framework})
+    found = sorted({framework_of(component, "", path) for component in components} - {NONE})
     if len(found) > 1:
         raise RenderError(path, f"must be one framework for all workers, found {' and '.join(found)}; say which one, or split the graph")
     return found[0] if found else NONE
+
+
+def is_python(container: Fields) -> bool:
+    """Whether a container's command is a Python interpreter."""
+    command = container.get("command") or [""]
+    return _INTERPRETER.fullmatch(str(command[0])) is not None
+
+
+def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
+    """Add flags to the call of a framework in a container, in place, if there is one; with `shell` in a shell, which the flags need."""
+    if not is_python(container):
+        container["args"] = _inserted([str(one) for one in container.get("args") or ()], flags, framework)
+    elif shell:
+        container["command"], container["args"] = ["sh", "-c"], [f"exec {join_shell(words_of(container))} {flags}"]
+    else:
+        container["args"] = [*(container.get("args") or ()), *flags.split()]
+
+
+def join_shell(words: Iterable[str]) -> str:
+    """Words as a shell line."""
+    return " ".join(map(quote_word, words))
+
+
+def quote_word(word: str) -> str:
+    """A word for a shell, in double quotes if needed. Apostrophes stay; the Go operator adds one, which no shell can read."""
+    if word and not _NEEDS_QUOTES.search(word):
+        return word
+    escaped = _ESCAPED.sub(r"\\\1", word)
+    return f'"{escaped}"'
+
+
+def flag_value(container: Fields, flag: str) -> int:
+    """The number after a flag in a container's arguments; 1 if absent or invalid. `--flag=value` isn't read."""
+    value = next((value for name, value in pairwise(_split_args(container)) if name == flag), "")
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
+
+
+def has_flag(container: Fields, flag: str) -> bool:
+    """Whether a container's arguments have a flag."""
+    return flag in _split_args(container)
+
+
+def _split_args(container: Fields) -> list[str]:
+    return " ".join(str(one) for one in container.get("args") or ()).split()
+
+
+def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
+    """The arguments with flags added to every call of the framework in the first argument that has one."""
+    for index, text in enumerate(args):
+        changed = "".join(_called(command, flags, framework) for command in _SEPARATORS.split(text))
+        if changed != text:
+            return [*args[:index], changed, *args[index + 1 :]]
+    return args
+
+
+def _called(command: str, flags: str, framework: str) -> str:
+    """A command with flags after the last word that names the framework, if a Python interpreter precedes it."""
+    python = _PYTHON.search(command)
+    words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")
+    ends = [found.end() for found in words.finditer(command, python.end())] if python else []
+    return f"{command[: ends[-1]]} {flags}{command[ends[-1] :]}" if ends else command

@@ -1,6 +1,4 @@
-"""Generations of workers: the digest of their pods, and the steps of a roll."""
-
-from __future__ import annotations
+"""When pods are made anew: the digest of workers, which are of one generation, the steps of a roll, and restarts of a graph."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,9 +9,10 @@ from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
 from .discovery import in_containers
 from .framework import runtime_of
-from .graph import experimental
+from .graph import Graph, experimental
 from .merge import string_map
 from .names import digest
+from .observed import Observed
 from .template import shared_template
 from .workload import read_workload
 
@@ -23,7 +22,6 @@ _NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride", "rol
 _POLICIES: Final = ("enabled", "startupPolicy", "deletionPolicy")  # when pods start, and what becomes of their checkpoint
 _OF_JOB: Final = ("mode", "job")  # whether a checkpoint is made, and by which pod
 _MARKS: Final = ("labels", "annotations")  # all that pods get of a template's metadata
-_DEFAULT_SHARE: Final = "25%"
 
 
 class Digests(NamedTuple):
@@ -112,10 +110,7 @@ class Targets(NamedTuple):
 
 
 def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
-    """The next step of a roll, within surge and unavailability.
-
-    The shares are numbers or percentages from annotations; empty or invalid ones are 25 %.
-    """
+    """The next step of a roll, within shares of surge and unavailability; empty or invalid ones are 25 %."""
     surge = _amount(max_surge, sizes.desired, up=True)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
     if surge == 0 and unavailable == 0:
@@ -147,12 +142,12 @@ def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str
 
 
 def share(text: str) -> int | str:
-    """A number or a percentage as in Kubernetes; else the default."""
+    """A number or a percentage as in Kubernetes; else 25 %."""
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     number = text.removesuffix("%")
-    return text if text.endswith("%") and number.isascii() and number.isdigit() and len(number) < 10 else _DEFAULT_SHARE
+    return text if text.endswith("%") and number.isascii() and number.isdigit() and len(number) < 10 else "25%"
 
 
 def _amount(text: str, desired: int, *, up: bool) -> int:
@@ -161,3 +156,35 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
         return value
     percent = int(value.removesuffix("%")) * desired
     return -(-percent // 100) if up else percent // 100
+
+
+def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
+    """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
+    marks = dict(observed.restart_at)
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    status = (graph.object.get("status") or {}).get("restart") or {}
+    if not asked or observed.rolling or (status.get("observedID") == asked and status.get("phase") == "Superseded"):
+        return marks
+    if status.get("observedID") == asked and status.get("phase") == "Completed":
+        return marks | dict.fromkeys((one.name for one in graph.members), asked)
+    for name in order(graph):
+        marks[name] = asked
+        if name not in observed.restarted and not is_parallel(graph):
+            break
+    return marks
+
+
+def order(graph: Graph) -> list[str]:
+    """The components in the order of restart: as given, else by name."""
+    known = [one.name for one in graph.members]
+    return [name for name in _strategy(graph).get("order") or () if name in known] or sorted(known)
+
+
+def is_parallel(graph: Graph) -> bool:
+    """Whether all components restart at once."""
+    return _strategy(graph).get("type") == "Parallel"
+
+
+def _strategy(graph: Graph) -> Fields:
+    strategy: Fields = (graph.spec.get("restart") or {}).get("strategy") or {}
+    return strategy

@@ -1,45 +1,39 @@
-"""The GPU memory service inside one pod: containers that share GPUs through a claim."""
+"""The GPU memory service inside one pod: containers that share GPUs through a claim, also in the pod that takes a checkpoint."""
 
-from __future__ import annotations
+from collections.abc import Collection
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Final
-
+from ...api.paths import Path
 from ...api.quantity import is_quantity, whole
+from ...conversion.lens.protocol import Fields
 from ...policies.gpu import is_gpu
 from .errors import RenderError
 from .framework import main_of, path_of_main
-from .graph import Graph, Member, experimental, object_name
+from .graph import Graph, Member, experimental
 from .merge import object_items, put_named
 from .names import MAIN, claim_template
 from .objects import make_child
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ...api.paths import Path
-    from ...conversion.lens.protocol import Fields
-    from .pod.plan import PodPlan
 
 CONTROL: Final = "gms-intrapod-control"
 CONTROL_PATH: Final = "/gms-intrapod-control"
 CLAIM: Final = "intrapod-shared-gpu"
 SERVER: Final = "gms-server"
-SERVER_COMMAND: Final = ("python3", "-m", "gpu_memory_service.cli.server")
 SOCKET_DIRECTORY: Final = "GMS_SOCKET_DIR"
 DEVICE_CLASS: Final = "gpu.nvidia.com"
+SWITCHED_OFF: Final = "GMSSnapshotDisabled"
+_NOT_PREPARED: Final = "GMSPodTemplateNotPrepared"
+GATE: Final = "GMS + Snapshot is temporarily disabled; disable gpuMemoryService or enable the internal GMS + Snapshot gate"
+_TEMPLATE: Final = "gpuMemoryService checkpoint pod template is missing"
 _GPU_TOLERATION: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
 def claim_templates(graph: Graph, member: Member) -> list[Fields]:
-    """The claim template by which a component's containers share GPUs, if they do.
-
-    Raises: RenderError if its number of GPUs is not an integer.
-    """
+    """The claim template by which a component's containers share GPUs, if they do. Raises: RenderError if it asks for parts of GPUs."""
     gms = experimental(member.fields, "gpuMemoryService")
     if gms is None or not (count := gpu_count(member.fields, member.path)):
         return []
-    name, spec = f"{object_name(graph, member)}-gpu", claim_spec("gpus", gms, count)
-    return [make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, graph.namespace, owner=graph.object, spec=spec)]
+    name, spec = claim_template(graph.name, member.name), claim_spec("gpus", gms, count)
+    return [make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, owner=graph.object, spec=spec)]
 
 
 def claim_spec(request: str, gms: Fields, count: int) -> Fields:
@@ -49,15 +43,12 @@ def claim_spec(request: str, gms: Fields, count: int) -> Fields:
 
 
 def gpu_count(component: Fields, path: Path) -> int:
-    """The GPUs of a component's main container: limits before requests, the alphabetically first of several names.
-
-    Raises: RenderError if the amount is not an integer.
-    """
+    """The GPUs of a component's main container. Raises: RenderError as `gpus_of`."""
     return gpus_of(main_of(component), path_of_main(component, path))
 
 
 def gpus_of(container: Fields, path: Path) -> int:
-    """The same of one container. Raises: RenderError if the amount is not an integer."""
+    """The GPUs of a container: limits before requests, the first of several names. Raises: RenderError if the amount is not an integer."""
     resources = container.get("resources") or {}
     for part in ("limits", "requests"):
         amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if is_gpu(name) and amount is not None}
@@ -69,18 +60,6 @@ def gpus_of(container: Fields, path: Path) -> int:
                 raise RenderError(where, f"must ask for whole GPUs to share them, got {str(amount)[:40]!r}")
             return count
     return 0
-
-
-def share_gpus(spec: Fields, plan: PodPlan) -> None:
-    """Change a pod spec in place so that its containers share GPUs through a claim and a server container.
-
-    Only for the intra-pod layout. Users set the engine's flag to load through the server.
-    """
-    gms = plan.wants("gpuMemoryService")
-    if gms is None or gms.get("mode") == "InterPod":
-        return
-    clients = {MAIN, *(str(name) for name in gms.get("extraClientContainers") or ())}
-    wire(spec, clients, MAIN, claim_template(plan.parent, plan.name))
 
 
 def wire(spec: Fields, clients: Collection[object], server_like: str, template: str) -> None:
@@ -122,7 +101,61 @@ def _join(container: Fields) -> None:
 
 
 def _server(image: object) -> Fields:
-    out: Fields = {"name": SERVER, **({"image": image} if image else {}), "command": [*SERVER_COMMAND]}
+    out: Fields = {"name": SERVER, **({"image": image} if image else {}), "command": ["python3", "-m", "gpu_memory_service.cli.server"]}
     _join(out)
     # a native sidecar: starts before the engines, and runs as long as the pod
     return {**out, "restartPolicy": "Always"}
+
+
+def shares_gpus(checkpoint: Fields) -> bool:
+    """Whether a checkpoint is of a worker with the GPU memory service."""
+    asked = (checkpoint.get("spec") or {}).get("gpuMemoryService")
+    return isinstance(asked, dict) and asked.get("enabled") is True
+
+
+def refusal_of(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
+    """The reason and the message why a checkpoint with the GPU memory service can't be taken; `gate` is the operator's."""
+    if not shares_gpus(checkpoint):
+        return None
+    if not gate:
+        return SWITCHED_OFF, f"spec.gpuMemoryService: {GATE}"
+    asked, job = checkpoint["spec"]["gpuMemoryService"], checkpoint["spec"].get("job") or {}
+    mode = str(asked.get("mode") or "")
+    if mode.lower() not in ("", "intrapod"):
+        return _NOT_PREPARED, f'gpuMemoryService checkpoint jobs for mode "{mode[:40]}" are not implemented'
+    pod = (job.get("podTemplateSpec") or {}).get("spec") or {}
+    clients = [str(job.get("targetContainerName") or MAIN), *(str(name) for name in asked.get("extraClientContainers") or ())]
+    lacking = _lacking(pod, clients)
+    return (_NOT_PREPARED, lacking) if lacking else None
+
+
+def _lacking(pod: Fields, clients: list[str]) -> str:
+    """What a pod lacks first; empty when it is prepared."""
+    if CLAIM not in _names(pod.get("resourceClaims")):
+        return f'{_TEMPLATE} pod resource claim "{CLAIM}"'
+    if CONTROL not in _names(pod.get("volumes")):
+        return f'{_TEMPLATE} volume "{CONTROL}"'
+    servers = [one for one in object_items(pod.get("initContainers")) if one.get("name") == SERVER]
+    if not servers:
+        return f'{_TEMPLATE} init sidecar "{SERVER}"'
+    containers = {one.get("name"): one for one in object_items(pod.get("containers"))}
+    for number, name in enumerate(clients):
+        if name not in containers:
+            return f'{_TEMPLATE} {"extra client" if number else "target"} container "{name[:80]}"'
+    wired = (_unwired(one) for one in (containers[clients[0]], servers[0], *(containers[name] for name in clients[1:])))
+    return next((text for text in wired if text), "")
+
+
+def _unwired(container: Fields) -> str:
+    start = f'gpuMemoryService checkpoint container "{container["name"]}" is missing'
+    if CLAIM not in _names((container.get("resources") or {}).get("claims")):
+        return f'{start} resource claim "{CLAIM}"'
+    mounts = [one for one in object_items(container.get("volumeMounts")) if one.get("name") == CONTROL]
+    if not any(one.get("mountPath") == CONTROL_PATH for one in mounts):
+        return f"{start} {CONTROL} mount at {CONTROL_PATH}"
+    told = [one.get("value") for one in object_items(container.get("env")) if one.get("name") == SOCKET_DIRECTORY]
+    return "" if CONTROL_PATH in told else f"{start} {SOCKET_DIRECTORY}={CONTROL_PATH}"
+
+
+def _names(entries: Any) -> set[Any]:
+    return {one.get("name") for one in object_items(entries)}

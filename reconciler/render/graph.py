@@ -1,7 +1,5 @@
 """A graph for rendering: v1beta1, with v1alpha1's other values beside each component."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
@@ -20,7 +18,7 @@ from ...policies.engines import ENGINES_SINCE, list_templates
 from .errors import RenderError
 from .framework import framework_of_graph
 from .merge import object_items, string_map
-from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, lower_name
+from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, WORKERS, lower_name
 from .template import shared_template
 
 NEW: Final[Target] = target(api_version("v1beta1"))
@@ -72,25 +70,14 @@ class Graph(NamedTuple):
         return next((one for one in self.members if one.type == EPP), None)
 
     @property
-    def has_planner(self) -> bool:
-        """Whether the graph has a planner."""
-        return any(one.type == PLANNER for one in self.members)
-
-    @property
     def framework(self) -> str:
-        """The framework of all components.
-
-        Raises: RenderError if they differ.
-        """
+        """The framework of all components. Raises: RenderError if they differ."""
         components = [one.fields for one in self.members]
         return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
 
 
 def convert_for_render(obj: Fields, wanted: Target) -> Fields:
-    """An object in a version.
-
-    Raises: RenderError if it can't be converted.
-    """
+    """An object in a version. Raises: RenderError if it can't be converted."""
     try:
         return convert_object(obj, wanted).object
     except ConversionError as error:
@@ -189,8 +176,7 @@ def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:
 
 def nodes(component: Fields) -> int:
     """The nodes of one replica of a component, usually 1."""
-    multinode = component.get("multinode")
-    count = (multinode or {}).get("nodeCount") if multinode is not None else 1
+    count = (component.get("multinode") or {}).get("nodeCount")
     return count if isinstance(count, int) and count > 0 else 1
 
 
@@ -206,16 +192,8 @@ def experimental(component: Fields, feature: str) -> Fields | None:
     return block if isinstance(block, dict) and block.get("enabled") is not False else None
 
 
-def forces_group(component: Fields) -> bool:
-    """Whether a component has a scaling group on Grove that it would not need."""
-    return (experimental(component, "grove") or {}).get("forceScalingGroup") is True
-
-
 def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
-    """Whether a block says which checkpoint it means. Lines from 1.4 on admit one that doesn't, of which nothing is made or restored.
-
-    Raises: RenderError on line 1.2.
-    """
+    """Whether a block says which checkpoint it means; lines from 1.4 on admit one that doesn't. Raises: RenderError on line 1.2."""
     if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
         return True
     if line >= Line.V1_4:

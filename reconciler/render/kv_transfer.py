@@ -1,7 +1,5 @@
 """Topology-aware transfer of KV caches: a worker's place. Another controller sets the pod's label."""
 
-from __future__ import annotations
-
 import struct
 from decimal import Decimal
 from typing import Final
@@ -12,14 +10,9 @@ from .graph import Graph, Member
 from .merge import object_items, put_named
 from .template import find_engine
 
-MOUNT: Final = "/etc/dynamo/topology"
-VOLUME: Final = "topology-labels"
-_DOMAIN: Final = "DYN_KV_TRANSFER_DOMAIN"
-_ENFORCEMENT: Final = "DYN_KV_TRANSFER_ENFORCEMENT"
+_MOUNT: Final = "/etc/dynamo/topology"
+_VOLUME: Final = "topology-labels"
 _WEIGHT: Final = "DYN_KV_TRANSFER_PREFERRED_WEIGHT"
-_ENABLED: Final = "DYN_TOPOLOGY_ENABLED"
-_PATH: Final = "DYN_TOPOLOGY_MOUNT_PATH"
-_OURS: Final = frozenset({_DOMAIN, _ENFORCEMENT, _WEIGHT, _ENABLED, _PATH})
 
 
 def label_key(graph: Graph, member: Member) -> str:
@@ -57,11 +50,13 @@ def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
         return ""
     policy, main = _policy(graph), find_engine(template, member.type, graph.line)
     domain = str(policy.get("domain") or "")
-    main["env"] = [one for one in object_items(main.get("env")) if one.get("name") not in _OURS] + _env(policy, domain)
-    mounts = [one for one in object_items(main.get("volumeMounts")) if one.get("name") != VOLUME and one.get("mountPath") != MOUNT]
-    main["volumeMounts"] = [*mounts, {"name": VOLUME, "mountPath": MOUNT, "readOnly": True}]
+    told = _env(policy, domain)
+    kept = [one for one in object_items(main.get("env")) if one.get("name") not in (*told, _WEIGHT)]
+    main["env"] = [*kept, *({"name": name, "value": value} for name, value in told.items())]
+    mounts = [one for one in object_items(main.get("volumeMounts")) if one.get("name") != _VOLUME and one.get("mountPath") != _MOUNT]
+    main["volumeMounts"] = [*mounts, {"name": _VOLUME, "mountPath": _MOUNT, "readOnly": True}]
     item = {"path": domain, "fieldRef": {"fieldPath": f"metadata.labels['{key}']"}}
-    put_named(template["spec"], "volumes", {"name": VOLUME, "downwardAPI": {"items": [item]}})
+    put_named(template["spec"], "volumes", {"name": _VOLUME, "downwardAPI": {"items": [item]}})
     return key
 
 
@@ -70,12 +65,11 @@ def _policy(graph: Graph) -> Fields:
     return policy
 
 
-def _env(policy: Fields, domain: str) -> list[Fields]:
-    values = {_DOMAIN: domain, _ENFORCEMENT: str(policy.get("enforcement") or "required")}
+def _env(policy: Fields, domain: str) -> dict[str, str]:
+    values = {"DYN_KV_TRANSFER_DOMAIN": domain, "DYN_KV_TRANSFER_ENFORCEMENT": str(policy.get("enforcement") or "required")}
     if policy.get("preferredWeight") is not None:
         values[_WEIGHT] = _shortest(policy["preferredWeight"])
-    values |= {_ENABLED: "true", _PATH: MOUNT}
-    return [{"name": name, "value": value} for name, value in values.items()]
+    return values | {"DYN_TOPOLOGY_ENABLED": "true", "DYN_TOPOLOGY_MOUNT_PATH": _MOUNT}
 
 
 def _shortest(number: float) -> str:

@@ -1,23 +1,18 @@
 """Overrides defaults by users' values: zero values count as absent, lists are replaced, maps are merged."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from ...conversion.lens.protocol import Fields
 
-_ZEROS: Final = (None, "", 0, False)
 
-
-def is_zero(value: Any) -> bool:
+def _is_zero(value: Any) -> bool:
     """Whether a value is its type's zero value, equal to an absent one in the Go operator."""
-    return value in ({}, []) if isinstance(value, (dict, list)) else value in _ZEROS
+    return value in ({}, []) if isinstance(value, (dict, list)) else value in (None, "", 0, False)
 
 
 def merge_override(default: Fields, user: Fields) -> Fields:
-    """The default overridden by the user's values, as a new dict.
-
-    Without a default the user's value counts, even zero.
-    """
+    """A copy of the default, overridden by the user's values. Without a default the user's value counts, even zero."""
     out = dict(default)
     for name, value in user.items():
         if value is None:
@@ -25,14 +20,9 @@ def merge_override(default: Fields, user: Fields) -> Fields:
         before = out.get(name)
         if isinstance(before, dict) and isinstance(value, dict):
             out[name] = merge_override(before, value)
-        elif name not in out or not is_zero(value):
+        elif name not in out or not _is_zero(value):
             out[name] = value
     return out
-
-
-def fill_missing(wanted: Fields, fallback: Fields) -> Fields:
-    """A map with another's entries for missing keys."""
-    return {**fallback, **wanted}
 
 
 def merge_env(*layers: Iterable[Fields]) -> list[Fields]:

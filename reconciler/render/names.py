@@ -57,6 +57,8 @@ CHECKPOINT_STATUS: Final = GROUP + "snapshot-checkpoint-status"  # of a Job, by 
 RESTORE_STATUS: Final = GROUP + "snapshot-restore-status"  # of a pod, by the agent; a container's name follows
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 
+PLANNER_ACCOUNT: Final = "planner-serviceaccount"
+
 # the endpoint picker
 PICKER_ACCOUNT: Final = "epp-serviceaccount"
 PICKER_CONFIG: Final = "epp-config-dynamo.yaml"  # key of the ConfigMap, and the file's name in the pod

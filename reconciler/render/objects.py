@@ -1,9 +1,9 @@
-"""The metadata of a child: identity, labels, owner."""
-
-from __future__ import annotations
+"""The metadata of a child: identity, labels, owner; and objects as text, whose order never changes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
+
+import yaml
 
 from ...conversion.lens.protocol import Fields
 
@@ -15,20 +15,21 @@ def make_child(
     api_version: str,
     kind: str,
     name: str,
-    namespace: str,
+    namespace: str = "",
     *,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     owner: Fields | None = None,
     **content: Any,
 ) -> Fields:
-    """An object. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller."""
+    """An object. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller, and gives its namespace."""
     metadata: Fields = {"name": name, "namespace": namespace}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if annotations:
         metadata["annotations"] = dict(sorted(annotations.items()))
     if owner is not None:
+        metadata["namespace"] = namespace or owner["metadata"].get("namespace") or "default"
         metadata["ownerReferences"] = [reference(owner)]
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
 
@@ -62,3 +63,24 @@ def reference(owner: Fields) -> Fields:
 def co_owner(owner: Fields) -> Fields:
     """The reference to one of several owners: what they own is collected when all of them are gone."""
     return {**reference(owner), "controller": False, "blockOwnerDeletion": False}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes plain data without anchors, which readers may not support."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class asks for each value
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    # a string that would be read as another type is in double quotes, as in Go
+    plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain and text else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML in block style, with sorted keys and unwrapped lines."""
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**31))

@@ -29,8 +29,7 @@ class Held:
 
     def get(self, kind: str, namespace: str, name: str) -> Fields | None:
         """One object of a namespace, or None."""
-        found = (one for where, called, one in self._kinds.get(kind, ()) if where == namespace and called == name)
-        return next(found, None)
+        return next((one for where, called, one in self._kinds.get(kind, ()) if where == namespace and called == name), None)
 
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})

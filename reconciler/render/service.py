@@ -1,48 +1,58 @@
-"""The Service of each component, and the headless one of each model."""
-
-from __future__ import annotations
+"""How components are reached: by a Service, an Ingress or Istio's VirtualService; and the headless Service of each model."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from ...conversion.lens.protocol import Fields
 from . import discovery, names
+from .graph import Graph, Member, object_name, selects, template_labels
+from .merge import string_map
 from .objects import make_child
 from .settings import Settings
-from .workload import Workload
+from .workload import Workload, owning_graph
 
 _MODEL: Final = "dynamo-model-"
+_LOCAL: Final = "local"  # default suffix of hosts
 
 
-def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
+def _is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
     """Whether a component of a type has a Service: discovery by Kubernetes and frontends need one."""
     return kind == names.FRONTEND or discovery.by_kubernetes(annotations, settings)
 
 
 def services(workload: Workload, settings: Settings) -> list[Fields]:
-    """The Service of a component, if it has one."""
+    """What a component is reached by. The Service of its model is the graph's, because components and generations may change."""
+    out = [] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.object)
+    out += _ways_in(workload.name, workload.type, workload.graph, workload.alpha, workload.object, settings)
     annotations = workload.template_annotations
-    if not is_served(workload.type, annotations, settings):
-        return []
+    if not _is_served(workload.type, annotations, settings):
+        return out
     labels = {**workload.labels, **discovery.labels(annotations, settings)}
     # selects both generations during a roll
     selector = {names.COMPONENT_TYPE: workload.type, names.NAMESPACE: workload.selected_namespace, names.COMPONENT: workload.component}
     if workload.nodes > 1:
         selector[names.ROLE] = names.LEADER
-    out = make_child(
-        "v1",
-        "Service",
-        names.dns_name(workload.name),
-        workload.namespace,
-        labels=labels,
-        annotations=workload.annotations,
-        owner=workload.object,
-        spec={"ports": [service_port(workload.type)], "selector": selector},
-    )
-    return [out]
+    name, spec = names.dns_name(workload.name), {"ports": [_port(workload.type)], "selector": selector}
+    return [make_child("v1", "Service", name, labels=labels, annotations=workload.annotations, owner=workload.object, spec=spec), *out]
 
 
-def service_port(kind: str) -> Fields:
+def services_on_grove(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
+    """What a component on Grove is reached by. Its Service follows the graph's annotations, not the pod template's."""
+    out = model_services(member.fields, graph.object)
+    out += _ways_in(object_name(graph, member), member.type, graph.name, member.alpha, graph.object, settings)
+    if not _is_served(member.type, graph.annotations, settings):
+        return out
+    labels = {
+        **string_map(graph.spec.get("labels")),
+        **string_map(member.alpha.get("labels")),
+        **template_labels(member),
+        **discovery.labels(graph.annotations, settings),
+    }
+    name, spec = names.dns_name(object_name(graph, member)), {"ports": [_port(member.type)], "selector": selects(member)}
+    return [make_child("v1", "Service", name, labels=labels, owner=graph.object, spec=spec), *out]
+
+
+def _port(kind: str) -> Fields:
     """The port of a component's Service; it has no endpoints if the container lacks that port's name."""
     if kind == names.FRONTEND:
         return {"name": "http", "port": names.HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
@@ -56,24 +66,40 @@ def is_model_service(kind: str, name: str) -> bool:
     return kind == "Service" and name.startswith(_MODEL)
 
 
-def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fields]:
-    """The headless Service of a component's model, if it names one; one for each model and namespace.
-
-    The graph owns it, because components and generations may change.
-    """
+def model_services(component: Fields, owner: Fields) -> list[Fields]:
+    """The headless Service of a component's model, if it names one; one for each model and namespace."""
     model = str((component.get("modelRef") or {}).get("name") or "")
     if not model:
         return []
     mark = {names.BASE_MODEL_HASH: names.digest(model)}
     port = {"name": "system", "port": names.SYSTEM_PORT, "targetPort": names.SYSTEM_PORT, "protocol": "TCP"}
-    out = make_child(
-        "v1",
-        "Service",
-        f"{_MODEL}{names.digest(model)}",
-        namespace,
-        labels={**mark, names.MANAGED: names.OPERATOR},
-        annotations={names.BASE_MODEL: model},
-        owner=owner,
-        spec={"clusterIP": "None", "ports": [port], "selector": mark},
-    )
-    return [out]
+    labels, annotations = {**mark, names.MANAGED: names.OPERATOR}, {names.BASE_MODEL: model}
+    name, spec = f"{_MODEL}{names.digest(model)}", {"clusterIP": "None", "ports": [port], "selector": mark}
+    return [make_child("v1", "Service", name, labels=labels, annotations=annotations, owner=owner, spec=spec)]
+
+
+def _ways_in(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
+    """Ingress and VirtualService to a Service, as a v1alpha1 service says; else, for frontends of a graph, as the configuration says."""
+    said, ours, name = alpha.get("ingress"), settings.ingress, names.dns_name(service)
+    if said is not None:
+        if not said.get("enabled"):  # an empty one means none
+            return []
+        host = f"{said.get('hostPrefix') or ''}{said.get('host') or ''}.{said.get('hostSuffix') or _LOCAL}"
+        class_name, tls = str(said.get("ingressControllerClassName") or ""), str((said.get("tls") or {}).get("secretName") or "")
+        gateway = str(said.get("virtualServiceGateway") or "") if said.get("useVirtualService") else ""
+    elif kind == names.FRONTEND and graph:
+        host = f"{graph}.{ours.host_suffix or _LOCAL}"
+        class_name, tls, gateway = ours.controller_class_name, ours.controller_tls_secret_name, ours.virtual_service_gateway
+    else:
+        return []
+    out, to = [], {"number": names.HTTP_PORT}
+    if class_name:
+        paths = [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": to}}}]
+        spec: Fields = {"ingressClassName": class_name, "rules": [{"host": host, "http": {"paths": paths}}]}
+        spec |= {"tls": [{"hosts": [host], "secretName": tls}]} if tls else {}
+        out.append(make_child("networking.k8s.io/v1", "Ingress", name, owner=owner, spec=spec))
+    if gateway and ours.virtual_service_gateway:  # without the operator's gateway VirtualServices have no effect
+        http = [{"match": [{"uri": {"prefix": "/"}}], "route": [{"destination": {"host": name, "port": to}}]}]
+        spec = {"hosts": [host], "gateways": [gateway], "http": http}
+        out.append(make_child("networking.istio.io/v1beta1", "VirtualService", name, owner=owner, spec=spec))
+    return out

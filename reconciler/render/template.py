@@ -1,7 +1,5 @@
 """The pod templates of a component that may be changed, and the containers in them."""
 
-from __future__ import annotations
-
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import find_sidecar, list_templates

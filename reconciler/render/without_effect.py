@@ -1,7 +1,5 @@
 """Fields that users may write and nothing here acts on: told, so that none is dropped in silence. Cost: a look at each component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -11,7 +9,7 @@ from ...conversion.lens.protocol import Fields
 from ...policies.engines import list_templates
 from ...policies.no_effect import list_ignored, list_ignored_of, list_ignored_of_service
 from .graph import Graph, Member, experimental
-from .grove import schedulers
+from .grove.member import list_unused_schedulers
 from .kv_transfer import read_topology
 from .names import ENABLE_GROVE, LEADER, WORKER, WORKERS, WORKLOAD_PROVIDER, is_provided_by_grove
 from .settings import Settings
@@ -25,9 +23,7 @@ _RESTORED: Final = "has no effect: only the Go operator restores pods from PodSn
 _ROLES: Final = "has no effect: nothing that is rendered depends on roles without templates, but for their providerOverride, on Grove"
 # places below a component that only Grove acts on
 _OF_GROVE: Final[tuple[Path, ...]] = (
-    ("minAvailable",),
-    ("providerOverride",),
-    ("topologyConstraint",),
+    *((name,) for name in ("minAvailable", "providerOverride", "topologyConstraint")),
     ("experimental", "grove", "forceScalingGroup"),
 )
 
@@ -59,7 +55,7 @@ def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, grove=grove)]
     if grove:
         pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
-        unused = schedulers.list_unused(graph.annotations, pods, settings)
+        unused = list_unused_schedulers(graph.annotations, pods, settings)
         notes += [Note(("metadata", "annotations", Key(name)), why) for name, why in unused]
     return [*notes, *(note for one in graph.members for note in _of_alpha(one, grove=grove))]
 

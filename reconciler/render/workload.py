@@ -1,21 +1,46 @@
-"""One component's object for rendering: v1beta1, its owner, and the labels and annotations of all its children."""
+"""One component's object for rendering: v1beta1, its owner, the labels and annotations of all its children, and the plan of its pods."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...api.line import INSTALLED, Line
+from ...api.paths import Path
 from ...conversion.lens.protocol import Fields
+from ...policies.engines import list_templates
 from . import names
 from .errors import RenderError
 from .framework import framework_of
-from .graph import both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
+from .graph import Graph, Member, both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
 from .merge import string_map
+from .multinode.role import Role
 from .template import of_role, shared_template
 
 _OWN: Final = (names.COMPONENT, names.NAMESPACE, names.GRAPH_NAME, names.WORKER_HASH, names.COMPONENT_CLASS)
+
+
+class PodPlan(NamedTuple):
+    """One pod to be assembled."""
+
+    component: Fields  # v1beta1, never changed
+    name: str  # of the component
+    type: str  # in selectors; empty for the default type
+    parent: str  # the graph, or the standalone component
+    namespace: str
+    dynamo_namespace: str
+    framework: str
+    worker_hash: str  # empty without generations
+    annotations: dict[str, str]  # of the pod template, for discovery and pull secrets
+    hints: dict[str, str]  # for frameworks: these, and those of a v1alpha1 service
+    path: Path  # of the component, for errors
+    role: Role | None = None  # of a pod in a replica that spans several nodes
+
+    @property
+    def is_launched_by_author(self) -> bool:
+        """Whether command and arguments are its author's alone, as in the pod templates of roles."""
+        return bool(list_templates(self.component))
 
 
 @dataclass(frozen=True)
@@ -44,14 +69,9 @@ class Workload:
         return str(self.spec.get("name") or self._own.get(names.COMPONENT) or self.alpha.get("serviceName") or self.name)
 
     @property
-    def parent(self) -> str:
-        """The prefix of shared children's names."""
-        return self.graph or self.name
-
-    @property
     def dynamo_namespace(self) -> str:
         """The Dynamo namespace of the pods."""
-        return dynamo_namespace_of(self.spec, self.namespace, self.parent)
+        return dynamo_namespace_of(self.spec, self.namespace, self.graph or self.name)
 
     @property
     def selected_namespace(self) -> str:
@@ -62,16 +82,6 @@ class Workload:
     def nodes(self) -> int:
         """The nodes of one replica."""
         return nodes(self.spec)
-
-    @property
-    def framework(self) -> str:
-        """The framework. Raises: RenderError if it contradicts the command."""
-        return framework_of(self.spec, str(self.spec.get("backendFramework") or ""), ("spec", "podTemplate"))
-
-    @property
-    def worker_hash(self) -> str:
-        """The generation of a worker; empty without generations."""
-        return string_map(self._template.get("labels")).get(names.WORKER_HASH) or self._own.get(names.WORKER_HASH, "")
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -106,6 +116,23 @@ class Workload:
         """The same as the pods of a role are made: with its own template, labels and annotations, where it has them."""
         return replace(self, spec=of_role(self.spec, name))
 
+    def plan_pod(self, role: Role | None = None) -> PodPlan:
+        """The plan of a pod. Raises: RenderError if the framework contradicts the command."""
+        return PodPlan(
+            component=self.spec,
+            name=self.component,
+            type=self.type,
+            parent=self.graph or self.name,
+            namespace=self.namespace,
+            dynamo_namespace=self.dynamo_namespace,
+            framework=framework_of(self.spec, str(self.spec.get("backendFramework") or ""), ("spec", "podTemplate")),
+            worker_hash=string_map(self._template.get("labels")).get(names.WORKER_HASH) or self._own.get(names.WORKER_HASH, ""),
+            annotations=self.template_annotations,
+            hints={**string_map(self.alpha.get("annotations")), **self.template_annotations},
+            path=("spec",),
+            role=role,
+        )
+
     @property
     def _own(self) -> dict[str, str]:
         return string_map(self.object["metadata"].get("labels"))
@@ -117,6 +144,23 @@ class Workload:
     @property
     def _model(self) -> str:
         return str((self.spec.get("modelRef") or {}).get("name") or "")
+
+
+def plan_member(graph: Graph, member: Member, component: Fields, annotations: dict[str, str], hints: dict[str, str]) -> PodPlan:
+    """The plan of a pod that a graph makes without a component's object, and without generations. Raises: RenderError as `plan_pod`."""
+    return PodPlan(
+        component=component,
+        name=member.name,
+        type=member.type,
+        parent=graph.name,
+        namespace=graph.namespace,
+        dynamo_namespace=member.dynamo_namespace,
+        framework=framework_of(component, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
+        worker_hash="",
+        annotations=annotations,
+        hints=hints,
+        path=member.path,
+    )
 
 
 def read_workload(obj: Fields, line: Line = INSTALLED, *, old_selectors: bool = False, left: bool = False) -> Workload:

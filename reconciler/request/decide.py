@@ -15,7 +15,7 @@ from ..common.keys import key_of, uid_of
 from ..common.marks import REQUEST_NAME
 from ..common.problems import Problem
 from ..engine.passes import RETRY_SLOW, RETRY_SOON
-from ..render.yaml_text import yaml_text
+from ..render.objects import yaml_text
 from . import phases
 from .hardware import Cluster, fill_hardware
 from .job import JobSettings

@@ -15,7 +15,7 @@ from ..common.resources import CLIQUES
 from ..engine.work import Work
 from ..render.checkpoint import storage
 from ..render.graph import Graph
-from ..render.grove.schedulers import QUEUE, VOLCANO
+from ..render.grove.member import QUEUE, VOLCANO
 from ..render.settings import Checkpoints
 
 

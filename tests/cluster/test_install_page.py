@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT
-from dynamo_webhooks.reconciler.render.planner import ACCOUNT, make_shared_account
+from dynamo_webhooks.reconciler.render.discovery import make_shared_account
+from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT, PLANNER_ACCOUNT
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.cluster.admission import Admission
 from tests.cluster.conversion import KINDS as CONVERTING
@@ -107,7 +107,9 @@ def test_what_removes_everything_removes_everything(cluster: ControlPlane, admis
     _install(cluster)
     other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "planner", "namespace": "default"}}
     shared = [
-        obj for name in (ACCOUNT, PICKER_ACCOUNT) for obj in make_shared_account(name, "dynamo-webhooks-planner", "default", Settings())
+        obj
+        for name in (PLANNER_ACCOUNT, PICKER_ACCOUNT)
+        for obj in make_shared_account(name, "dynamo-webhooks-planner", "default", Settings())
     ]
     cluster.apply(other, *shared)
     client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode(), "service": None}

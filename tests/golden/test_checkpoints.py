@@ -19,13 +19,13 @@ from dynamo_webhooks.reconciler.common.keys import controller_reference
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.engine.passes import PassResult
 from dynamo_webhooks.reconciler.engine.work import Work
-from dynamo_webhooks.reconciler.render.checkpoint import shared_gpus, storage
+from dynamo_webhooks.reconciler.render.checkpoint import storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
-from dynamo_webhooks.reconciler.render.configured import settings_from
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
-from dynamo_webhooks.reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.settings import Settings, settings_from
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
 from tests.reconciler.site import NAMESPACE, Site, settings
@@ -55,7 +55,7 @@ def made_of(case: Node) -> tuple[list[Node], str]:
     """What is made of a recorded checkpoint, and why nothing is."""
     try:
         found = _settings(case).checkpoints
-        refusal = shared_gpus.refusal_of(case["object"], gate=found.gate)
+        refusal = refusal_of(case["object"], gate=found.gate)
         if refusal is not None:
             return [], refusal[1]
         made, kept = jobs(case["object"], found), storage.find_configured_storage(found)

@@ -8,9 +8,9 @@ from ....api.operator.controllers import LABELLED, NONE
 from ....conversion.lens.protocol import Fields
 from ....reconciler.checkpoint.offline import explain_missing_claim, observe_offline
 from ....reconciler.common.marks import PULL_SECRET
-from ....reconciler.render.checkpoint.shared_gpus import refusal_of
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
+from ....reconciler.render.gms import refusal_of
 from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.observed import Held

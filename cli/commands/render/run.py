@@ -16,7 +16,7 @@ from ....conversion.translate import translate_path
 from ....policies.facts import UNKNOWN, Facts
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.observed import Held
-from ....reconciler.render.settings import Settings
+from ....reconciler.render.settings import Settings, settings_from
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
 from ...console.output import write_stderr
@@ -196,8 +196,6 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     load = cache(partial(_configured, config, lenient=lenient))
     usual = Settings()
     if config is not None:
-        from ....reconciler.render.configured import settings_from
-
         usual = settings_from(load())
     answered = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)

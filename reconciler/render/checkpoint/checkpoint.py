@@ -1,30 +1,31 @@
 """The checkpoint that a component of a graph asks for. Its Job is made by the checkpoint's own pass."""
 
-from __future__ import annotations
-
 from typing import Final
 
+from ....api.decode import decoder
+from ....api.kinds import api_version
 from ....api.line import Line
+from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import list_containers
 from ..errors import RenderError
-from ..framework import framework_of
 from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
 from ..graph import Graph, Member, experimental, spans_pods
-from ..merge import fill_missing, object_items, string_map
+from ..merge import merge_override, object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
 from ..objects import co_owner, make_child
 from ..observed import Observed
 from ..pod.assemble import plain_pod_spec
-from ..pod.plan import PodPlan
+from ..pod.container import overlay_container
 from ..settings import Settings
 from ..split import component_object
+from ..workload import plan_member
 from . import storage
 from .identity import FIRST_VERSION, identity_hash
-from .overlay import overlay_of, overlay_pod
 
 DELETE: Final = "Delete"  # deletionPolicy: the checkpoint goes with the last graph that it was made for
 RETAIN: Final = "Retain"
+_TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
 
 
 def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
@@ -47,56 +48,43 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
     if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
         return claims
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
-    out = make_child(
-        "nvidia.com/v1alpha1",
-        "DynamoCheckpoint",
-        f"checkpoint-{identity_hash(identity)}",
-        graph.namespace,
-        labels={CHECKPOINT_ID: identity_hash(identity)},
-        annotations={ARTIFACT_VERSION: FIRST_VERSION},
-    )
-    shared = [_claim_template(member, wanted, out)] if _shares_gpus(member, settings) else []
+    name, marks = f"checkpoint-{identity_hash(identity)}", {CHECKPOINT_ID: identity_hash(identity)}
+    annotations = {ARTIFACT_VERSION: FIRST_VERSION}
+    out = make_child("nvidia.com/v1alpha1", "DynamoCheckpoint", name, graph.namespace, labels=marks, annotations=annotations)
+    target = str(wanted.get("targetContainerName") or MAIN)
+    gms = experimental(member.fields, "gpuMemoryService") if settings.checkpoints.gate else None
+    shared = [_claim_template(member, target, gms, out)] if gms is not None else []
     if member.name in observed.checkpoints:
         return [*claims, *shared]
     if wanted.get("deletionPolicy") == DELETE:
         out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
-    target = str(wanted.get("targetContainerName") or MAIN)
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
     out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
-    if shared:
-        _share_gpus(out, member, wanted)
+    if gms is not None:
+        _share_gpus(out, gms, [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()])
     return [*claims, *shared, out]
 
 
-def _shares_gpus(member: Member, settings: Settings) -> bool:
-    return settings.checkpoints.gate and experimental(member.fields, "gpuMemoryService") is not None
-
-
-def _share_gpus(checkpoint: Fields, member: Member, wanted: Fields) -> None:
+def _share_gpus(checkpoint: Fields, gms: Fields, clients: list[str]) -> None:
     """Wire the pod of a checkpoint, in place, for the GPU memory service of the component."""
-    spec, gms = checkpoint["spec"], experimental(member.fields, "gpuMemoryService") or {}
-    target, clients = spec["job"]["targetContainerName"], [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()]
+    spec = checkpoint["spec"]
+    target = spec["job"]["targetContainerName"]
     wire(spec["job"]["podTemplateSpec"]["spec"], {target, *clients}, target, _claim_name(checkpoint))
     device = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS}
     extra = {"extraClientContainers": clients} if clients else {}
     spec["gpuMemoryService"] = {"enabled": True, "mode": "intraPod", **device, **extra}
 
 
-def _claim_template(member: Member, wanted: Fields, checkpoint: Fields) -> Fields:
-    """The claim of the GPUs that the containers of a checkpoint's pod share; it goes with the checkpoint.
-
-    Raises: RenderError if the target container asks for none.
-    """
-    target, gms = str(wanted.get("targetContainerName") or MAIN), experimental(member.fields, "gpuMemoryService") or {}
-    containers = list_containers(member.fields)
+def _claim_template(member: Member, target: str, gms: Fields, checkpoint: Fields) -> Fields:
+    """The claim of the GPUs that the containers of a checkpoint's pod share. Raises: RenderError if the target container asks for none."""
     where = (*member.path, "podTemplate", "spec", "containers")
-    count = sum(gpus_of(one, (*where, index)) for index, one in enumerate(containers) if one.get("name") == target)
+    named = ((index, one) for index, one in enumerate(list_containers(member.fields)) if one.get("name") == target)
+    count = sum(gpus_of(one, (*where, index)) for index, one in named)
     if not count:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
-    namespace = checkpoint["metadata"]["namespace"]
     name, spec = _claim_name(checkpoint), claim_spec("gpus", gms, count)
-    return make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, owner=checkpoint, spec=spec)
+    return make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, owner=checkpoint, spec=spec)
 
 
 def _claim_name(checkpoint: Fields) -> str:
@@ -107,28 +95,40 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
     """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
     made = component_object(graph, member, "", "")["spec"]
     alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
-    plan = PodPlan(
-        component=alone,
-        name=member.name,
-        type=member.type,
-        parent=graph.name,
-        namespace=graph.namespace,
-        dynamo_namespace=member.dynamo_namespace,
-        framework=framework_of(made, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
-        worker_hash="",
-        annotations=string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
-        hints={},  # it runs on one node
-        path=member.path,
-    )
-    spec = plain_pod_spec(plan, settings)
+    annotations = string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
+    spec = plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
     spec["containers"] = [one for one in object_items(spec.get("containers")) if one.get("name") == target]
     if not spec["containers"]:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
     spec["restartPolicy"] = "Never"
-    overlay = overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
+    overlay = _overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
     head = overlay.get("metadata") or {}
-    metadata: Fields = {"labels": fill_missing(string_map(head.get("labels")), {COMPONENT: member.name})}
+    metadata: Fields = {"labels": {COMPONENT: member.name, **string_map(head.get("labels"))}}
     if head.get("annotations"):
         metadata["annotations"] = string_map(head["annotations"])
-    return {"metadata": metadata, "spec": overlay_pod(spec, overlay.get("spec") or {})}
+    return {"metadata": metadata, "spec": _overlay_pod(spec, overlay.get("spec") or {})}
+
+
+def _overlay_of(wanted: Fields, path: Path) -> Fields:
+    """The pod template of a component's checkpoint, or an empty one. Raises: RenderError naming a field of a wrong type."""
+    overlay: Fields = (wanted.get("job") or {}).get("podTemplate") or {}
+    kind, version = "DynamoCheckpoint", "v1alpha1"
+    typed = {"apiVersion": api_version(version), "kind": kind, "spec": {"job": {"podTemplateSpec": overlay}}}
+    wrong = [one for one in decoder(kind, version)(typed) if one.path[: len(_TYPED)] == _TYPED] if overlay else []
+    if wrong:
+        raise RenderError((*path, "job", "podTemplate", *wrong[0].path[len(_TYPED) :]), wrong[0].message)
+    return overlay
+
+
+def _overlay_pod(spec: Fields, overlay: Fields) -> Fields:
+    """A pod spec overridden by another: containers and volumes by name, others as in `merge`."""
+    named = ("containers", "initContainers", "volumes")
+    out = merge_override(spec, {name: value for name, value in overlay.items() if name not in named})
+    for part in named:
+        ours, theirs = object_items(spec.get(part)), {one.get("name"): one for one in object_items(overlay.get(part))}
+        put = overlay_container if part == "containers" else merge_override
+        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
+        if both or theirs:
+            out[part] = [*both, *theirs.values()]
+    return out

@@ -1,7 +1,5 @@
 """The identity of a checkpoint, and the names that follow from it."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final
@@ -74,8 +72,3 @@ def check_version(checkpoint: Fields) -> None:
     most = LONGEST_NAME - len(name) + len(version)
     wanted = f"must be at most {most} lower-case letters, digits, dashes and dots that begin and end with a letter or digit"
     raise RenderError(("metadata", "annotations", ARTIFACT_VERSION), f"{wanted}, got {version[:80]!r}")
-
-
-def processes(identity: Fields) -> int:
-    """The processes of a worker: its tensor-parallel size by its pipeline-parallel size."""
-    return int(identity.get("tensorParallelSize") or 1) * int(identity.get("pipelineParallelSize") or 1)

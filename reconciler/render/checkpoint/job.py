@@ -1,7 +1,5 @@
 """The Job that starts a worker, waits until it is warm, and has its snapshot taken."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final
 
@@ -13,12 +11,12 @@ from ..errors import RenderError
 from ..merge import object_items, string_map
 from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, CHECKPOINT_SOURCE, MAIN, RESTORE_TARGET, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
 from ..objects import make_child
-from ..pod.volumes import add_shared_memory
+from ..pod.assemble import add_shared_memory
 from ..settings import Checkpoints
 from . import storage as stored
-from .identity import check_version, job_name, processes, read_artifact_version, read_identity_hash
+from .identity import check_version, job_name, read_artifact_version, read_identity_hash
+from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
-from .volumes import CONTROL_PATH, add, control, podinfo, set_seccomp_profile, tell_control_path
 
 KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
 _DEADLINE: Final = 3600  # seconds
@@ -26,17 +24,15 @@ _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 
 
 def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
-    """The Job of a checkpoint; it costs one copy of the pod template.
+    """The Job of a checkpoint. Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
 
     It has no `ttlSecondsAfterFinished`: that is set when its end has been noted, so that no end is missed.
-
-    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
     """
     wrong = decoder("DynamoCheckpoint", "v1alpha1")(checkpoint)
     if wrong:
         raise RenderError(wrong[0].path, wrong[0].message)
     check_version(checkpoint)
-    metadata, asked = checkpoint["metadata"], (checkpoint.get("spec") or {}).get("job") or {}
+    asked = (checkpoint.get("spec") or {}).get("job") or {}
     found = stored.find_configured_storage(settings)
     template: Fields = copy.deepcopy(asked.get("podTemplateSpec") or {})
     target = str(asked.get("targetContainerName") or MAIN)
@@ -44,22 +40,13 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
         "metadata": _marked(template.get("metadata") or {}, checkpoint, target, found),
         "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, found),
     }
-    return make_child(
-        "batch/v1",
-        "Job",
-        job_name(checkpoint),
-        str(metadata.get("namespace") or "default"),
-        labels={CHECKPOINT_ID: read_identity_hash(checkpoint)},
-        owner=checkpoint,
-        spec={"activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod},
-    )
+    spec = {"activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
+    labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
+    return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 
 
 def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
-    """The objects of a checkpoint: its claim, where that is created, and its Job.
-
-    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
-    """
+    """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `job_of`."""
     namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
     return [*stored.claims(settings, namespace), job_of(checkpoint, settings)]
 
@@ -92,7 +79,7 @@ def _marked(head: Fields, checkpoint: Fields, target: str, found: Storage | None
 
 def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, found: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
-    containers = object_items(pod.get("containers"))
+    spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:
         raise RenderError((*_POD, "containers"), "checkpoint job requires at least one container")
     main = next((one for one in containers if one.get("name") == target), None)
@@ -102,25 +89,18 @@ def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoint
     at: Path = (*_POD, "containers", containers.index(main))
     pod["restartPolicy"] = "Never"
     set_seccomp_profile(pod, settings.seccomp_profile)
-    _wait_for_snapshot(main, processes((checkpoint.get("spec") or {}).get("identity") or {}), at)
-    add(pod, main, podinfo(), at)
-    _share_memory(pod, main, ((checkpoint.get("spec") or {}).get("job") or {}).get("sharedMemory") or {})
+    identity, shared = spec.get("identity") or {}, (spec.get("job") or {}).get("sharedMemory") or {}
+    processes = int(identity.get("tensorParallelSize") or 1) * int(identity.get("pipelineParallelSize") or 1)
+    _wait_for_snapshot(main, processes, at)
+    add_podinfo(pod, main, at)
+    if not shared.get("disabled"):
+        # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
+        size: Any = shared.get("size")
+        add_shared_memory(pod, main, None if size is not None and is_quantity(size) and is_zero(size) else size)
     if found is not None:
-        add(pod, main, (_claim(found), {"name": stored.VOLUME, "mountPath": found.path}), at)
-    add(pod, main, control(target), at)
-    tell_control_path(main)
+        add_storage(pod, main, found, at)
+    add_control(pod, main, at)
     return pod
-
-
-def _claim(found: Storage) -> Fields:
-    return {"name": stored.VOLUME, "persistentVolumeClaim": {"claimName": found.claim}}
-
-
-def _share_memory(pod: Fields, main: Fields, asked: Fields) -> None:
-    """The job's own size: a worker with less shared memory, or none, isn't what is checkpointed."""
-    size: Any = asked.get("size")
-    if not asked.get("disabled"):
-        add_shared_memory(pod, main, None if size is None or (is_quantity(size) and is_zero(size)) else size)
 
 
 def _wait_for_snapshot(container: Fields, count: int, path: Path) -> None:

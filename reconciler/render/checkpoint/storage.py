@@ -1,7 +1,5 @@
 """Where snapshots are kept: the claim of the configuration, or the one that a namespace's agents mount."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -17,7 +15,6 @@ from ..settings import Checkpoints
 
 VOLUME: Final = "checkpoint-storage"
 AGENT: Final = "snapshot-agent"  # value of the agents' component label
-_AGENT_CONTAINER: Final = "agent"
 _AGENT_VOLUME: Final = "checkpoints"
 _MODES: Final = ("ReadWriteMany", "ReadWriteOnce")
 _PVC: Final = "checkpoint.storage.pvc"
@@ -32,10 +29,7 @@ class Storage(NamedTuple):
 
 
 def find_configured_storage(asked: Checkpoints) -> Storage | None:
-    """The storage of the configuration, None where it names none.
-
-    Raises: RenderError naming a key of the configuration that can't be used.
-    """
+    """The storage of the configuration, None where it names none. Raises: RenderError naming a key that can't be used."""
     named = asked.pvc != Pvc()
     if asked.storage not in ("", "pvc") and (named or asked.storage not in ("s3", "oci")):
         raise RenderError((), f'checkpoint.storage.type "{asked.storage}" is not supported; only pvc is implemented today')
@@ -50,10 +44,7 @@ def find_configured_storage(asked: Checkpoints) -> Storage | None:
 
 
 def claims(asked: Checkpoints, namespace: str) -> list[Fields]:
-    """The claim for a namespace's checkpoints, if the operator is to create it; it outlives graphs.
-
-    Raises: RenderError naming a key of the configuration that can't be used.
-    """
+    """The claim for a namespace's checkpoints, if the operator is to create it. Raises: RenderError naming a key that can't be used."""
     storage = find_configured_storage(asked)
     if storage is None or not asked.pvc.create:
         return []
@@ -82,15 +73,12 @@ def explain_missing(storage: Storage, namespace: str) -> str:
 
 
 def find_agent_storage(agents: Sequence[Fields], namespace: str) -> Storage:
-    """The storage of the first agent that mounts a claim.
-
-    `agents` are the DaemonSets of a namespace with the agents' label. Raises: RenderError if none does.
-    """
+    """The storage of the first agent, a DaemonSet of the namespace, that mounts a claim. Raises: RenderError if none does."""
     for agent in agents:
         pod = ((agent.get("spec") or {}).get("template") or {}).get("spec") or {}
         volumes = [one for one in object_items(pod.get("volumes")) if one.get("name") == _AGENT_VOLUME]
         claim = str(((volumes[0].get("persistentVolumeClaim") or {}) if volumes else {}).get("claimName") or "")
-        containers = [one for one in object_items(pod.get("containers")) if one.get("name") == _AGENT_CONTAINER]
+        containers = [one for one in object_items(pod.get("containers")) if one.get("name") == "agent"]
         mounts = [one for each in containers for one in object_items(each.get("volumeMounts")) if one.get("name") == _AGENT_VOLUME]
         path = str(mounts[0].get("mountPath") or "").rstrip("/") if mounts else ""
         if claim and path:

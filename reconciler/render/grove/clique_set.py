@@ -1,41 +1,40 @@
-"""The PodCliqueSet of a graph: all its components in one object."""
-
-from __future__ import annotations
+"""The PodCliqueSet of a graph, all its components in one object, and where Grove packs its cliques: in its own words, since line 1.5."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ....api.paths import format_path
+from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
-from ..checkpoint.restore import Restore
+from ....policies.engines import list_roles
+from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
+from .. import discovery
+from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from ..errors import RenderError
+from ..framework import TRTLLM
 from ..graph import Graph, Member, check_templates, is_inter_pod, replicas_in, size_of
 from ..merge import string_map
-from ..multinode.role import check_nodes
-from ..names import GRAPH_NAME, lower_name
+from ..multinode.role import Role, check_nodes, grove_rank, grove_roles
+from ..names import ENGINE_GROUP, GRAPH_NAME, TOPOLOGY_LABEL, lower_name
 from ..objects import make_child
+from ..pod.assemble import pod_spec
 from ..settings import Settings
 from ..template import own_templates
-from . import inter_pod, names, override
-from .cliques import cliques
-from .member import grove_member
+from . import inter_pod, names
+from .member import GroveMember, choose_scheduler, grove_member
 
-API_VERSION: Final = "grove.io/v1alpha1"
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
+_TOPOLOGY: Final = "topologyConstraint"
 LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its author says
 
 
 def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
-    """The set of a graph; none for a graph without components. The restarts are marks by component, the restores their snapshots.
-
-    Raises: RenderError if a component has no valid pods: the set is made whole or not at all.
-    """
+    """The set of a graph, none without components. Raises: RenderError if one has no valid pods: the set is made whole or not at all."""
     if not graph.members:
         return []
     for one in graph.members:
         check_nodes(one.nodes, one.path)
-        override.check_roles(one)
+        _check_roles(one)
         check_templates(graph, one)
     _check_names(graph.members)
     _check_size(graph)
@@ -48,9 +47,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     ]
     labels = {**string_map(graph.spec.get("labels")), GRAPH_NAME: graph.name}
     annotations = string_map(graph.spec.get("annotations"))
-    out = make_child(
-        API_VERSION, "PodCliqueSet", names.set_name(graph), graph.namespace, labels=labels, annotations=annotations, owner=graph.object
-    )
+    out = make_child(API_VERSION, "PodCliqueSet", names.set_name(graph), labels=labels, annotations=annotations, owner=graph.object)
     strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
     said = {"updateStrategy": {"type": strategy}} if strategy in GROVE_STRATEGIES else {}
     out["spec"] = {**said, "replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
@@ -88,25 +85,152 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
     }
     groups = [_group(one) for one in graph.members if names.is_grouped(one)]
     templates = [one for member in graph.members if is_inter_pod(member.fields) for one in inter_pod.claim_templates(member)]
-    constraint = override.of_set(graph)
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     return {
         **out,
         **({"podCliqueScalingGroups": groups} if groups else {}),
         **({"resourceClaimTemplates": templates} if templates else {}),
-        **({"topologyConstraint": constraint} if constraint else {}),
+        **_constraint(graph.spec, ("spec",), SET, ("spec", "template")),
     }
 
 
 def _group(member: Member) -> Fields:
     """The scaling group of a component. Grove refuses a set with one of no replicas: it is made with the fewest, then scaled to zero."""
-    constraint = override.of_component(member)
     return {
         "name": lower_name(member.name),
         "cliqueNames": names.cliques(member),
         "replicas": replicas_in(member.fields) or names.least(member),
         "minAvailable": names.least(member),
         **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
-        **({"topologyConstraint": constraint} if constraint else {}),
+        **_constraint(member.fields, member.path, SCALING_GROUP),
     }
+
+
+def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
+    """The cliques of a component, in the order of their names. Raises: RenderError if the component has no valid pods."""
+    member = one.member
+    if is_inter_pod(member.fields):
+        inter_pod.check_failover(member)
+        return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
+    if member.nodes > 1:
+        return _leader_and_workers(one, settings)
+    made = _alone(one, settings)
+    if restore is not None:
+        targets = targets_of(one.plan.component)
+        restore_pod_spec(made["spec"]["podSpec"], targets, restore, member.path)
+        marks = {name: made[name] for name in ("labels", "annotations")}
+        made |= restore_pod_metadata(marks, targets, restore)
+    return [made]
+
+
+def _alone(one: GroveMember, settings: Settings) -> Fields:
+    """The only clique of a component; one that is in a scaling group is one replica of it."""
+    member, pod = one.member, _pod(one, None, settings)
+    if names.is_grouped(member):
+        return _clique(one, lower_name(member.name), 1, pod)
+    made = _clique(one, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
+    return {**made, **_constraint(member.fields, member.path, CLIQUE)}
+
+
+def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
+    member, (leads, works) = one.member, grove_roles(one.member.name, one.member.nodes)
+    leader = _clique(one, names.leader(member), 1, _pod(one, leads, settings))
+    others = member.nodes - 1
+    of_workers = one.workers or one
+    workers = _clique(of_workers, names.workers(member), others, _pod(of_workers, works, settings), least=others)
+    if one.plan.framework == TRTLLM and not one.workers:
+        # the leader starts processes on the workers, which must exist
+        leader["spec"]["startsAfter"] = [names.workers(member)]
+    return [{**leader, **_role_constraint(member, "leader")}, {**workers, **_role_constraint(member, "worker")}]
+
+
+def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
+    """The server of a rank, and the engines that start after it."""
+    member, count = one.member, inter_pod.gpus(one.member)
+    pod = _pod(one, None, settings)
+    inter_pod.make_server(pod, one.plan, rank, count)
+    found = discovery.labels(one.plan.annotations, settings)
+    server = _clique(one, names.server(member, rank), 1, pod)
+    # a server receives no requests
+    server["labels"] = {key: value for key, value in one.labels.items() if key not in found}
+    server["annotations"] = {key: value for key, value in one.annotations.items() if key != TOPOLOGY_LABEL}
+    role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
+    pod = _pod(one, role, settings)
+    failover = is_inter_pod(member.fields, "failover")
+    inter_pod.make_engine(pod, one.plan, rank, failover=failover)
+    replicas = inter_pod.engines(member)
+    engine = _clique(one, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
+    engine["spec"]["startsAfter"] = [names.server(member, rank)]
+    if failover:
+        engine["labels"] = dict(sorted({**one.labels, ENGINE_GROUP: "true"}.items()))
+    return [server, engine]
+
+
+def _clique(one: GroveMember, name: str, replicas: int, pod: Mapping[str, object], *, least: int = 1) -> Fields:
+    return {
+        "name": name,
+        "labels": one.labels,
+        "annotations": one.annotations,
+        "spec": {"roleName": name, "replicas": replicas, "minAvailable": least, "podSpec": pod},
+    }
+
+
+def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:
+    spec = pod_spec(one.plan._replace(role=role), settings)
+    if scheduler := choose_scheduler(one.plan.component, settings):
+        spec["schedulerName"] = scheduler
+    return spec
+
+
+def _constraint(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:
+    """The field that says where to pack: in Grove's own words, else in the operator's. Raises: RenderError as `_read_override`."""
+    constraint = _read_override(holder, path, target, steps) or _own_constraint(holder)
+    return {_TOPOLOGY: constraint} if constraint else {}
+
+
+def _role_constraint(member: Member, role: str) -> Fields:
+    """The same of the clique of a leader or of workers, which only Grove's words constrain. Raises: RenderError as `_read_override`."""
+    found = ((index, each) for index, each in list_roles(member.fields) if each.get("name") == role)
+    said = next((_read_override(each, (*member.path, "roles", index), CLIQUE) for index, each in found), {})
+    return {_TOPOLOGY: said} if said else {}
+
+
+def _check_roles(member: Member) -> None:
+    """Refuse overrides of a leader or workers that the component hasn't. Raises: RenderError."""
+    if member.nodes > 1 and not is_inter_pod(member.fields):
+        return
+    for index, role in list_roles(member.fields):
+        if role.get(FIELD) is not None:
+            path = (*member.path, "roles", index, FIELD)
+            raise RenderError(path, "must be absent: only a component on several nodes, not sharing GPUs between pods, has these roles")
+
+
+def _own_constraint(holder: Fields) -> Fields:
+    """The constraint in the operator's words."""
+    domain = (holder.get(_TOPOLOGY) or {}).get("packDomain")
+    return {"packDomain": domain} if domain else {}
+
+
+def is_constrained(graph: Graph) -> bool:
+    """Whether a graph says anything of where Grove packs its pods."""
+    roles = (role for one in graph.members for _, role in list_roles(one.fields))
+    holders = (graph.spec, *(one.fields for one in graph.members), *roles)
+    return any(_own_constraint(holder) or holder.get(FIELD) is not None for holder in holders)
+
+
+def _read_override(holder: Fields, path: Path, target: str, steps: tuple[str, ...] = ()) -> Fields:
+    """The constraint in an override of one target; empty without. Raises: RenderError if the override is not one of this target."""
+    block = holder.get(FIELD)
+    if block is None:
+        return {}
+    where = (*path, FIELD)
+    if (version := block.get("apiVersion")) != API_VERSION:
+        raise RenderError((*where, "apiVersion"), f"must be {API_VERSION}, got {str(version)[:80]!r}")
+    if (named := block.get("target")) not in (None, "", target):
+        raise RenderError((*where, "target"), f"must be {target} at this place, got {str(named)[:80]!r}; leave it out")
+    inner = ("value", *steps, _TOPOLOGY)
+    value = lookup(block, inner)
+    if not isinstance(value, dict):
+        raise RenderError((*where, *inner), "must be an object: a topology constraint is all that can be overridden")
+    return value

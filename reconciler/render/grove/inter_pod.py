@@ -1,7 +1,5 @@
 """GPUs shared between pods: servers that hold the weights of a rank, and engines. Grove attaches the claims."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
@@ -11,15 +9,13 @@ from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_c
 from ..graph import Member, experimental, is_inter_pod
 from ..merge import object_items, put_named
 from ..names import MAIN
+from ..pod.container import drop_probes
 from ..pod.failover import LOCK
-from ..pod.plan import PodPlan
-from ..probes import drop_probes
+from ..workload import PodPlan
 from . import names
 
 _VOLUME: Final = "gms-shared"
-_ON_HOST: Final = "/run/gms"
 _SHARED: Final = "/run/gms/shared"
-_SOCKETS_A_GPU: Final = 2
 _SERVE: Final = f"""\
 rm -f {_SHARED}/gms_*.sock
 trap 'ending=1; trap "" TERM INT; kill 0' TERM INT
@@ -46,20 +42,14 @@ def engines(member: Member) -> int:
 
 
 def check_failover(member: Member) -> None:
-    """Refuse intra-pod failover with GPUs shared between pods.
-
-    Raises: RenderError with the path of the mode.
-    """
+    """Refuse intra-pod failover with GPUs shared between pods. Raises: RenderError with the path of the mode."""
     if experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
         path = (*member.path, "experimental", "failover", "mode")
         raise RenderError(path, "must be InterPod where gpuMemoryService.mode is; use one mode for both")
 
 
 def gpus(member: Member) -> int:
-    """The GPUs of one rank.
-
-    Raises: RenderError if there are none.
-    """
+    """The GPUs of one rank. Raises: RenderError if there are none."""
     count = gpu_count(member.fields, member.path)
     if not count:
         raise RenderError((*member.path, "experimental", "gpuMemoryService"), "needs GPUs to share: the main container asks for none")
@@ -90,7 +80,8 @@ def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
     main = _share(spec, rank)
     main["command"], main["args"] = ["bash", "-c"], [_SERVE]
     drop_probes(main)
-    ready = f'[ "$(ls {_SHARED} | grep -c "^gms_.*\\.sock$")" -ge {_SOCKETS_A_GPU * count} ]'
+    # two sockets for each GPU
+    ready = f'[ "$(ls {_SHARED} | grep -c "^gms_.*\\.sock$")" -ge {2 * count} ]'
     main["startupProbe"] = {"exec": {"command": ["sh", "-c", ready]}, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 150}
     values = {"DYN_VLLM_GMS_SHADOW_MODE": "true"} if plan.framework == VLLM else {}
     put_named(main, "env", *({"name": name, "value": value} for name, value in {**values, SOCKET_DIRECTORY: _SHARED}.items()))
@@ -123,7 +114,7 @@ def _share(spec: Fields, rank: int) -> Fields:
     add_toleration(spec)
     mount = {"name": _VOLUME, "mountPath": _SHARED, "subPathExpr": f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)/rank-{rank}"}
     main["volumeMounts"] = [*(one for one in object_items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
-    put_named(spec, "volumes", {"name": _VOLUME, "hostPath": {"path": _ON_HOST, "type": "DirectoryOrCreate"}})
+    put_named(spec, "volumes", {"name": _VOLUME, "hostPath": {"path": "/run/gms", "type": "DirectoryOrCreate"}})
     opened = {
         "name": "fix-gms-perms",
         **({"image": main["image"]} if main.get("image") else {}),

@@ -1,24 +1,28 @@
-"""A component for Grove: with the graph's data in its template, and its cliques' labels."""
+"""A component for Grove: with the graph's data in its template, its cliques' labels, and the scheduler of its pods with its queue."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from ....conversion.lens.protocol import Fields
+from ....policies.domain import read_pod
 from ....policies.engines import list_templates
+from ....policies.no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
 from .. import discovery, names
 from ..checkpoint.restore import strip_restore_marks
-from ..framework import framework_of
 from ..graph import Graph, Member, object_name, selects, template_annotations, template_labels
 from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
-from ..pod.plan import PodPlan
 from ..settings import Settings
 from ..split import give_env, propagate_annotations
 from ..template import of_role
-from . import schedulers
+from ..workload import PodPlan, plan_member
+
+QUEUE: Final = "kai.scheduler/queue"
+_KAI: Final = "kai-scheduler"
+VOLCANO: Final = "volcano"
 
 
 class GroveMember(NamedTuple):
@@ -32,10 +36,7 @@ class GroveMember(NamedTuple):
 
 
 def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
-    """Read a component; one whose roles have templates is read as the pods of its leader, with its workers beside.
-
-    Raises: RenderError if its framework contradicts its command.
-    """
+    """Read a component, of roles with templates leader and workers. Raises: RenderError if its framework contradicts its command."""
     if not list_templates(member.fields):
         return _read(graph, member, settings, restart)
     leader, workers = (
@@ -58,20 +59,8 @@ def _read(graph: Graph, member: Member, settings: Settings, restart: str) -> Gro
     annotations[names.DISCOVERY_BACKEND] = discovery.backend(followed, settings)
     annotations |= {names.TOPOLOGY_LABEL: label_key} if label_key else {}
     annotations |= {names.RESTART_AT: restart} if restart else {}
-    annotations |= schedulers.give_annotations(graph.annotations, component, settings)
-    plan = PodPlan(
-        component=component,
-        name=member.name,
-        type=member.type,
-        parent=graph.name,
-        namespace=graph.namespace,
-        dynamo_namespace=member.dynamo_namespace,
-        framework=framework_of(component, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
-        worker_hash="",  # Grove replaces pods itself
-        annotations=followed,
-        hints=annotations,
-        path=member.path,
-    )
+    annotations |= _volcano_annotations(graph.annotations, component, settings)
+    plan = plan_member(graph, member, component, followed, annotations)
     return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(strip_restore_marks(annotations).items())))
 
 
@@ -97,5 +86,35 @@ def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Se
         out[names.BASE_MODEL_HASH] = names.digest(model)
     if graph.annotations.get(names.ENABLE_METRICS) != "false":
         out[names.METRICS_ENABLED] = "true"
-    out |= schedulers.give_labels(graph.annotations, member.fields, settings)
+    out |= _kai_labels(graph.annotations, member.fields, settings)
     return dict(sorted((out | discovery.labels(followed, settings)).items()))
+
+
+def choose_scheduler(component: Fields, settings: Settings) -> str:
+    """The name of the scheduler: the author's choice, else Volcano or KAI; empty: the cluster's default."""
+    chosen = read_pod(component).get("schedulerName")
+    return str(chosen or (VOLCANO if settings.volcano else _KAI if settings.kai else ""))
+
+
+def _kai_labels(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:
+    """What KAI reads of its pods; `of_graph` are the graph's annotations."""
+    if not settings.kai or choose_scheduler(component, settings) != _KAI:
+        return {}
+    pool = of_graph.get(KAI_NODE_POOL)
+    return {QUEUE: of_graph.get(KAI_QUEUE) or "dynamo"} | ({"kai.scheduler/node-pool": pool} if pool else {})
+
+
+def _volcano_annotations(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:
+    """What Volcano reads of its pods; without a queue, it takes its own default."""
+    queue = of_graph.get(VOLCANO_QUEUE)
+    return {"scheduling.volcano.sh/queue-name": queue} if queue and choose_scheduler(component, settings) == VOLCANO else {}
+
+
+def list_unused_schedulers(of_graph: Mapping[str, str], components: Sequence[Fields], settings: Settings) -> Iterator[tuple[str, str]]:
+    """The graph's annotations for schedulers that place none of its pods, with the reason."""
+    chosen = {choose_scheduler(one, settings) for one in components}
+    for name in (KAI_QUEUE, KAI_NODE_POOL):
+        if name in of_graph and not (settings.kai and _KAI in chosen):
+            yield name, "has no effect: there is no KAI scheduler, it is switched off, or it places none of the pods"
+    if VOLCANO_QUEUE in of_graph and VOLCANO not in chosen:
+        yield VOLCANO_QUEUE, "has no effect: Volcano places none of the pods; set orchestrators.volcanoScheduler.enabled, or schedulerName"

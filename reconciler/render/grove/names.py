@@ -2,13 +2,11 @@
 
 from typing import Final
 
-from ..graph import Graph, Member, forces_group, is_inter_pod
+from ..graph import Graph, Member, experimental, is_inter_pod
 from ..names import dns_name, lower_name
 
 ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
 _LEAST: Final = 8
-_FNV_OFFSET: Final = 0x811C9DC5
-_FNV_PRIME: Final = 0x01000193
 
 
 def set_name(graph: Graph) -> str:
@@ -26,7 +24,8 @@ def runner(graph: Graph, member: Member) -> str:
 
 def is_grouped(member: Member) -> bool:
     """Whether a component's cliques scale together, as one replica."""
-    return member.nodes > 1 or is_inter_pod(member.fields) or forces_group(member.fields)
+    forced = (experimental(member.fields, "grove") or {}).get("forceScalingGroup") is True
+    return forced or member.nodes > 1 or is_inter_pod(member.fields)
 
 
 def least(member: Member) -> int:
@@ -76,7 +75,7 @@ def _needs(member: Member) -> int:
 
 def _fnv(text: str) -> int:
     """32-bit FNV-1a, with which the Go operator shortens names."""
-    out = _FNV_OFFSET
+    out = 0x811C9DC5
     for byte in text.encode("utf-8", "surrogatepass"):
-        out = (out ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+        out = (out ^ byte) * 0x01000193 & 0xFFFFFFFF
     return out

@@ -1,7 +1,5 @@
 """GPUs that a pod on several nodes gets by claims of devices (DRA), counted from claim templates and device classes. Never guessed."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -25,10 +23,7 @@ class _UncountableError(Exception):
 
 
 def count_gpus(component: Fields, path: Path, known: Claims) -> int:
-    """The GPUs of a component's main container: of its limits and requests, else of its claims.
-
-    Raises: RenderError if a claim can't be counted.
-    """
+    """The GPUs of a component's main container: of its resources, else of its claims. Raises: RenderError if a claim can't be counted."""
     return count_gpus_per_node(main_of(component)) or count_claimed(component, path, known)
 
 

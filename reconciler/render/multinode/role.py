@@ -1,7 +1,5 @@
 """The role of one pod in a multinode replica, for each orchestrator."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ....api.paths import Path
@@ -55,10 +53,7 @@ class Role(NamedTuple):
 
 
 def check_nodes(nodes: int, path: Path) -> None:
-    """Refuse replicas with more nodes than any cluster: the object lists each node.
-
-    Raises: RenderError with the path of the component.
-    """
+    """Refuse replicas with more nodes than any cluster: the object lists each node. Raises: RenderError with the path of the component."""
     if nodes > MOST_NODES:
         raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MOST_NODES} for children to be made, got {nodes}")
 

@@ -1,20 +1,23 @@
 """TensorRT-LLM on several nodes: the leader starts all processes by MPI, the workers run sshd."""
 
-from __future__ import annotations
-
+import shlex
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ..flags import is_python, join_shell, quote_line
+from ..framework import is_python, join_shell, words_of
+from ..graph import Graph
 from ..merge import object_items, put_named
+from ..names import MANAGED_BY, OPERATOR
+from ..objects import make_child
+from ..settings import Settings
 from .role import Role
 
-KEYS: Final = "/ssh-pk"
+_KEYS: Final = "/ssh-pk"
 PRIVATE: Final = "private.key"
 PUBLIC: Final = "private.key.pub"
+GENERATED: Final = "<generated>"  # stands for each key until the loop creates the pair; not base64, so that it can't be applied by mistake
 _PORT: Final = 2222
 _HOME: Final = '"$HOME/.ssh'
-_ENV: Final = {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "1"}
 _PASSED_ON: Final = frozenset(
     {
         "CUDA_VISIBLE_DEVICES",
@@ -40,9 +43,9 @@ _PASSED_ON: Final = frozenset(
 )
 _TAKE_KEYS: Final = (
     f'install -d -m 700 {_HOME}"',
-    f'install -m 600 {KEYS}/{PRIVATE} {_HOME}/id_rsa"',
-    f'install -m 644 {KEYS}/{PUBLIC} {_HOME}/id_rsa.pub"',
-    f'install -m 600 {KEYS}/{PUBLIC} {_HOME}/authorized_keys"',
+    f'install -m 600 {_KEYS}/{PRIVATE} {_HOME}/id_rsa"',
+    f'install -m 644 {_KEYS}/{PUBLIC} {_HOME}/id_rsa.pub"',
+    f'install -m 600 {_KEYS}/{PUBLIC} {_HOME}/authorized_keys"',
     f"printf '%s\\n' 'Host *' \"IdentityFile $HOME/.ssh/id_rsa\" 'StrictHostKeyChecking no' 'Port {_PORT}' > {_HOME}/config\"",
 )
 _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
@@ -50,8 +53,8 @@ _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 
 def change_main(main: Fields, role: Role, volume: str, gpus: int) -> None:
     """Change the main container of one node with its GPUs, in place."""
-    main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": KEYS, "readOnly": True}]
-    put_named(main, "env", dict(_ENV))
+    main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": _KEYS, "readOnly": True}]
+    put_named(main, "env", {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "1"})
     steps = _leader(main, role, gpus) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
     if not role.leader:
@@ -69,20 +72,15 @@ def change_pod(spec: Fields, volume: str, secret: str) -> None:
 def _leader(main: Fields, role: Role, gpus: int) -> list[str]:
     names = {str(one["name"]) for one in object_items(main.get("env")) if one.get("name")}
     told = " ".join(f"-x {name}" for name in sorted(names | _PASSED_ON))
+    written = main.get("args") or main.get("command") or ()
+    launched = join_shell(words_of(main)) if is_python(main) else " ".join(str(one) for one in written)
     run = (
         'mpirun $([ "$(id -u)" = "0" ] && echo --allow-run-as-root) --oversubscribe'
         f" -n {role.nodes * gpus} -H {','.join((role.host, *role.others))} --mca pml ob1"
         f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {told}'
-        f" bash -c {quote_line(f'trtllm-llmapi-launch {_original(main)}')}"
+        f" bash -c {shlex.quote(f'trtllm-llmapi-launch {launched}')}"
     )
     return [*([_named(role)] if role.waits_for_names else []), run]
-
-
-def _original(main: Fields) -> str:
-    command, args = main.get("command") or [], main.get("args") or []
-    if is_python(main):
-        return join_shell([*command, *args])
-    return " ".join(str(one) for one in args or command)
 
 
 def _named(role: Role) -> str:
@@ -114,3 +112,19 @@ def _worker() -> list[str]:
         f"printf '%s\\n' {lines} > {_HOME}/sshd_config\"",
         f'/usr/sbin/sshd -D -f {_HOME}/sshd_config"',
     ]
+
+
+def secrets(graph: Graph, settings: Settings) -> list[Fields]:
+    """The graph's own Secret, or all graphs' ones, which have no owner: in its namespace and their source. Existing ones don't change."""
+    if not settings.ssh_secret or all(one.nodes == 1 for one in graph.members):
+        return []
+    marks, data = {MANAGED_BY: OPERATOR}, {PRIVATE: GENERATED, PUBLIC: GENERATED}
+    if settings.key_per_graph:
+        return [make_child("v1", "Secret", own_name(graph.name), labels=marks, owner=graph.object, data=data)]
+    places = sorted({graph.namespace, settings.ssh_secret_namespace or graph.namespace})
+    return [make_child("v1", "Secret", settings.ssh_secret, place, labels=marks, data=data) for place in places]
+
+
+def own_name(graph: str) -> str:
+    """The Secret of a graph that shares its keys with no other."""
+    return f"{graph}-mpi-ssh"

@@ -1,25 +1,28 @@
-"""vLLM on several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
-
-from __future__ import annotations
+"""vLLM on several nodes: one engine by Ray, or by multiprocessing, whose workers wait for their leader; engines side by side; elastic."""
 
 import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ..flags import add_flags, flag_value, has_flag, join_shell
-from ..framework import VLLM
-from ..merge import put_named
-from ..names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
-from ..probes import drop_probes
+from ..framework import VLLM, add_flags, flag_value, has_flag, join_shell, words_of
+from ..graph import Graph
+from ..merge import object_items, put_named
+from ..names import GRAPH_NAME, ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
+from ..objects import make_child
 from .role import Role
 
-MASTER_PORT: Final = 29500
+_MASTER_PORT: Final = 29500
 _RAY_PORT: Final = 6379
 _DATA_PORT: Final = 13445
-_SHELL: Final = ("/bin/sh", "-c")
 _VERSION: Final = re.compile(r"v?(0|[1-9]\d*)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?", re.ASCII)
 _DATA_SIZE: Final = "--data-parallel-size"
+_SCRIPT: Final = "wait-for-leader.py"
+_SCRIPTS: Final = "wait-leader-script"  # the volume with it
+_FOLDER: Final = "/scripts"
+_REFERENCE: Final = re.compile(r"\$\((\w+)\)", re.ASCII)
 
 
 def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -> None:
@@ -34,8 +37,6 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -
         _side_by_side(main, role, gpus // across)
     if by_processes:
         give_address(main)
-    if not role.leader:
-        drop_probes(main)
 
 
 def give_address(main: Fields) -> None:
@@ -56,21 +57,20 @@ def uses_processes(hints: Mapping[str, str]) -> bool:
 
 
 def _by_processes(main: Fields, role: Role) -> None:
-    flags = f"--distributed-executor-backend mp --nnodes {role.nodes} --master-addr {role.host} --master-port {MASTER_PORT}"
+    flags = f"--distributed-executor-backend mp --nnodes {role.nodes} --master-addr {role.host} --master-port {_MASTER_PORT}"
     flags += f" --node-rank {role.rank}"
     add_flags(main, flags if role.leader else f"{flags} --headless", VLLM, shell=role.needs_shell)
 
 
 def _by_ray(main: Fields, role: Role) -> None:
     # a user's shell line can't be appended to another command by joining words; as in the Go operator
-    _in_shell(
-        main, f"ray start --head --port={_RAY_PORT} && {_line(main)} --distributed-executor-backend ray" if role.leader else _join(role)
-    )
+    leads = f"ray start --head --port={_RAY_PORT} && {join_shell(words_of(main))} --distributed-executor-backend ray"
+    _in_shell(main, leads if role.leader else _join(role))
 
 
 def start_ray(main: Fields) -> None:
     """Start Ray beside the engine of a main container, in place."""
-    _in_shell(main, f"{_LOCAL_RAY} && {_line(main)}")
+    _in_shell(main, f"{_LOCAL_RAY} && {join_shell(words_of(main))}")
 
 
 def _elastic(main: Fields, role: Role) -> None:
@@ -91,11 +91,7 @@ def _side_by_side(main: Fields, role: Role, engines: int) -> None:
 
 
 def _in_shell(main: Fields, line: str) -> None:
-    main["command"], main["args"] = [*_SHELL], [line]
-
-
-def _line(main: Fields) -> str:
-    return join_shell([*(main.get("command") or ()), *(main.get("args") or ())])
+    main["command"], main["args"] = ["/bin/sh", "-c"], [line]
 
 
 def _join(role: Role) -> str:
@@ -118,3 +114,36 @@ def _leader_lives(role: Role) -> str:
     url = f"http://{role.host}:{SYSTEM_PORT}/live"
     asks = f"python3 -c 'import urllib.request as u; u.urlopen(\"{url}\", timeout=5)' 2> /dev/null"
     return _tried(asks, 720, 15, "the leader does not answer")
+
+
+def config_maps(graph: Graph) -> list[Fields]:
+    """The ConfigMap for a graph with a multinode component of any framework."""
+    if all(one.nodes == 1 for one in graph.members):
+        return []
+    name, marks, data = _name(graph.name), {GRAPH_NAME: graph.name}, {_SCRIPT: _script()}
+    return [make_child("v1", "ConfigMap", name, labels=marks, owner=graph.object, data=data)]
+
+
+def change_pod(spec: Fields, main: Fields, role: Role, parent: str) -> None:
+    """Let a worker node with multiprocessing wait, in place, until its leader listens."""
+    if role.leader or "--distributed-executor-backend mp" not in " ".join(words_of(main)):
+        return
+    host = _REFERENCE.sub(r"${\1}", role.host)
+    line = f'export LEADER_HOST="{host}" LEADER_PORT="{_MASTER_PORT}" && exec python3 {_FOLDER}/{_SCRIPT}'
+    container = {
+        "name": "wait-for-leader-mp",
+        **({"image": main["image"]} if main.get("image") else {}),
+        "command": ["sh", "-c", line],
+        "volumeMounts": [{"name": _SCRIPTS, "mountPath": _FOLDER, "readOnly": True}],
+    }
+    spec["initContainers"] = [*object_items(spec.get("initContainers")), container]
+    put_named(spec, "volumes", {"name": _SCRIPTS, "configMap": {"name": _name(parent)}})
+
+
+def _name(parent: str) -> str:
+    return f"{parent}-{_SCRIPTS}"
+
+
+@cache
+def _script() -> str:
+    return files("dynamo_webhooks.reconciler.render.multinode").joinpath("wait_for_leader.py").read_text(encoding="utf-8")

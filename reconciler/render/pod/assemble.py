@@ -1,64 +1,57 @@
 """Assembles a pod spec. The order of steps determines the order of lists, so it is part of the behaviour."""
 
-from __future__ import annotations
-
 import copy
-from typing import Final
+from typing import Any, Final
 
+from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
 from ....policies.engines import find_sidecar
-from .. import gms
 from ..discovery import by_kubernetes
 from ..framework import has_native_picker, main_of
-from ..merge import merge_env, merge_override, object_items
-from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
-from ..planner import ACCOUNT
+from ..gms import wire
+from ..graph import INTER_POD, experimental
+from ..merge import merge_override, object_items, put_named
+from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, PLANNER_ACCOUNT, claim_template, discovery_account
 from ..settings import Settings
-from . import failover, sidecar
-from .container import main_container
-from .env import infrastructure_env
+from ..workload import PodPlan
+from .container import complete_frontend, complete_runtime, give_infrastructure, main_container
+from .failover import double_engine
 from .frameworks import cache_mount, change_main, change_pod
-from .plan import PodPlan
 from .registries import add_pull_secrets
-from .volumes import add_claim, add_shared_memory, settle
 
-_GRACE: Final = 60  # seconds; the endpoint picker drains longer
-_PICKER_GRACE: Final = 130
-_GROUP: Final = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
+_SHARED_MEMORY: Final = "shared-memory"
+_SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
 
 
 def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod, without the orchestrator's additions.
-
-    Raises: RenderError if the component has no valid pod.
-    """
+    """The spec of one pod, without the orchestrator's additions. Raises: RenderError if the component has no valid pod."""
     spec = plain_pod_spec(plan, settings)
-    gms.share_gpus(spec, plan)
-    failover.double_engine(spec, plan)
+    shared = experimental(plan.component, "gpuMemoryService")
+    if shared is not None and shared.get("mode") != INTER_POD:
+        clients = {MAIN, *(str(name) for name in shared.get("extraClientContainers") or ())}
+        wire(spec, clients, MAIN, claim_template(plan.parent, plan.name))
+    double_engine(spec, plan)
     if not spec.get("serviceAccountName") and settings.service_account:
         spec["serviceAccountName"] = settings.service_account
     return spec
 
 
 def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod without shared GPUs and failover, as for checkpoints.
-
-    Raises: RenderError if the component has no valid pod.
-    """
+    """The spec of one pod without shared GPUs and failover, as for checkpoints. Raises: RenderError if the component has no valid pod."""
     user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
     cache = cache_mount(plan)
-    if cache:
-        add_claim(spec, cache["name"])
+    if cache and cache["name"] not in (one.get("name") for one in object_items(spec.get("volumes"))):
+        spec["volumes"] = [*object_items(spec.get("volumes")), _claim_volume(cache["name"])]
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
     others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]
-    sidecar.complete(spec, plan, inherited, settings)
-    sidecar.complete_runtime(spec, plan, settings)
+    complete_frontend(spec, plan, inherited, settings)
+    complete_runtime(spec, plan, settings)
     change_pod(spec, main, plan, settings)
-    settle(spec, main)
+    _settle(spec, main)
     add_pull_secrets(spec, plan.annotations, settings)
     return spec
 
@@ -83,7 +76,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     if mounts:
         main["volumeMounts"] = mounts
     if not bare:
-        main["env"] = merge_env(infrastructure_env(settings), object_items(main.get("env")))
+        give_infrastructure(main, settings)
     change_main(main, plan, settings)
     return main, [dict(one) for one in mounts]
 
@@ -91,9 +84,9 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
 def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     """The type's default pod spec overridden by the user's, without containers."""
     picker = plan.type == EPP
-    base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": _PICKER_GRACE if picker else _GRACE}
+    base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 130 if picker else 60}  # the picker drains longer
     if plan.type == PLANNER:
-        base["serviceAccountName"] = ACCOUNT
+        base["serviceAccountName"] = PLANNER_ACCOUNT
     elif picker:
         base["serviceAccountName"] = PICKER_ACCOUNT
     spec = merge_override(base, {name: value for name, value in user.items() if name != "containers"})
@@ -102,7 +95,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         own = object_items(spec.get("volumes"))
         spec["volumes"] = [one for one in _picker_volumes(plan, settings) if one["name"] not in {mine.get("name") for mine in own}] + own
     if user.get("securityContext") is None:
-        spec["securityContext"] = dict(_GROUP)
+        spec["securityContext"] = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
     if not spec.get("serviceAccountName") and by_kubernetes(plan.annotations, settings):
         spec["serviceAccountName"] = discovery_account(plan.parent)
     return spec
@@ -119,3 +112,25 @@ def _picker_volumes(plan: PodPlan, settings: Settings) -> list[Fields]:
     }
     source |= {"optional": reference["optional"]} if reference.get("optional") is not None else {}
     return [{"name": "epp-config", "configMap": source}, cache]
+
+
+def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
+    """Add a memory-backed /dev/shm to a pod spec and a container, in place, or remove it for size 0."""
+    if size is not None and is_quantity(size) and is_zero(size):
+        return
+    put_named(spec, "volumes", {"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or "8Gi"}})
+    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != _SHARED_MEMORY_PATH]
+    main["volumeMounts"] = [*mounts, {"name": _SHARED_MEMORY, "mountPath": _SHARED_MEMORY_PATH}]
+
+
+def _claim_volume(name: str) -> Fields:
+    """A volume with the claim of the same name."""
+    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
+
+
+def _settle(spec: Fields, main: Fields) -> None:
+    """Add a claim's volume for each mount without one, and list each volume once, ordered by the main container's mounts."""
+    mounted = [one["name"] for one in object_items(main.get("volumeMounts"))]
+    volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
+    if ordered := {name: _claim_volume(str(name)) for name in mounted} | volumes:
+        spec["volumes"] = list(ordered.values())

@@ -1,7 +1,5 @@
 """Two engines in one pod, one on standby: the main container doubled. A file lock decides which is active."""
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any, Final
@@ -10,39 +8,23 @@ from ....conversion.lens.protocol import Fields
 from ..errors import RenderError
 from ..framework import VLLM
 from ..gms import CONTROL_PATH
+from ..graph import INTER_POD, experimental
 from ..merge import object_items
 from ..names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
-from ..probes import KINDS
-from .container import port
-from .plan import PodPlan
+from ..workload import PodPlan
+from .container import KINDS, port
 
-ENGINES: Final = 2
 LOCK: Final = "failover.lock"
-_NIXL_PORT: Final = 5600
-_EVENTS_PORT: Final = 20080
-_MASTER_PORT: Final = 29500
 _APART: Final = 100  # between the master ports of the two engines
-_DROPPED: Final = frozenset(
-    {
-        "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS",
-        "DYN_SYSTEM_PORT",
-        "DYN_SYSTEM_ENABLED",
-        "DYN_HEALTH_CHECK_ENABLED",
-        "CONTAINER_NAME",
-        "DYN_FORWARDPASS_METRIC_PORT",
-    }
-)
+_DROPPED: Final = frozenset({"DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", "DYN_HEALTH_CHECK_ENABLED"})
 _FLAG: Final = "--master-port"
 _IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
 
 
 def double_engine(spec: Fields, plan: PodPlan) -> None:
-    """Replace the main container of a pod spec by two engines, in place, for intra-pod failover.
-
-    Raises: RenderError for an unsupported framework.
-    """
-    wanted = plan.wants("failover")
-    if wanted is None or wanted.get("mode") == "InterPod":
+    """Replace the main container by two engines, in place, for intra-pod failover. Raises: RenderError for an unsupported framework."""
+    wanted = experimental(plan.component, "failover")
+    if wanted is None or wanted.get("mode") == INTER_POD:
         return
     if plan.framework != VLLM:
         path = (*plan.path, "experimental", "failover")
@@ -51,7 +33,7 @@ def double_engine(spec: Fields, plan: PodPlan) -> None:
     main = next(one for one in containers if one.get("name") == MAIN)
     others = [one for one in containers if one is not main]
     nodes = plan.role.nodes if plan.role is not None else 1
-    spec["containers"] = [*(_engine(main, number, nodes) for number in range(ENGINES)), *others]
+    spec["containers"] = [*(_engine(main, number, nodes) for number in range(2)), *others]
 
 
 def _engine(main: Fields, number: int, nodes: int) -> Fields:
@@ -82,8 +64,8 @@ def _env(number: int, nodes: int) -> list[Fields]:
         "DYN_SYSTEM_ENABLED": "true",
         "DYN_FORWARDPASS_METRIC_PORT": str(FORWARD_PASS_PORT + number),
         "DYN_VLLM_GMS_SHADOW_MODE": "true",
-        "VLLM_NIXL_SIDE_CHANNEL_PORT": str(_NIXL_PORT + number),
-        "DYN_VLLM_KV_EVENT_PORT": str(_EVENTS_PORT + number),
+        "VLLM_NIXL_SIDE_CHANNEL_PORT": str(5600 + number),
+        "DYN_VLLM_KV_EVENT_PORT": str(20080 + number),
     }
     if nodes > 1:
         values["NNODES"] = str(nodes)
@@ -97,7 +79,7 @@ def _move_master_port(engine: Fields) -> None:
         if moved:
             engine[part] = words
             return
-    engine["args"] = [*(engine.get("args") or []), _FLAG, str(_MASTER_PORT + _APART)]
+    engine["args"] = [*(engine.get("args") or []), _FLAG, str(29500 + _APART)]
 
 
 def _moved(words: list[Any]) -> tuple[list[Any], bool]:

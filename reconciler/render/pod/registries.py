@@ -1,7 +1,5 @@
 """Which pull secrets are for which image: addresses of registries as the kubelet compares them. Reads no value but addresses."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable, Mapping

@@ -20,12 +20,11 @@ from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
-from dynamo_webhooks.reconciler.checkpoint.failures import MARK, Failure
 from dynamo_webhooks.reconciler.checkpoint.offers import MOST, decide_offers
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure
 from dynamo_webhooks.reconciler.checkpoint.restoring import Choice, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
-from dynamo_webhooks.reconciler.render.checkpoint.offer import format_offer, restore_pod
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.settings import Checkpoints
 from dynamo_webhooks.webhooks.admission import answer

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.resources import CLAIMS
-from dynamo_webhooks.reconciler.checkpoint.failures import MARK
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.engine.work import Work
 from tests.reconciler.checkpoint.objects import checkpoint

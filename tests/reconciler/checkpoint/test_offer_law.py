@@ -8,8 +8,7 @@ from typing import Any, Final
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.render.checkpoint.offer import format_offer, restore_pod
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, targets_of
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.component import component_children
 from dynamo_webhooks.reconciler.render.errors import RenderError

@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
-from dynamo_webhooks.reconciler.checkpoint.failures import MARK, Failure, failures, mark_of
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure, failures, mark_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage

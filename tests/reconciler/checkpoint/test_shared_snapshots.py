@@ -7,8 +7,8 @@ from typing import Any
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, JOBS
-from dynamo_webhooks.reconciler.render.checkpoint.shared_gpus import refusal_of
 from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, JOB, NAME, RESTORING, scene
 from tests.reconciler.rendering import graph, stored, vllm

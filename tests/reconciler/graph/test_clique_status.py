@@ -8,8 +8,8 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status
+from dynamo_webhooks.reconciler.render.generation import restart_marks
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
-from dynamo_webhooks.reconciler.render.restart import restart_marks
 from tests.reconciler.rendering import graph, stored, vllm
 
 Node = dict[str, Any]

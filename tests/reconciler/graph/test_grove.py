@@ -14,7 +14,7 @@ from dynamo_webhooks.reconciler.engine.write import REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.graph.clique_status import why_not
 from dynamo_webhooks.reconciler.render.graph import read_graph
-from dynamo_webhooks.reconciler.render.grove.schedulers import QUEUE
+from dynamo_webhooks.reconciler.render.grove.member import QUEUE
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, clique_of, settings
 

@@ -13,7 +13,7 @@ import pytest
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
-from dynamo_webhooks.reconciler.render.probes import KINDS
+from dynamo_webhooks.reconciler.render.pod.container import KINDS
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
 from tests.reconciler.render.golden import load_case, names, render_case

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_webhooks.reconciler.render.generation import order, restart_marks
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
-from dynamo_webhooks.reconciler.render.restart import order, restart_marks
 from tests.reconciler.rendering import component, graph, stored
 
 

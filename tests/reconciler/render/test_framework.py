@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +11,15 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.flags import add_flags, flag_value, has_flag, is_python, join_shell, quote_line, quote_word
-from dynamo_webhooks.reconciler.render.framework import detect_frameworks
+from dynamo_webhooks.reconciler.render.framework import (
+    add_flags,
+    detect_frameworks,
+    flag_value,
+    has_flag,
+    is_python,
+    join_shell,
+    quote_word,
+)
 
 Fields = dict[str, Any]
 
@@ -95,7 +103,7 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize("line", [join_shell(WORDS), f"sh -c {quote_line(f'show {join_shell(WORDS)}')}"])
+@pytest.mark.parametrize("line", [join_shell(WORDS), f"sh -c {shlex.quote(f'show {join_shell(WORDS)}')}"])
 def test_a_shell_reads_the_same_words_again(line: str, tmp_path: Path) -> None:
     """Also a line within a line, as one that MPI starts."""
     program = tmp_path / "show"

@@ -10,8 +10,7 @@ import pytest
 
 from dynamo_webhooks.api.operator.surroundings import Istio
 from dynamo_webhooks.cli.installation.configuration import load_configuration
-from dynamo_webhooks.reconciler.render.configured import go_duration, settings_from
-from dynamo_webhooks.reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.settings import Settings, go_duration, settings_from
 from tests.cli.conftest import Command, Files
 from tests.reconciler.rendering import component, graph
 

@@ -11,7 +11,7 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
-from dynamo_webhooks.reconciler.checkpoint.pod_snapshot import POD_SNAPSHOTS
+from dynamo_webhooks.reconciler.checkpoint.restoring import POD_SNAPSHOTS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, GRAPHS, JOBS, OPTIONAL
 from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.settings import Settings

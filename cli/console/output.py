@@ -42,10 +42,7 @@ def _nothing(mode: str) -> TextIOWrapper:
 
 
 def write_stdout(text: str) -> None:
-    """Writes to stdout; silently nothing once the reader has gone, so that the exit code stays the verdict.
-
-    Raises: UsageError where stdout can't be written, such as on a full disk.
-    """
+    """Writes to stdout; silently nothing once its reader has gone, as the exit code is the verdict. Raises: UsageError on a full disk."""
     _print(inert(text))
 
 

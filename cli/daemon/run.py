@@ -20,8 +20,7 @@ from ...webhooks.log_level import LevelFile, LevelSource
 from ...webhooks.logs import set_level
 from ...webhooks.probes import METRICS, PROBES, Probes
 from ..console.output import write_stderr
-from .guard import Guard
-from .metrics import process_metrics
+from .metrics import Guard, process_metrics
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 _GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again

@@ -20,8 +20,7 @@ from ...webhooks.limits import Limits
 from ...webhooks.process import Plan
 from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
-from .listening import level_source
-from .settings import load_settings
+from .listening import level_source, load_settings
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, no drain before the end, no facts of an operator
@@ -37,10 +36,7 @@ UNCONFIGURED: Final = OperatorConfiguration(
 
 
 def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> OperatorConfiguration:
-    """The settings in effect; flags win.
-
-    Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
-    """
+    """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
     from ...policies.semver import is_semver
     from ...webhooks.memory import container_limit
 

@@ -20,10 +20,7 @@ def facts_of_line(facts: Facts, line: Line | None) -> Facts:
 
 
 def load_facts(file: str | None, settings: list[str], called: str = "--facts") -> Facts:
-    """Reads the facts file, if there is one, and lays single facts over it; what neither says is unknown.
-
-    Raises: UsageError that names the file or flag and the key; `called` is what gave the file.
-    """
+    """Reads the facts file, if any, and lays single facts over it. Raises: UsageError that names the file, or the flag, and the key."""
     from ..yaml.errors import InputError
 
     values = load_values(file, called) if file is not None else {}
@@ -54,10 +51,7 @@ def _value(text: str, name: str) -> Any:
 
 
 def load_values(file: str, called: str = "--facts") -> dict[str, Any]:
-    """Read and validate the facts file.
-
-    Raises: UsageError that names the file and the key.
-    """
+    """Reads and validates the facts file; `called` is what gave it. Raises: UsageError that names the file and the key."""
     values = _from_file(file, called)
     try:
         facts_from(values)

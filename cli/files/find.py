@@ -37,10 +37,7 @@ def is_text(name: str) -> bool:
 
 
 def read_file_list(file: str) -> list[str]:
-    """Reads paths from a file, or from standard input for `-`: one a line, or between zero bytes; blank ones left out.
-
-    Raises: UsageError when it can't be read.
-    """
+    """Reads paths from a file or standard input: one a line, or between zero bytes; blank ones left out. Raises: UsageError."""
     try:
         data = load_bytes(file).removeprefix(b"\xef\xbb\xbf")
     except InputError as error:

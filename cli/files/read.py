@@ -23,10 +23,7 @@ def load_text(path: str, name: str = "") -> str:
 
 
 def load_bytes(path: str, name: str = "") -> bytes:
-    """Reads a file, or standard input for `-`, as it is.
-
-    Raises: InputError when it is missing, not readable or too large.
-    """
+    """Reads a file, or standard input for `-`, as it is. Raises: InputError when it is missing, not readable or too large."""
     return _load_stdin(name or path) if path == STDIN else _load_file(path, name or path)
 
 
@@ -77,10 +74,7 @@ def _too_large(name: str) -> InputError:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decodes UTF-8 with or without a byte order mark.
-
-    Raises: InputError that names the place of the first wrong byte.
-    """
+    """Decodes UTF-8 with or without a byte order mark. Raises: InputError that names the place of the first wrong byte."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("must be UTF-8, is UTF-16", name)
     data = data.removeprefix(b"\xef\xbb\xbf")

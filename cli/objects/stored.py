@@ -102,10 +102,7 @@ def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
 
 
 def load_stored(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:
-    """Reads the old objects; `fill` has values for their placeholders.
-
-    Raises: UsageError when a file can't be read: without it every verdict would be about something else.
-    """
+    """Reads the old objects. Raises: UsageError when one can't be read: without it every verdict would be about something else."""
     found: list[Manifest] = []
     for file in find_files(paths):
         for document in read_documents(file, "", fill=fill):

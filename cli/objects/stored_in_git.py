@@ -35,10 +35,7 @@ class Against:
     placed: Final = False
 
     def __init__(self, revision: str, files: Sequence[str], fill: Fill | None = None) -> None:
-        """`files` are all that the run reads, `fill` has values for placeholders.
-
-        Raises: UsageError when a file is in no repository, or its repository lacks the revision.
-        """
+        """`files` are all that the run reads. Raises: UsageError when one is in no repository, or that lacks the revision."""
         if STDIN in files:
             raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
         trees = Trees(revision)

@@ -22,7 +22,7 @@ def apply_project(arguments: argparse.Namespace, names: Sequence[str], paths: Se
     arguments.site = ""
     place = None if arguments.no_project else find_project_file(paths)
     if place is not None:
-        from .overlay import fill_flags
+        from .load import fill_flags
 
         fill_flags(arguments, place, names)
     if RULES_FROM in names:
@@ -56,6 +56,6 @@ def input_files(arguments: argparse.Namespace, paths: list[str]) -> list[str | I
     files = find_files(paths, arguments.exclude)
     if arguments.project is None:
         return files
-    from .overlay import filter_files
+    from .load import filter_files
 
     return [*filter_files(arguments, files)]

@@ -16,8 +16,8 @@ from ..console.nearest import did_you_mean
 from ..files.read import is_within
 from ..yaml.load import Document
 from . import keys
-from .discover import Place
-from .patterns import Match, PatternError, expand_pattern
+from .discover import Match, PatternError, Place, expand_pattern
+from .reports import SUFFIXES
 
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
 _WILD: Final = frozenset("*?[")
@@ -197,8 +197,6 @@ class Judge:
         return Severity(level, self._text((*path, "reason"), fields["reason"]), self._origin(path))
 
     def _output(self, path: Path, form: str, data: Any) -> str:
-        from .reports import SUFFIXES
-
         self._known(path, form, SUFFIXES, "format")
         if data == "-":
             return "-"

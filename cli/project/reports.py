@@ -1,13 +1,12 @@
-"""Which files the `outputs` of a project file may name: new ones with a suffix of their format, and earlier reports of the same format."""
+"""The formats of reports, and the files that `outputs` may name: new ones with a suffix of the format, and its earlier reports."""
 
 # ruff: noqa: PTH123 - pathlib takes longer to import than a small file takes to check
 
 import argparse
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..console.exits import UsageError
-from .formats import ReportRequest
 
 SUFFIXES: Final = {
     "text": (".txt", ".log"),
@@ -20,6 +19,7 @@ SUFFIXES: Final = {
     "markdown": (".md",),
     "html": (".html",),
 }
+FORMATS: Final = tuple(SUFFIXES)
 _LOOKED_AT: Final = 4_096  # bytes at the beginning of a file
 _PLACE: Final = rb"[^\n]+:\d+(?::\d+ (?:\x1b\[[\d;]*m)?(?:error|warning|fault)\b| (?:create|update|delete) )"
 _BEGINNINGS: Final = {
@@ -33,6 +33,13 @@ _BEGINNINGS: Final = {
     "markdown": rb"## dynamo-webhooks check\n",
     "html": rb"<!doctype html>\n<html[^\0]+<title>dynamo-webhooks check</title>",
 }
+
+
+class ReportRequest(NamedTuple):
+    """One report that was asked for; no file means stdout."""
+
+    form: str
+    file: str = ""
 
 
 def spare(arguments: argparse.Namespace, asked: list[ReportRequest]) -> None:

@@ -82,14 +82,14 @@ class Targets:
 
     @cached_property
     def _owners(self) -> dict[str, list[int]]:
-        from .patterns import own
+        from .discover import own
 
         return own((number, self._clusters[name].paths) for number, name in enumerate(self._names))
 
     def _cluster_of(self, file: str) -> str:
         if not self.several:
             return ""
-        from .patterns import find_owners
+        from .discover import find_owners
 
         found = find_owners(file, self._owners)
         return self._names[found[0]] if found else ""

@@ -6,8 +6,7 @@ from itertools import repeat
 from typing import Any
 
 from ...api.paths import Path
-from .match_items import partners
-from .moved_items import Twins
+from .match_items import Twins, partners
 from .tree import Entry, Form, Node, entry_at, is_same_json, resolve_alias
 
 Origin = Callable[[Path], Path | None]
@@ -104,10 +103,7 @@ class Sources:
             self._forget(below, (*path, step))
 
     def _place(self, value: Any, path: Path) -> set[int]:
-        """Record the old place of a value: its own, or that of its first part if its parts were also used elsewhere.
-
-        Returns the old places of all its parts.
-        """
+        """Records where a value, or its first part if others are used elsewhere, stood; returns the old places of all its parts."""
         source, parts, places = self._found.get(path), set(), []
         if source is None or not self.copies(source.node, value):
             for step, below in _members(value):

@@ -1,4 +1,4 @@
-"""Builds the tree of a text from the reader's positions. lines.py assigns comments to entries."""
+"""Builds the tree of a text from the reader's positions. tree.py assigns comments to entries."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 from ..yaml import json_text, yaml_text
 from ..yaml.build import Builder
 from ..yaml.positions import Mark, Place
-from .lines import assign, line_start
-from .tree import Entry, Form, Node, resolve_alias
+from .tree import Entry, Form, Node, assign, line_start, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
@@ -31,10 +30,7 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Reads a piece of text as cli/yaml/load.py does.
-
-    Raises: InputError when it can't be read.
-    """
+    """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
     is_json = text.lstrip()[:1] in ("{", "[")
     if is_json:
@@ -50,10 +46,7 @@ def parse(text: str) -> Parsed:
 
 
 def trees(text: str, parsed: Parsed) -> list[Entry]:
-    """The tree of each document, below an entry without a key.
-
-    Raises: UnsureError when the text is written in an odd way.
-    """
+    """The tree of each document, below an entry without a key. Raises: UnsureError when the text is written in an odd way."""
     return [_Trees(text, is_json=parsed.is_json).root(data, place) for data, place in zip(parsed.values, parsed.places, strict=True)]
 
 

@@ -10,13 +10,10 @@ from ..yaml.errors import InputError
 from .align import Sources
 from .block import Block
 from .build import Parsed, UnsureError, parse, trees
-from .comments import Comment, comments, find_lost_comments
+from .comments import Comment, Used, comments, find_lost_comments, restore
 from .emit import emit_json, emit_yaml
-from .flow import Flow
-from .lines import line_start
-from .restored_comments import Used, restore
-from .style import style_of
-from .tree import Entry, Form, is_same_json
+from .flow import Flow, style_of
+from .tree import Entry, Form, is_same_json, line_start
 
 _Attempt = tuple[str, list[Used]]
 Origin = Callable[[int, Path], Path | None]

@@ -22,10 +22,7 @@ class Change(NamedTuple):
 
 
 def unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
-    """The lines of a unified diff, written as difflib's `unified_diff` writes them; none where nothing differs.
-
-    Equal lines are found from the lines that both texts have exactly once.
-    """
+    """A unified diff as difflib writes it; equal lines are found from those that both texts have exactly once."""
     for number, group in enumerate(_matcher(old, new).get_grouped_opcodes(_CONTEXT) if old != new else ()):
         if number == 0:
             yield f"--- {old_name}\n"

@@ -51,10 +51,7 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
 
 
 def find_foreign_keys(kind: str, version: str, data: Any) -> Iterator[tuple[Path, str]]:
-    """Keys of maps, such as `gpu` in the limits of a container, that are fields of the other version, with their names in this one.
-
-    Costs a look at each map that may hold one.
-    """
+    """Keys of maps, such as `gpu` in limits, that are fields of the other version, with their names in this one."""
     for pattern, names in _free_maps(kind, version).items():
         for path, found in _at(data, pattern, ()):
             yield from (((*path, Key(key)), names[key]) for key in found if key in names and names[key] not in found)

@@ -44,7 +44,7 @@ from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, ST
 
 if TYPE_CHECKING:
     from ...api.walk.errors import FieldError
-    from ..userrules.surroundings import Asked
+    from ..userrules.load import Asked
 
 
 _UNIQUE: Final = "cel-unique-names"  # says of a list again what its keys say

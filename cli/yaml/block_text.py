@@ -146,10 +146,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
 
 
 def _parsed(row: str) -> _Line | tuple[()] | None:
-    """What a line says; None where it is not of this style.
-
-    Raises: ScalarError for a number that no object can hold.
-    """
+    """What a line says; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
     if len(row) > _LONGEST or not row.isascii() or not row.isprintable():
         return None
     found = _LINE.fullmatch(row)

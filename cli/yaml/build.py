@@ -47,10 +47,7 @@ class Builder:
     """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
 
     def __init__(self, offset: int = 0, fill: Fill | None = None) -> None:
-        """Starts with nothing read; `offset` is the line, from 0, where the chunk begins in its file: errors name lines of the file.
-
-        `fill` is for who feeds the scalars: they come here with their values.
-        """
+        """`offset` is the line, from 0, of the chunk in its file; `fill` is for who feeds the scalars: they come with their values."""
         self._offset = offset
         self.fill = fill
         self.restart()
@@ -69,10 +66,7 @@ class Builder:
         self._open_anchors.clear()
 
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
-        """Begin a map (an empty dict) or a list (an empty list).
-
-        Raises: InputError if it is nested too deep or used as a key.
-        """
+        """Begins a map (an empty dict) or a list. Raises: InputError if it is nested too deep or used as a key."""
         stack = self._stack
         if len(stack) >= DEPTH:
             raise self._error(start, f"must not be nested deeper than {DEPTH} levels")
@@ -91,10 +85,7 @@ class Builder:
         self._put(frame.data, place, frame.anchor)
 
     def scalar(self, value: Scalar, start: Mark, end: Mark, anchor: str | None = None, *, merge: bool = False) -> None:
-        """Add a scalar, as a key where one is due; `merge` marks an unquoted `<<`.
-
-        Raises: InputError for an invalid or duplicate key.
-        """
+        """Adds a scalar, as a key where one is due; `merge` marks an unquoted `<<`. Raises: InputError for an unfit or duplicate key."""
         frame = self._stack[-1] if self._stack else None
         if frame is not None:
             if anchor is None and not merge and _plainly(frame, value, _new(Span, (start, end))):
@@ -125,10 +116,7 @@ class Builder:
             self.scalar(data, start, end)
 
     def block(self, data: Value, start: Mark, end: Mark) -> None:
-        """Add the list or map of a placeholder; findings in it have the placeholder's position.
-
-        Raises: InputError if used as a key, nested too deep, or with too many values.
-        """
+        """Adds the list or map of a placeholder, with that one's position. Raises: InputError for a key, too deep or too many values."""
         if self._stack and self._stack[-1].wants_key():
             raise self._error(start, "a key must be one word or text, found a map or list")
         self._put(self._copy(data, start, len(self._stack)), Place(Span(start, end)), None)

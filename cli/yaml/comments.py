@@ -44,10 +44,7 @@ def comments(source: Source, word: str) -> list[Comment]:
 
 
 def find_lines_inside_texts(source: Source, asked: Iterable[int]) -> set[int]:
-    """Those of the lines, from 1, that begin inside a text of several lines, so that no comment can be written above them.
-
-    Lines of documents that can't be read are among them.
-    """
+    """Those of the lines, from 1, that begin inside a text of several lines, or in a broken document: no comment can be above."""
     wanted, inside = sorted(line - 1 for line in asked), set()
     for part, offset in chunks(source.text):
         lines = Source("", part).lines

@@ -116,8 +116,5 @@ class _Reader:
 
 
 def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feed a chunk's values to the builder; `offset` is the chunk's first line in its file, from 0.
-
-    Raises: JsonSyntaxError for invalid JSON, InputError of the builder for JSON that this reader refuses, such as duplicate keys.
-    """
+    """Feeds a chunk's values; `offset` is its first line, from 0. Raises: JsonSyntaxError, and InputError for duplicate keys and such."""
     _Reader(text, builder, offset).read()

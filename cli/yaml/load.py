@@ -104,10 +104,7 @@ class Document:
 
 
 def load_documents(text: str, name: str = "-") -> list[Document]:
-    """Reads every document of a text; empty ones are left out.
-
-    Raises: InputError for the first document that can't be read.
-    """
+    """Reads every document of a text; empty ones are left out. Raises: InputError for the first that can't be read."""
     documents: list[Document] = []
     for found in read_text(Source(name, text)):
         if isinstance(found, InputError):

@@ -38,10 +38,7 @@ def is_word(text: str) -> bool:
 
 
 def parse_plain_scalar(text: str) -> Scalar:
-    """Reads an unquoted word without a tag.
-
-    Raises: ScalarError for infinities and not-a-number, which no JSON object can hold.
-    """
+    """Reads an unquoted word without a tag. Raises: ScalarError for infinities and not-a-number, which no JSON object can hold."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC:
@@ -79,18 +76,12 @@ def whole(value: float) -> int | float:
 
 
 def _fitting(number: int) -> int | float:
-    """An integer as JSON readers of the API machinery keep it: exact within 64 bits, a double beyond.
-
-    Raises: OverflowError beyond the range of a double.
-    """
+    """An integer as the API machinery keeps it: exact within 64 bits, a double beyond. Raises: OverflowError beyond doubles."""
     return number if number in INT64 else float(number)
 
 
 def parse_tagged_scalar(tag: str, text: str) -> Scalar:
-    """Reads a scalar under an explicit tag; tags that are not YAML's own mean text.
-
-    Raises: ScalarError when the text does not fit the tag.
-    """
+    """Reads a scalar under an explicit tag; tags that aren't YAML's own mean text. Raises: ScalarError when the text doesn't fit."""
     short = tag.removeprefix(TAG)
     if short == "binary":
         import base64
@@ -121,10 +112,7 @@ def _is_whole(text: str) -> bool:
 
 
 def key_text(value: Scalar) -> str:
-    """Writes a key as the API machinery does: `yes: 1` has the key "true", `1.50: 1` the key "1.5".
-
-    Raises: ScalarError for null, which can't be a key.
-    """
+    """A key as the API machinery writes it: `yes: 1` has the key "true", `1.50: 1` the key "1.5". Raises: ScalarError for null."""
     if isinstance(value, str):
         return value
     if value is None:

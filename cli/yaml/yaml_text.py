@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import yaml
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 from .build import MERGE, Builder
 from .errors import InputError, sentence
@@ -14,22 +18,19 @@ if TYPE_CHECKING:
     from .positions import Mark
     from .substitute import Fill
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 
 def _parser(text: str) -> Any:
     if yaml.__with_libyaml__:
         from yaml._yaml import CParser
 
         return CParser(text)
-    from .pure import PureParser
-
     return PureParser(text)
 
 
 def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feeds a chunk's events to the builder; `offset` is the chunk's first line in its file, from 0.
-
-    Raises: InputError with line and column in the file.
-    """
+    """Feeds a chunk's events; `offset` is its first line in its file, from 0. Raises: InputError with line and column in the file."""
     try:
         parser = _parser(text)
         next_event = parser.get_event
@@ -104,3 +105,20 @@ def _unreadable_character(error: yaml.reader.ReaderError, text: str, offset: int
     before = text[: max(index, 0)]
     column = len(before) - (before.rfind("\n") + 1) + 1
     return InputError(f"must not hold control characters, found U+{character:04X}", "", before.count("\n") + 1 + offset, column)
+
+
+class PureParser(Reader, Scanner, Parser):
+    """PyYAML's own reader, scanner and parser in one, as its loaders combine them."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+    def get_event(self) -> Any:
+        """The next event, None behind the last; refuses what libyaml refuses and PyYAML lets through."""
+        event = cast("Any", super()).get_event()
+        if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            # an event's mark may be the C parser's for the stubs; this class is the pure parser, whose marks are the right ones
+            raise yaml.MarkedYAMLError(problem="invalid Unicode character escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
+        return event

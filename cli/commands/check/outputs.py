@@ -14,7 +14,7 @@ from ...console.escaping import inert
 from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, worst_code
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
-from ...project.formats import FORMATS, ReportRequest
+from ...project.reports import FORMATS, ReportRequest
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs

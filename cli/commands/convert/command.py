@@ -136,7 +136,7 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
 def _fields(word: str) -> int:
     from ....conversion.field_map import format_field_map
     from ....conversion.kinds import KINDS
-    from ...console.kind_names import find_kind
+    from ...console.flags import find_kind
 
     kind = find_kind(word)
     if kind is None:

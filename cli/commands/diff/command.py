@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
 
     if sight is not None:
-        from ...objects.stored_in_cluster import Live
+        from ...objects.cluster_snapshot import Live
 
         def placed(name: str) -> tuple[str, Line]:
             return arguments.namespace or targets.of(name).namespace, asked(name).server.line

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ....api.line import Line
-    from ...objects.stored_in_cluster import Live
+    from ...objects.cluster_snapshot import Live
 
 
 class Side(NamedTuple):

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...console.exits import UsageError
-from ...files.git import commit_of, root_of
-from ...files.revision import Trees
+from ...files.revision import Trees, commit_of, root_of
 from ...yaml.load import Position
 from ..render.restarts import Child, Restart, find_restarts
 from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text

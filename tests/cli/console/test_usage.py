@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.console.usage import reword_argparse_error
+from dynamo_webhooks.cli.main import reword_argparse_error
 from tests.cli.conftest import Command
 
 

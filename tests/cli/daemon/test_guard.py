@@ -16,8 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
-from dynamo_webhooks.cli.daemon.guard import AGAIN, LIFE, Guard, OwnPair
-from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS, process_metrics
+from dynamo_webhooks.cli.daemon.metrics import AGAIN, LIFE, PROCESS_METRICS, Guard, OwnPair, process_metrics
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource

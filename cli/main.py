@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
+from .commands import load
 from .console.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
 from .console.nearest import did_you_mean
 from .console.output import prepare, write_stderr, write_stdout
-from .console.program import COMMANDS, PROGRAM, help_width
+from .console.program import COMMANDS, PROGRAM, help_width, installed_version
 
 _EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "lsprotocol", "prometheus_client", "pygls", "uvloop"})
 # of all other commands: cluster
@@ -80,16 +81,12 @@ def _dispatch(words: list[str]) -> int:
         write_stdout(_overview())
         return OK if words else USAGE
     if words[0] in ("-V", "--version"):
-        from .console.program import installed_version
-
         write_stdout(f"{PROGRAM} {installed_version()}\n")
         return OK
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         what = "flag" if name.startswith("-") else "command"
         raise UsageError(f"unknown {what} {name}{did_you_mean(name, COMMANDS) or f'; {PROGRAM} --help lists all'}")
-    from .commands import load
-
     command = load(name)
     parser = _Parser(prog=f"{PROGRAM} {name}", description=command.HELP, allow_abbrev=False)
     command.configure(parser)

@@ -3,13 +3,12 @@
 An operator's flags, environment and configuration are those of its Deployment, the wanted state; the doctor checks whether its pods run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ...api.kinds import BY_ALIAS
 from ...api.line import of_definition, of_release
-from ...api.operator.configuration import OperatorConfiguration
 from ...api.operator.scope import Namespace, ScopeSettings
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from ...kube.claims import LEASE_NAME, Claims
@@ -17,8 +16,13 @@ from ...kube.errors import ApiError, NotFoundError, UnavailableError
 from ...kube.protocol import Cluster, Listing, Node
 from ...kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES
 from ...policies.facts import Facts
-from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_topology_domains, topologies_of
+from ...policies.semver import is_semver
+from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_configured_facts, read_topology_domains, topologies_of
 from ..console.exits import UsageError
+from ..installation.configuration import load_configuration
+from ..yaml.load import Source
+
+T = TypeVar("T")
 
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 # what the text of an environment variable decides, when a Deployment doesn't show that text
@@ -116,8 +120,6 @@ def _operator_in(deployment: Node) -> _Container | None:
 
 
 async def _read(cluster: Cluster, container: _Container) -> Operator:
-    from ...policies.semver import is_semver
-
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
     flags = {"operatorVersion": version} if version is not None else {}
@@ -127,16 +129,14 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         del flags["operatorVersion"]
         unseen["operatorVersion"] = f'the flag --operator-version of its Deployment is no semantic version: "{version}"'
     try:
-        text = await _configuration(cluster, container)
-        configuration = _load(text, environment)
+        source = Source("its file", await _configuration(cluster, container))
+        configuration = load_configuration(source, environment).configuration
     except UnavailableError:
         raise
     except ApiError as error:
         return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
-    from ...webhooks.cluster.observed_facts import read_configured_facts
-
     told = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
     return Operator(container.namespace, container.deployment["metadata"]["name"], told, configuration.namespace.claims, unseen)
 
@@ -185,14 +185,6 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
     raise LookupError(f"no ConfigMap holds {path}")
 
 
-def _load(text: str, environment: dict[str, str]) -> OperatorConfiguration:
-    """The configuration that a server would have. Raises: UsageError."""
-    from ..installation.configuration import load_configuration
-    from ..yaml.load import Source
-
-    return load_configuration(Source("its file", text), environment).configuration
-
-
 class Gathered(NamedTuple):
     """Known facts as the facts file writes them, and for each of the others why it isn't known.
 
@@ -225,38 +217,32 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
         topologies is None and "clusterTopologies" not in reasons,
         claims.excluded(0.0) if leases is not None else None,
     )
-    return _whole(facts_of(told, seen), reasons)
+    values = facts_of(told, seen)
+    # every fact is known or has a reason, in the order of the facts file; the line is a fact only if no released version implies it
+    names = [name for name in Facts._fields if name != "operatorLine" or not of_release(values.get("operatorVersion", ""))]
+    why = {name: reasons.get(name, "the cluster does not show it") for name in names if name not in values}
+    return Gathered({name: values[name] for name in names if name in values}, why)
 
 
 async def _line(cluster: Cluster, reasons: dict[str, str]) -> dict[str, str]:
     """The line by the definitions that the cluster serves, where no operator says the version of a release."""
     name = BY_ALIAS["DGD"].crd_name
-    try:
-        crd = await cluster.get(CRDS, name)
-    except UnavailableError:
-        raise
-    except ApiError as error:
-        reasons["operatorLine"] = f"{_UNREADABLE}: {error.message}"
-        return {}
-    line = of_definition(crd)
+    line = of_definition(await _asked(cluster.get(CRDS, name), "operatorLine", reasons))
     if line is None:
-        reasons["operatorLine"] = f"the cluster has no CustomResourceDefinition {name} with v1beta1"
+        reasons.setdefault("operatorLine", f"the cluster has no CustomResourceDefinition {name} with v1beta1")
     return {"operatorLine": str(line)} if line is not None else {}
 
 
-def _whole(values: Mapping[str, Any], reasons: Mapping[str, str]) -> Gathered:
-    """Every fact is known or has a reason, in the order of the facts file; the line is a fact only if no released version implies it."""
-    names = [name for name in Facts._fields if name != "operatorLine" or not of_release(values.get("operatorVersion", ""))]
-    return Gathered(
-        {name: values[name] for name in names if name in values},
-        {name: reasons.get(name, "the cluster does not show it") for name in names if name not in values},
-    )
+async def _listed(asking: Awaitable[Listing], fact: str, reasons: dict[str, str]) -> list[Node] | None:
+    """The objects; None as below."""
+    listing = await _asked(asking, fact, reasons)
+    return listing.items if listing is not None else None
 
 
-async def _listed(asking: Any, fact: str, reasons: dict[str, str]) -> list[Node] | None:
-    """The objects; None when there is no such API, or with a reason when they can't be read."""
+async def _asked(asking: Awaitable[T], fact: str, reasons: dict[str, str]) -> T | None:
+    """The answer; None when there is no such API, or with a reason when it can't be read."""
     try:
-        listing: Listing = await asking
+        return await asking
     except UnavailableError:
         raise
     except NotFoundError:
@@ -264,7 +250,6 @@ async def _listed(asking: Any, fact: str, reasons: dict[str, str]) -> list[Node]
     except ApiError as error:
         reasons[fact] = f"{_UNREADABLE}: {error.message}"
         return None
-    return listing.items
 
 
 async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -> Operator | None:

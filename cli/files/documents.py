@@ -1,6 +1,6 @@
 """The documents of one file, or what keeps them from being read; and the values of their placeholders, which may be secrets."""
 
-from __future__ import annotations
+# ruff: noqa: PTH110, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
 
 import os
 import re
@@ -14,7 +14,7 @@ from ..yaml.errors import ForeignInputError, InputError
 from ..yaml.load import Document, Source, read_text
 from ..yaml.substitute import NAME, Fill
 from .find import CHART
-from .read import STDIN, load_text
+from .read import STDIN, folders_above, load_text
 
 _TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
 
@@ -64,11 +64,8 @@ def _read(source: Source) -> Iterator[Document | InputError]:
 
 def _chart_of(file: str) -> str:
     """The folder of the chart that a file belongs to, as the file is named; empty where it belongs to none."""
-    folder = os.path.dirname(file)  # noqa: PTH120 - as below
-    while folder and not os.path.exists(os.path.join(folder, CHART)):  # noqa: PTH110, PTH118 - as below
-        above = os.path.dirname(folder)  # noqa: PTH120 - as below
-        folder = above if above != folder else ""
-    return folder
+    folders = folders_above(os.path.dirname(file))
+    return next((folder for folder in folders if folder and os.path.exists(os.path.join(folder, CHART))), "")
 
 
 def _foreign(found: Document | InputError) -> Document | InputError:
@@ -77,10 +74,7 @@ def _foreign(found: Document | InputError) -> Document | InputError:
 
 
 def parse_values(settings: Sequence[str], files: Sequence[str]) -> Fill | None:
-    """Reads the values of `--set` over those of files, later ones over earlier; None where nothing was given. No message shows one.
-
-    Raises: UsageError that names the flag, or the file and line.
-    """
+    """The values of `--set` over those of files, later ones over earlier; None where none were given. Raises: UsageError with the place."""
     if not settings and not files:
         return None
     values: dict[str, str] = {}

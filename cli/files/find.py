@@ -73,10 +73,8 @@ def _key(file: str | InputError) -> object:
 def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     if path == STDIN:
         yield path
-    elif not path:
-        yield InputError("is not a usable path", '""')
-    elif "\0" in path:
-        yield InputError("is not a usable path", path)
+    elif not path or "\0" in path:
+        yield InputError("is not a usable path", path or '""')
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
         yield from _searched(path, excluded)
     elif _WILD.intersection(path) and not os.path.lexists(path):
@@ -107,11 +105,9 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
     """The files of one folder, of those below `top`; returns the folders in it."""
     try:
         entries = _entries(path)
-    except PermissionError:
-        yield InputError("may not be read (permission denied)", path)
-        return []
     except OSError as error:
-        yield InputError(f"can't be read: {error.strerror}", path)
+        denied = isinstance(error, PermissionError)
+        yield InputError("may not be read (permission denied)" if denied else f"can't be read: {error.strerror}", path)
         return []
     if any(entry.name == CHART for entry in entries):
         write_stderr(f"{path}: is a Helm chart, and is skipped; check its output with check --helm {path}")
@@ -127,9 +123,9 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
     below = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            below.append(_shown(entry))
-        elif _leads_out(entry):
-            _tell_of_link(entry)
+            below.append(_plain(entry.path))
+        else:
+            _tell_of_link_out(entry)
     return below
 
 
@@ -169,9 +165,9 @@ def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
         yield from match_parts(folder, rest)
         for entry in _listed(folder):
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                yield from match_parts(_shown(entry), parts)
-            elif _leads_out(entry):
-                _tell_of_link(entry)
+                yield from match_parts(_plain(entry.path), parts)
+            else:
+                _tell_of_link_out(entry)
     elif not _WILD.intersection(part):
         path = os.path.join(folder, part)  # noqa: PTH118 - keeps `.` and `..` as written
         if rest:
@@ -182,7 +178,8 @@ def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
         for entry in _listed(folder):
             hidden = entry.name.startswith(".") and not part.startswith(".")
             if not hidden and fnmatch(entry.name, part) and (not rest or _is_folder(entry)):
-                yield from match_parts(_shown(entry), rest) if rest else [_shown(entry)]
+                path = _plain(entry.path)
+                yield from match_parts(path, rest) if rest else [path]
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]]:
@@ -212,20 +209,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _leads_out(entry: os.DirEntry[str]) -> bool:
-    """Whether it links to a folder outside its own, whose files may be found nowhere else."""
+def _tell_of_link_out(entry: os.DirEntry[str]) -> None:
+    """Says that a link to a folder outside its own is passed over: the files there may be found nowhere else."""
     if not entry.is_symlink() or entry.name.startswith(".") or not _is_folder(entry):
-        return False
+        return
     here, there = os.path.realpath(os.path.dirname(entry.path) or "."), os.path.realpath(entry.path)  # noqa: PTH120 - pathlib is slow here
-    return os.path.commonpath((here, there)) not in (here, there)
-
-
-def _tell_of_link(entry: os.DirEntry[str]) -> None:
-    write_stderr(f"{_shown(entry)}: is a link to a folder, and is passed over; name it itself if it is to be read")
-
-
-def _shown(entry: os.DirEntry[str]) -> str:
-    return _plain(entry.path)
+    if os.path.commonpath((here, there)) not in (here, there):
+        write_stderr(f"{_plain(entry.path)}: is a link to a folder, and is passed over; name it itself if it is to be read")
 
 
 def _plain(path: str) -> str:

@@ -15,8 +15,8 @@ from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ..console.exits import UsageError
 from ..yaml.load import Document, InputError, Source, read_text
+from .programs import LONGEST, render
 from .read import load_text
-from .rendering import LONGEST, render
 
 _PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))  # the first that is there
 _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")

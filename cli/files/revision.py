@@ -4,17 +4,19 @@ Git is asked about local repositories alone, never to change anything, or to fet
 configuration names is run.
 """
 
+# ruff: noqa: PTH110, PTH112, PTH118, PTH120 - pathlib is slow, and raises for a path that is too long; every file is asked for
+
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 from ..console.exits import UsageError
 from ..yaml.errors import InputError
 from .find import is_excluded, is_text
 from .programs import run
-from .read import LIMIT, STDIN, decode
+from .read import LIMIT, STDIN, decode, folders_above
 
 _PATIENCE: Final = 120  # seconds for one call, which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another
@@ -36,13 +38,8 @@ _AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
 
 def root_of(path: str) -> str | None:
     """The repository's folder that contains a path without links; None outside of a repository."""
-    for folder in (Path(path), *Path(path).parents):
-        try:
-            if (folder / ".git").exists():  # a file in a linked work tree or submodule
-                return str(folder)
-        except OSError:  # a name that is too long can't be a folder
-            continue
-    return None
+    # in a linked work tree or submodule it is a file
+    return next((folder for folder in folders_above(path) if os.path.exists(os.path.join(folder, ".git"))), None)
 
 
 def commit_of(root: str, revision: str, flag: str) -> str:
@@ -64,8 +61,12 @@ def commit_of(root: str, revision: str, flag: str) -> str:
 def ask(root: str, flag: str, *words: str, given: bytes = b"") -> bytes:
     """What git prints. Raises: UsageError with its first sentence when it fails."""
     done = _run(root, flag, *words, given=given)
+    if b"promisor remote" in done.stderr and done.returncode:
+        how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"
+        raise UsageError(f"{flag}: {root} is a partial clone that lacks files of this revision; {how}")
     if done.returncode:
-        _refused(root, flag, done.stderr)
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        raise UsageError(f"{flag}: git can't read {root}: {lines[0].removeprefix('fatal: ')}")
     return done.stdout
 
 
@@ -77,14 +78,6 @@ def _commit(root: str, revision: str, flag: str) -> str | None:
     if done.returncode and b"not a git repository" in done.stderr:
         raise UsageError(f"{flag} {revision}: git finds no repository in {root}, though it has a .git; repair or remove that")
     return None if done.returncode else done.stdout.decode("ascii").strip()
-
-
-def _refused(root: str, flag: str, stderr: bytes) -> NoReturn:
-    if b"promisor remote" in stderr:
-        how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"
-        raise UsageError(f"{flag}: {root} is a partial clone that lacks files of this revision; {how}")
-    lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-    raise UsageError(f"{flag}: git can't read {root}: {lines[0].removeprefix('fatal: ')}")
 
 
 def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -176,7 +169,7 @@ class Trees:
         """The repository of a path, and the path from its root, empty for that. Raises: UsageError without repository, revision or git."""
         real = os.path.realpath(path)
         # a folder may be the root of a repository itself
-        folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120 - pathlib's are slow, and every file is asked for
+        folder = real if os.path.isdir(real) else os.path.dirname(real)
         if folder not in self._roots:
             self._roots[folder] = root_of(folder)
         root = self._roots[folder]
@@ -189,11 +182,9 @@ class Trees:
 
 
 def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
-    """The texts of files at a revision, by the path that they have now; a file that wasn't there then is left out.
+    """The texts of files at a revision, by their paths today; a file that wasn't there is left out, one of a folder that is gone counts.
 
-    `paths` and `excluded` are what the command was given, `files` what they mean today. Files of a folder that are gone today count too.
-
-    Raises: UsageError when there is no such revision, no repository, or no git.
+    `paths` and `excluded` are what the command was given, `files` what they mean today. Raises: UsageError without revision or git.
     """
     if STDIN in paths:
         raise UsageError(f"{FLAG} can't know what standard input was in a revision")
@@ -203,7 +194,7 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
         tree, name = trees.place(file)
         wanted.setdefault(tree, {})[name] = file
     for path in paths:
-        if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
+        if os.path.isdir(path):
             tree, folder = trees.place(path)
             for name, full in below(tree, folder):
                 file = str(Path(path, name))

@@ -1,14 +1,18 @@
 """The effective OperatorConfiguration: flags before environment before file before defaults, and where each value came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...api.operator.configuration import OperatorConfiguration
-from ...api.operator.judge import Problem
+from ...api.operator.judge import Problem, drop_absent_values, validate_configuration
+from ...api.paths import MISSING, Path, format_path, lookup
+from ...api.wording import shorten
+from ...kube import identity
+from ...policies.semver import is_semver
 from ..console.exits import UsageError
-from ..yaml.load import Document, Source
+from ..console.nearest import did_you_mean
+from ..files.read import load_text
+from ..yaml.load import Document, InputError, Source, load_documents
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -26,11 +30,7 @@ VARIABLES: Final = (
     Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount")),
     Variable("POD_NAME", ("operator", "podName")),
     Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain")),
-    Variable(
-        "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
-        ("featureGates", "gmsSnapshot"),
-        lambda text: text == "1",
-    ),
+    Variable("DYN_OPERATOR_ALLOW_GMS_SNAPSHOT", ("featureGates", "gmsSnapshot"), lambda text: text == "1"),
     Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
     Variable(
         "DYNAMO_WEBHOOKS_METRICS_SECURE",
@@ -54,23 +54,13 @@ class Effective(NamedTuple):
 
 
 def load_configuration(
-    given: str | Source | None,
-    environment: Mapping[str, str],
-    flags: Mapping[Key, tuple[str, Any]] | None = None,
-    *,
-    lenient: bool = False,
+    given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None, *, lenient: bool = False
 ) -> Effective:
     """Reads all sources of configuration; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
-    Without a file nothing is required, so that defaults and environment can be shown and used on their own. `lenient` passes over
-    unknown keys, which a newer operator may have.
-
-    Raises: UsageError that names all errors with their places.
+    Without a file nothing is required, so that defaults and environment can be used on their own. `lenient` passes over unknown keys,
+    which a newer operator may have. Raises: UsageError that names all errors with their places.
     """
-    from ...api.operator.judge import drop_absent_values, validate_configuration
-    from ...api.paths import MISSING, lookup
-    from ...kube import identity
-
     document = _document(given) if given is not None else None
     file = None if document is None else document.source.name
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
@@ -85,7 +75,7 @@ def load_configuration(
     configuration, problems = validate_configuration(data, complete=document is not None)
     unknown = tuple(_told(problem, file, document, origins) for problem in problems if problem.known) if lenient else ()
     lines = [_told(problem, file, document, origins) for problem in problems if not (lenient and problem.known)]
-    if not _is_version(configuration.operator.version):
+    if not is_semver(configuration.operator.version):
         place = _place(("operator", "version"), file, document, origins)
         lines.append(f'{place}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
     if lines:
@@ -96,16 +86,7 @@ def load_configuration(
     return Effective(configuration, origins, unknown)
 
 
-def _is_version(text: str) -> bool:
-    from ...policies.semver import is_semver
-
-    return is_semver(text)
-
-
 def _document(given: str | Source) -> Document:
-    from ..files.read import load_text
-    from ..yaml.load import InputError, load_documents
-
     file = given if isinstance(given, str) else given.name
     try:
         documents = load_documents(load_text(file) if isinstance(given, str) else given.text, file)
@@ -139,24 +120,18 @@ def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, or
     origins[key] = origin
 
 
-def _place(path: tuple[str | int, ...], file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
+def _place(path: Path, file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
     """Where a wrong value was written, as the start of its line."""
-    origin = origins.get(tuple(str(part) for part in path))
-    if origin is not None:
-        return f"{origin}: "
-    if document is None or file is None:
-        return ""
-    return f"{file}:{document.position(path).line}: "
+    origin = origins.get(tuple(map(str, path)))
+    if origin is None and document is not None:
+        origin = f"{file}:{document.position(path).line}"
+    return f"{origin}: " if origin is not None else ""
 
 
 def _told(problem: Problem, file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
-    from ...api.paths import format_path
-    from ...api.wording import shorten
-    from ..console.nearest import did_you_mean as hint
-
     text = problem.text
     if problem.known:
-        meant = f"; it belongs at {problem.elsewhere[0]}" if problem.elsewhere else hint(str(problem.path[-1]), problem.known)
+        meant = f"; it belongs at {problem.elsewhere[0]}" if problem.elsewhere else did_you_mean(str(problem.path[-1]), problem.known)
         text += meant or f"; known here: {', '.join(problem.known)}"
     place = _place(problem.path, file, document, origins)
     return f"{place}{shorten(format_path(problem.path), 200)}: {text}"

@@ -10,6 +10,7 @@ from ...kube.errors import ApiError, NotFoundError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import resource_of_kind
 from ...policies.facts import UNKNOWN, Facts, facts_from
+from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 from ..yaml.load import InputError, Source, read_text
@@ -44,22 +45,20 @@ class Sight(NamedTuple):
 
 def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
     """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
-    return asyncio.run(_look(kubeconfig, context, namespace))
 
+    async def look() -> Sight:
+        async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await see(cluster, namespace)
+            except TimeoutError:
+                return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
 
-async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
-    async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return await see(cluster, namespace)
-        except TimeoutError:
-            return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
+    return asyncio.run(look())
 
 
 async def see(cluster: Cluster, namespace: str) -> Sight:
     """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
-    from ..facts.gather import gather_facts
-
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
         items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]

@@ -1,7 +1,5 @@
 """The stored objects that updates are compared with: read from files, found by identity, made what a server would hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 

@@ -96,12 +96,9 @@ class _Repository:
 def _read(name: str, text: str | InputError, fill: Fill | None) -> _File:
     if isinstance(text, InputError):
         return _File([], [text])
-    readable, broken = [], []
-    for one in read_text(Source(name, text, fill)):
-        if isinstance(one, InputError):
-            broken.append(one)
-        else:
-            readable.append(one)
+    documents = [*read_text(Source(name, text, fill))]
+    readable = [one for one in documents if not isinstance(one, InputError)]
+    broken = [one for one in documents if isinstance(one, InputError)]
     return _File([one for one in find_manifests(readable) if one.known], broken)
 
 

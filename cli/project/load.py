@@ -18,7 +18,7 @@ from ..yaml.load import Document, InputError, load_documents
 from . import keys
 from .discover import NAME, Match, Place
 from .judge import Cluster, Judge, Override, quote, show_path
-from .reports import ReportRequest
+from .keys import ReportRequest
 
 _LONGEST: Final = 2**20  # bytes of a project file
 _ATTRIBUTES: Final = {"outputs": "output"}  # of a command's arguments, where they are not called as the key

@@ -16,10 +16,7 @@ class Sources:
     """Finds the entries of the old text that the values of the new one are written from."""
 
     def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
-        """`origin` maps a path of the new value to its path in the old one; without `keeps_aliases`, aliases are expanded.
-
-        With `trusts_aliases`, an alias stays although its value changes: its anchor is assumed to change in the same way.
-        """
+        """`origin` maps new paths to old ones; aliases stay if it `keeps_aliases`, even changed ones if it `trusts_aliases`."""
         self._root = root
         self.trusts_aliases = trusts_aliases
         self.keeps_aliases = keeps_aliases

@@ -1,7 +1,7 @@
 """How a file is written, and maps and lists in brackets like that, JSON among them: on one line or a line for each entry, as they were."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...api.paths import Path
@@ -104,11 +104,9 @@ class Flow:
         broken = broken if like is None else is_broken(self._text, like)
         unit = margin_of(self._text, like, self._style.margin) if like is not None and broken else self._style.margin
         inner = margin + unit if broken else margin
-        parts = [self._part(value, step, path, like, inner, broken) for step in self._steps(value, path)]
+        steps: Sequence[Any] = self._sources.order(value, path) if isinstance(value, dict) else range(len(value))
+        parts = [self._part(value, step, path, like, inner, broken) for step in steps]
         return self._bracketed(parts, value, like, broken, margin, inner)
-
-    def _steps(self, value: Any, path: Path) -> list[Any]:
-        return self._sources.order(value, path) if isinstance(value, dict) else list(range(len(value)))
 
     def _part(self, value: Any, step: Any, path: Path, like: Node | None, inner: str, broken: bool) -> str:
         source = self._sources.find((*path, step))

@@ -7,7 +7,7 @@ A repository may be a stranger's: files lie in the project's folder, and nothing
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
@@ -44,7 +44,6 @@ class UserRules(NamedTuple):
 def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
     """Reads files and folders, all in `folder`. Raises: UsageError with file, line and column of the first thing that can't be used."""
     policies: dict[str, Document] = {}
-    bindings: list[Binding] = []
     bound: list[tuple[Binding, Document]] = []
     objects: list[dict[str, Any]] = []
     for document in _documents(paths, folder):
@@ -57,8 +56,7 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
                     raise PolicyError(("metadata", "name"), text)  # noqa: TRY301 - one place words all errors
                 policies[name] = document
             elif is_binding(data):
-                bindings.append(binding := read_binding(data))
-                bound.append((binding, document))
+                bound.append((read_binding(data), document))
             elif isinstance(data, dict):
                 objects.append(data)
         except PolicyError as error:
@@ -70,6 +68,7 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
     if len(policies) > MOST:
         raise UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}")
     documents = (*(one.data for one in policies.values()), *(one.data for _, one in bound), *objects)
+    bindings = [binding for binding, _ in bound]
     return UserRules(tuple(_policy(document, bindings) for document in policies.values()), tuple(objects), documents)
 
 
@@ -129,7 +128,7 @@ class Asked:
 
     def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
         """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
-        self.rules, self._read, self._find_pods = rules, documents, pods
+        self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
         self._newest: dict[Line, list[Fields]] = {}
         self._around: tuple[Facts, Around] | None = None
 
@@ -142,36 +141,28 @@ class Asked:
     def _made(self, facts: Facts) -> Around:
         def documents(_: object) -> list[Fields]:
             if facts.line not in self._newest:
-                self._newest[facts.line] = [_newest(one, facts) for one in (*self.rules.objects, *self._documents)]
+                self._newest[facts.line] = [_newest(one, facts) for one in (*self.rules.objects, *self._documents())]
             return self._newest[facts.line]
 
         def pods(write: Write) -> list[Fields]:
-            return [] if write.object is None else self._pods(write.object, facts, self._objects())
+            return [] if write.object is None else self._pods()(write.object, facts, self._objects())
+
+        def namespace(name: str) -> Fields:
+            return find_namespace(self._objects(), name)
+
+        def params(version: str, kind: str) -> list[Fields]:
+            return find_objects(self._objects(), version, kind)
 
         known = known_facts(facts)
         more = {"documents": documents, "pods": pods, "facts": lambda _: known, "line": lambda _: str(facts.line)}
-        return Around(self._namespace, self._params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
-
-    @cached_property
-    def _pods(self) -> Pods:
-        return self._find_pods()
-
-    @cached_property
-    def _documents(self) -> list[Fields]:
-        return self._read()
+        return Around(namespace, params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
 
     def _objects(self) -> list[Fields]:
         """All known objects, those of rules-from alone where a run sees a part of its input."""
         try:
-            return [*self.rules.objects, *self._documents]
+            return [*self.rules.objects, *self._documents()]
         except UnknownError:
             return [*self.rules.objects]
-
-    def _namespace(self, name: str) -> Fields:
-        return find_namespace(self._objects(), name)
-
-    def _params(self, version: str, kind: str) -> list[Fields]:
-        return find_objects(self._objects(), version, kind)
 
 
 def _newest(obj: Fields, facts: Facts) -> Fields:

@@ -1,7 +1,5 @@
 """Findings of `check` with their place in a file, those of one mistake as one, and notes on rules that could not be evaluated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

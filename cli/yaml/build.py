@@ -67,12 +67,10 @@ class Builder:
 
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
         """Begins a map (an empty dict) or a list. Raises: InputError if it is nested too deep or used as a key."""
-        stack = self._stack
-        if len(stack) >= DEPTH:
+        if len(self._stack) >= DEPTH:
             raise self._error(start, f"must not be nested deeper than {DEPTH} levels")
-        if stack and stack[-1].wants_key():
-            raise self._error(start, "a key must be one word or text, found a map or list")
-        stack.append(_Frame(data, start, anchor))
+        self._refuse_key(start)
+        self._stack.append(_Frame(data, start, anchor))
         if anchor:
             self._open_anchors.add(anchor)
 
@@ -98,10 +96,7 @@ class Builder:
         self._put(value, Place(Span(start, end)), anchor)
 
     def alias(self, name: str, start: Mark, end: Mark) -> None:
-        """Copy the value of an anchor; findings in the copy have the position of the anchored text.
-
-        Raises: InputError for an unknown or self-containing anchor, or if the copies grow past the limit.
-        """
+        """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
         if name in self._open_anchors:
             raise self._error(start, f"the alias *{_short(name)} is inside its own anchor")
         found = self._anchors.get(name)
@@ -109,33 +104,32 @@ class Builder:
             raise self._error(start, f"the alias *{_short(name)} has no anchor before it")
         data, place = found
         if isinstance(data, (dict, list)):
-            if self._stack and self._stack[-1].wants_key():
-                raise self._error(start, "a key must be one word or text, found a map or list")
-            self._put(self._copy(data, start, len(self._stack)), place, None)
+            self._put_copy(data, start, place)
         else:
             self.scalar(data, start, end)
 
     def block(self, data: Value, start: Mark, end: Mark) -> None:
         """Adds the list or map of a placeholder, with that one's position. Raises: InputError for a key, too deep or too many values."""
+        self._put_copy(data, start, Place(Span(start, end)))
+
+    def _put_copy(self, data: Value, start: Mark, place: Place) -> None:
+        self._refuse_key(start)
+        self._put(self._copy(data, start, len(self._stack)), place, None)
+
+    def _refuse_key(self, mark: Mark) -> None:
+        """Raises: InputError where a key is due, for a map or list."""
         if self._stack and self._stack[-1].wants_key():
-            raise self._error(start, "a key must be one word or text, found a map or list")
-        self._put(self._copy(data, start, len(self._stack)), Place(Span(start, end)), None)
+            raise self._error(mark, "a key must be one word or text, found a map or list")
 
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:
             raise self._error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
-        if isinstance(data, dict):
-            self._deep(mark, depth)
-            return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
-        if isinstance(data, list):
-            self._deep(mark, depth)
-            return [self._copy(value, mark, depth + 1) for value in data]
-        return data
-
-    def _deep(self, mark: Mark, depth: int) -> None:
-        if depth >= DEPTH:
+        if isinstance(data, (dict, list)) and depth >= DEPTH:
             raise self._error(mark, f"must not be nested deeper than {DEPTH} levels")
+        if isinstance(data, dict):
+            return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
+        return [self._copy(value, mark, depth + 1) for value in data] if isinstance(data, list) else data
 
     def _key(self, frame: _Frame, value: Scalar, span: Span, merge: bool) -> None:
         frame.merging = merge

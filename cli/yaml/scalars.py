@@ -12,14 +12,12 @@ Scalar: TypeAlias = str | int | float | bool | None
 INT64: Final = range(-(2**63), 2**63)
 TAG: Final = "tag:yaml.org,2002:"
 
-_WORDS: Final[dict[str, bool | None]] = {
+WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
 }
-_NOT_FINITE: Final = frozenset(
-    [*(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"],
-)
+_NOT_FINITE: Final = frozenset([*(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"])
 _NUMERIC: Final = frozenset("+-.0123456789")
 _DECIMAL: Final = re.compile(r"[-+]?[1-9][0-9]*|[-+]?0")
 _BASED: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+))")
@@ -32,15 +30,10 @@ class ScalarError(ValueError):
     """A scalar that has no meaning in an object: an infinity, or text under a tag that it does not fit."""
 
 
-def is_word(text: str) -> bool:
-    """Whether an unquoted word is a boolean or null."""
-    return text in _WORDS
-
-
 def parse_plain_scalar(text: str) -> Scalar:
     """Reads an unquoted word without a tag. Raises: ScalarError for infinities and not-a-number, which no JSON object can hold."""
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in WORDS:
+        return WORDS[text]
     if text[0] not in _NUMERIC:
         return text
     if text in _NOT_FINITE:
@@ -93,9 +86,10 @@ def parse_tagged_scalar(tag: str, text: str) -> Scalar:
             raise ScalarError("a value tagged !!binary must be base64 of UTF-8 text") from None
     if short not in ("int", "float", "bool", "null"):
         return text
-    value = parse_plain_scalar(text)
+    value, digits = parse_plain_scalar(text), text.replace("_", "")
     fits = {
-        "int": type(value) is int and _is_whole(text),
+        # 1e3 and 089 are doubles, however whole
+        "int": type(value) is int and (_DECIMAL.fullmatch(digits) or _BASED.fullmatch(digits)),
         "float": type(value) in (int, float),
         "bool": type(value) is bool,
         "null": value is None,
@@ -103,12 +97,6 @@ def parse_tagged_scalar(tag: str, text: str) -> Scalar:
     if not fits[short]:
         raise ScalarError(f"a value tagged !!{short} must be one")
     return value
-
-
-def _is_whole(text: str) -> bool:
-    """Whether a number is written as an integer: 1e3 and 089 are doubles, however whole."""
-    digits = text.replace("_", "")
-    return bool(_DECIMAL.fullmatch(digits) or _BASED.fullmatch(digits))
 
 
 def key_text(value: Scalar) -> str:

@@ -9,8 +9,7 @@ from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, UsageError, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
-from ...project.apply import apply_project
-from ...project.targets import Targets
+from ...project.apply import Targets, apply_project
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs

@@ -69,8 +69,8 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     from ...files.read import load_text
     from ...files.write import write_if_unchanged
+    from ...project.apply import Targets
     from ...project.apply import input_files as sources
-    from ...project.targets import Targets
     from ...yaml.errors import InputError
     from .legacy_images import builds
     from .newly_refused import convert_accepted

@@ -12,8 +12,7 @@ from ...files.read import load_text
 from ...objects.forms import list_refusals
 from ...objects.manifest import find_manifests
 from ...rewrite.rewrite import NotWrittenError, rewrite
-from ...rewrite.split import Piece, split_documents
-from ...yaml.load import Document
+from ...yaml.load import Document, Piece, split_documents
 
 _REQUEST: Final = "DynamoGraphDeploymentRequest"
 

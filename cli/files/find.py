@@ -1,7 +1,7 @@
 """Which files a command reads: files, folders, globs, lists of files and standard input, in a stable order."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import takewhile
 from typing import Final
@@ -84,13 +84,14 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
 
 
 def _searched(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
-    some = False
-    for file in _folder(path):
-        some = True
-        if not is_excluded(file.name if isinstance(file, InputError) else file, excluded):
-            yield file
-    if not some and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
+    found = [*_folder(path)]
+    yield from _kept(found, excluded)
+    if not found and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
         yield InputError("holds no YAML or JSON files", path)
+
+
+def _kept(files: Iterable[str | InputError], excluded: Sequence[str]) -> Iterator[str | InputError]:
+    return (file for file in files if not is_excluded(file.name if isinstance(file, InputError) else file, excluded))
 
 
 def _folder(path: str) -> Iterator[str | InputError]:
@@ -149,7 +150,7 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         some = True
         found = _inside(match, top)
         if isinstance(found, str) and os.path.isdir(match):  # noqa: PTH112 - as above
-            yield from (file for file in _folder(match) if not is_excluded(str(getattr(file, "name", file)), excluded))
+            yield from _kept(_folder(match), excluded)
         elif not is_excluded(match, excluded):
             yield found
     if not some:

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from ..yaml import json_text, yaml_text
 from ..yaml.build import Builder
+from ..yaml.load import feed
 from ..yaml.positions import Mark, Place, Span
 from .tree import Entry, Form, Node, assign, line_start, resolve_alias
 
@@ -33,15 +33,7 @@ class Parsed(NamedTuple):
 def parse(text: str) -> Parsed:
     """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
-    is_json = text.lstrip()[:1] in ("{", "[")
-    if is_json:
-        try:
-            json_text.feed(text, builder, 0)
-        except json_text.JsonSyntaxError:
-            is_json = False
-            builder.restart()
-    if not is_json:
-        yaml_text.feed(text, builder, 0)
+    is_json = feed(text, builder)
     found = [(data, place) for data, place in builder.finished if data is not None]
     return Parsed([data for data, _ in found], [place for _, place in found], is_json)
 

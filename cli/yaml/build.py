@@ -68,7 +68,7 @@ class Builder:
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
         """Begins a map (an empty dict) or a list. Raises: InputError if it is nested too deep or used as a key."""
         if len(self._stack) >= DEPTH:
-            raise self._error(start, f"must not be nested deeper than {DEPTH} levels")
+            raise self.error(start, f"must not be nested deeper than {DEPTH} levels")
         self._refuse_key(start)
         self._stack.append(_Frame(data, start, anchor))
         if anchor:
@@ -98,10 +98,10 @@ class Builder:
     def alias(self, name: str, start: Mark, end: Mark) -> None:
         """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
         if name in self._open_anchors:
-            raise self._error(start, f"the alias *{_short(name)} is inside its own anchor")
+            raise self.error(start, f"the alias *{_short(name)} is inside its own anchor")
         found = self._anchors.get(name)
         if found is None:
-            raise self._error(start, f"the alias *{_short(name)} has no anchor before it")
+            raise self.error(start, f"the alias *{_short(name)} has no anchor before it")
         data, place = found
         if isinstance(data, (dict, list)):
             self._put_copy(data, start, place)
@@ -119,14 +119,14 @@ class Builder:
     def _refuse_key(self, mark: Mark) -> None:
         """Raises: InputError where a key is due, for a map or list."""
         if self._stack and self._stack[-1].wants_key():
-            raise self._error(mark, "a key must be one word or text, found a map or list")
+            raise self.error(mark, "a key must be one word or text, found a map or list")
 
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:
-            raise self._error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
+            raise self.error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
         if isinstance(data, (dict, list)) and depth >= DEPTH:
-            raise self._error(mark, f"must not be nested deeper than {DEPTH} levels")
+            raise self.error(mark, f"must not be nested deeper than {DEPTH} levels")
         if isinstance(data, dict):
             return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
         return [self._copy(value, mark, depth + 1) for value in data] if isinstance(data, list) else data
@@ -140,13 +140,13 @@ class Builder:
         try:
             key = frame.key = key_text(value)
         except ScalarError as error:
-            raise self._error(span.start, str(error)) from None
+            raise self.error(span.start, str(error)) from None
         first = (frame.fields or {}).get(key)
         if key in frame.merged:
             frame.merged.discard(key)
         elif first is not None:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
-            raise self._error(span.start, f'duplicate key "{_short(key)}", on {lines}')
+            raise self.error(span.start, f'duplicate key "{_short(key)}", on {lines}')
 
     def _put(self, value: Value, place: Place, anchor: str | None) -> None:
         if anchor:
@@ -175,7 +175,7 @@ class Builder:
         taken: set[str] = set()
         for source, where in sources:
             if not isinstance(source, dict) or where.fields is None or frame.fields is None:
-                raise self._error(where.span.start, "a merge key << must be given a map or a list of maps")
+                raise self.error(where.span.start, "a merge key << must be given a map or a list of maps")
             for key in [key for key in source if key not in taken]:
                 if key not in frame.fields:
                     frame.merged.add(key)
@@ -183,7 +183,8 @@ class Builder:
                 frame.fields[key] = where.fields[key]
             taken.update(source)
 
-    def _error(self, mark: Mark, text: str) -> InputError:
+    def error(self, mark: Mark, text: str) -> InputError:
+        """An error at a mark of the chunk."""
         return InputError(text, "", mark.line + 1 + self._offset, mark.column + 1)
 
 

@@ -30,10 +30,9 @@ class _Mark(NamedTuple):
 class _Reader:
     """A tokeniser with one token of state, and the list of open brackets instead of recursion."""
 
-    def __init__(self, text: str, builder: Builder, offset: int) -> None:
+    def __init__(self, text: str, builder: Builder) -> None:
         self.text = text
         self.builder = builder
-        self.offset = offset
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.open: list[str] = []
 
@@ -42,8 +41,8 @@ class _Reader:
         return _Mark(line, index - self.starts[line])
 
     def error(self, index: int, text: str) -> JsonSyntaxError:
-        mark = self.mark(index)
-        return JsonSyntaxError(text, "", mark.line + 1 + self.offset, mark.column + 1)
+        found = self.builder.error(self.mark(index), text)
+        return JsonSyntaxError(text, "", found.line, found.column)
 
     def read(self) -> None:
         """One loop over all tokens; `due` says what may come: a value, a key, the colon behind it, or what follows a value."""
@@ -110,11 +109,10 @@ class _Reader:
             return int(text)
         value = float(text)
         if value in (float("inf"), float("-inf")):
-            mark = self.mark(token.start())
-            raise InputError("a number must fit a double", "", mark.line + 1 + self.offset, mark.column + 1)
+            raise self.builder.error(self.mark(token.start()), "a number must fit a double")
         return whole(value)
 
 
-def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feeds a chunk's values; `offset` is its first line, from 0. Raises: JsonSyntaxError, and InputError for duplicate keys and such."""
-    _Reader(text, builder, offset).read()
+def feed(text: str, builder: Builder) -> None:
+    """Feeds a chunk's values. Raises: JsonSyntaxError, and InputError for JSON that is refused, such as duplicate keys."""
+    _Reader(text, builder).read()

@@ -73,7 +73,7 @@ class Document:
     def _place(self) -> Place:
         if isinstance(self._tree, str):
             builder = Builder(self._offset)
-            _feed(self._tree, builder, self._offset)
+            feed(self._tree, builder)
             self._tree = builder.finished[0][1]
         return self._tree
 
@@ -136,7 +136,7 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
             continue
         builder, broken = Builder(offset, source.fill), None
         try:
-            _feed(chunk, builder, offset)
+            feed(chunk, builder)
         except InputError as error:
             broken = _placed(error, source)
         for data, place in builder.finished:
@@ -155,20 +155,22 @@ def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
     return known
 
 
-def _feed(chunk: str, builder: Builder, offset: int) -> None:
+def feed(chunk: str, builder: Builder) -> bool:
+    """Feeds a chunk's values to the builder, and returns whether it is JSON. Raises: InputError with line and column in the file."""
     if chunk.lstrip()[:1] in ("{", "[") and (builder.fill is None or not builder.fill.holds(chunk)):
         from . import json_text
 
         try:
-            json_text.feed(chunk, builder, offset)
+            json_text.feed(chunk, builder)
         except json_text.JsonSyntaxError:
             # a brace begins a map in YAML too; what the YAML parser says of broken JSON is as good
             builder.restart()
         else:
-            return
+            return True
     from . import yaml_text
 
-    yaml_text.feed(chunk, builder, offset)
+    yaml_text.feed(chunk, builder)
+    return False
 
 
 def chunks(text: str) -> Iterator[tuple[str, int]]:

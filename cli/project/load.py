@@ -9,7 +9,7 @@ import argparse
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from ..console.exits import UsageError
 from ..files.find import is_excluded
@@ -96,21 +96,15 @@ def _extended(project: Project, place: Place) -> Project:
 def _separate(clusters: Mapping[str, Cluster]) -> None:
     """Raises: UsageError for two clusters that own one file."""
     owners: dict[str, tuple[str, Match]] = {}
-    for name, cluster in clusters.items():
-        for match in cluster.paths:
-            first, before = owners.setdefault(match.path, (name, match))
-            if first != name:
-                _overlapping(match, before)
-    for path, (name, match) in owners.items():
-        for above in folders_above(path):
+    matches = [(name, match) for name, cluster in clusters.items() for match in cluster.paths]
+    for name, match in matches:
+        owners.setdefault(match.path, (name, match))
+    for name, match in matches:
+        for above in folders_above(match.path):
             first, before = owners.get(above, (name, match))
             if first != name:
-                _overlapping(match, before)
-
-
-def _overlapping(match: Match, before: Match) -> NoReturn:
-    where = f"{before.key} ({before.origin}); both match {show_path(match.path)}"
-    raise UsageError(f"{match.origin}: {match.key}: must not overlap with {where}")
+                where = f"{before.key} ({before.origin}); both match {show_path(match.path)}"
+                raise UsageError(f"{match.origin}: {match.key}: must not overlap with {where}")
 
 
 def _document(file: str) -> Document | None:
@@ -168,30 +162,27 @@ def format_effective_settings(arguments: argparse.Namespace) -> str:
 
 
 def _rows(arguments: argparse.Namespace, name: str, flag: str) -> Iterator[tuple[str, str, str]]:
-    if name == "rules":
-        severities = arguments.project.values["rules"] if "rules" in arguments.laid else {}
-        for rule, one in severities.items():
-            yield f"rules.{rule}", one.level, f"{one.origin} ({one.reason})"
-        for word in ("select", "ignore"):
-            if getattr(arguments, word):
-                yield word, ", ".join(getattr(arguments, word)), f"flag --{word}"
-        return
-    if name == "clusters":
-        yield from _cluster_rows(arguments.project.values[name] if name in arguments.laid else {}, arguments.facts_of)
-        return
-    if name == "overrides":
-        yield from _override_rows(arguments.project.values[name] if name in arguments.laid else ())
-        return
-    if name == "exclude" and name in arguments.laid:
-        yield name, ", ".join(arguments.project.values[name]), ""
-        return
-    if name == "outputs":
-        for one in arguments.output or [ReportRequest("text")]:
-            yield f"outputs.{one.form}", one.file or "-", "" if name in arguments.laid else "flag -o" if arguments.output else "default"
-        return
-    value = getattr(arguments, name, None)
-    text = ", ".join(value) if isinstance(value, list) else value
-    yield name, text or "-", "" if name in arguments.laid else f"flag {flag}" if value else "default"
+    laid = arguments.project.values[name] if name in arguments.laid else None
+    match name:
+        case "rules":
+            for rule, one in (laid or {}).items():
+                yield f"rules.{rule}", one.level, f"{one.origin} ({one.reason})"
+            for word in ("select", "ignore"):
+                if getattr(arguments, word):
+                    yield word, ", ".join(getattr(arguments, word)), f"flag --{word}"
+        case "clusters":
+            yield from _cluster_rows(laid or {}, arguments.facts_of)
+        case "overrides":
+            yield from _override_rows(laid or ())
+        case "exclude" if laid is not None:
+            yield name, ", ".join(laid), ""
+        case "outputs":
+            for one in arguments.output or [ReportRequest("text")]:
+                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if arguments.output else "default"
+        case _:
+            value = getattr(arguments, name, None)
+            text = ", ".join(value) if isinstance(value, list) else value
+            yield name, text or "-", "" if laid is not None else f"flag {flag}" if value else "default"
 
 
 def _cluster_rows(clusters: Mapping[str, Cluster], chosen: str | None) -> Iterator[tuple[str, str, str]]:

@@ -1,6 +1,6 @@
 """Which pods the text of an editor would restart, beside the same file in a revision of Git. Contains no protocol.
 
-The repository may be a stranger's: files/git.py runs nothing that its configuration names.
+The repository may be a stranger's: files/revision.py runs nothing that its configuration names.
 """
 
 from __future__ import annotations

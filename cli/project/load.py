@@ -1,4 +1,4 @@
-"""Reads a project file, and the one that it extends, and fills in what it says of a command's flags, which win key by key.
+"""Reads a project file, and the one that it extends, and fills in a command's flags, which win key by key.
 
 A repository may be untrusted: every file is in it, and nothing is run.
 """

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_right
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
 from .build import Builder
 from .errors import InputError
+from .positions import Point
 from .scalars import INT64, whole
 
 _TOKEN: Final = re.compile(
@@ -22,11 +23,6 @@ class JsonSyntaxError(InputError):
     """A text that isn't JSON; it may still be YAML, which also begins maps with a brace."""
 
 
-class _Mark(NamedTuple):
-    line: int
-    column: int
-
-
 class _Reader:
     """A tokeniser with one token of state, and the list of open brackets instead of recursion."""
 
@@ -36,9 +32,9 @@ class _Reader:
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.open: list[str] = []
 
-    def mark(self, index: int) -> _Mark:
+    def mark(self, index: int) -> Point:
         line = bisect_right(self.starts, index) - 1
-        return _Mark(line, index - self.starts[line])
+        return Point(line, index - self.starts[line])
 
     def error(self, index: int, text: str) -> JsonSyntaxError:
         found = self.builder.error(self.mark(index), text)

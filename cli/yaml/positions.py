@@ -19,6 +19,13 @@ class Mark(Protocol):
         """The column from 0, in characters."""
 
 
+class Point(NamedTuple):
+    """A mark of our own."""
+
+    line: int
+    column: int
+
+
 class Position(NamedTuple):
     """A span on one line of a file; line and columns count from 1 in characters, `end_column` is the first column behind the span."""
 

@@ -10,7 +10,7 @@ from yaml.scanner import Scanner
 
 from .build import MERGE, Builder
 from .errors import InputError, sentence
-from .positions import Mark
+from .positions import Mark, Point
 from .scalars import ScalarError, parse_plain_scalar, parse_tagged_scalar
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -98,8 +98,7 @@ def _unreadable_character(error: yaml.reader.ReaderError, text: str, builder: Bu
     character = error.character if isinstance(error.character, int) else ord(str(error.character)[:1] or "\0")
     index = text.find(chr(character)) if character < 0x110000 else -1
     before = text[: max(index, 0)].split("\n")
-    mark = yaml.Mark("", index, len(before) - 1, len(before[-1]), None, None)
-    return builder.error(mark, f"must not hold control characters, found U+{character:04X}")
+    return builder.error(Point(len(before) - 1, len(before[-1])), f"must not hold control characters, found U+{character:04X}")
 
 
 class PureParser(Reader, Scanner, Parser):

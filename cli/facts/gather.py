@@ -186,10 +186,7 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
 
 
 class Gathered(NamedTuple):
-    """Known facts as the facts file writes them, and for each of the others why it isn't known.
-
-    A fact that isn't known is in `reasons` alone: `clusterTopologies: None` says that the API is absent.
-    """
+    """Known facts as the facts file writes them (`clusterTopologies: None`: no such API), and why each of the others isn't known."""
 
     values: dict[str, Any]
     reasons: dict[str, str]

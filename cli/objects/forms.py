@@ -107,11 +107,9 @@ def in_version(obj: Fields, version: str, line: Line) -> Fields:
 
 
 def complete(manifest: Manifest, server: Server, old: Fields | None) -> Fields:
-    """The object in its own version with all defaults; with `old` as the result of an update. Raises: FormError.
-
-    Defaults of creations are set on updates too: an apply of a file that omits them does not remove them.
-    """
+    """The object in its own version with all defaults; with `old` as the result of an update. Raises: FormError."""
     obj = decode_manifest(manifest, server.line)
+    # defaults of creations on updates too: an apply of a file that omits them does not remove them
     for before in (None,) if old is None else (old, None):
         obj = default(obj, server, before).object
     obj = decode(obj, server.line)
@@ -122,10 +120,7 @@ def complete(manifest: Manifest, server: Server, old: Fields | None) -> Fields:
 
 
 def create(obj: Fields, facts: Facts, namespace: str) -> Fields:
-    """The object as a cluster holds it after its creation, in `namespace` (or `default`) where it names none. Raises: FormError.
-
-    An object that can't be converted stays in its own version: rendering reports it, with the field.
-    """
+    """The object as a cluster holds it after its creation, in `namespace` (or `default`) where it names none. Raises: FormError."""
     created = decode(obj, facts.line)
     metadata = created.get("metadata") or {}
     created["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}
@@ -139,7 +134,7 @@ def create(obj: Fields, facts: Facts, namespace: str) -> Fields:
         # rendering itself converts as on line 1.2
         in_place = facts.line < Line.V1_5 or version == stored
         return write.object if in_place else convert_object(write.object, target(api_version(stored), facts.line)).object
-    except ConversionError:
+    except ConversionError:  # rendering reports it, with the field
         return write.object
 
 

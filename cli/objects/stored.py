@@ -14,16 +14,12 @@ from .manifest import Identity, Manifest, find_manifests
 
 
 class Previous(NamedTuple):
-    """The stored object as the server would hand it to the webhooks; without one the request creates.
-
-    `why` says why no update could be judged, where there may have been an object. `moved` is the object as it was written where that was
-    in another version. `applied` is what the new one would be with what stays of the stored object, where it would be applied to that.
-    """
+    """The stored object as the server would hand it to the webhooks; without one the request creates."""
 
     object: Fields | None = None
-    why: str = ""
-    moved: Fields | None = None
-    applied: Fields | None = None
+    why: str = ""  # why no update could be judged, where there may have been an object
+    moved: Fields | None = None  # the object as it was written, where that was in another version
+    applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
 
 
 class StoredObjects(Protocol):

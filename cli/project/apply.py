@@ -81,10 +81,7 @@ class Target(NamedTuple):
 
 
 class Targets:
-    """Finds the target of each file. Flags win over a cluster's keys, these over the project's; facts are read once a cluster.
-
-    A cluster with facts of its own takes the line from these, unless it names one.
-    """
+    """Finds the target of each file. Flags win over a cluster's keys, these over the project's; facts are read once a cluster."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         """`arguments` are flags over which the project file is laid. Raises: UsageError for a cluster that does not exist."""
@@ -164,4 +161,5 @@ class Targets:
         line: Line | None = self._arguments.line
         if cluster is None or (line is not None and "line" not in self._laid) or not self._arguments.reads_line:
             return line
+        # facts of its own have the line, unless it names one
         return cluster.line if cluster.line is not None or cluster.facts is not None else line

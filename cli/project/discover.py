@@ -21,10 +21,7 @@ class Place(NamedTuple):
 
 
 def find_project_file(paths: Sequence[str]) -> Place | None:
-    """Find the nearest project file, from the first path up to the repository's root; without paths, from the working directory.
-
-    Outside of a repository only those two folders count, each as its own root: a folder above may belong to another user.
-    """
+    """Finds the nearest project file, from the first path up to the repository's root; without paths, from the working directory."""
     here = os.path.realpath(os.curdir)
     first = _start(paths, here)
     nearest = ""
@@ -33,6 +30,7 @@ def find_project_file(paths: Sequence[str]) -> Place | None:
             nearest = folder
         if os.path.exists(os.path.join(folder, ".git")):
             return Place(nearest, folder) if nearest else None
+    # outside of a repository only two folders count, each as its own root: a folder above may belong to another user
     alone = next((folder for folder in (first, here) if _has(folder) and is_within(first, folder)), None)
     return Place(alone, alone) if alone is not None else None
 
@@ -77,17 +75,13 @@ def expand_pattern(place: Place, text: str) -> list[str]:
 
 
 def find_owners(name: str, owners: Mapping[str, Iterable[int]]) -> list[int]:
-    """The owners of a file or rendered text, by the paths that they own: of itself and of each folder above it, ascending.
-
-    A path counts as it is written; where no owner is found, without its links.
-    """
+    """The owners of a file or rendered text, by the paths that they own: of itself and of each folder above it, ascending."""
     for prefix in _RENDERED:
         name = name.removeprefix(prefix)
     if "\0" in name:
         return []
     written = os.path.abspath(name)
-    found = _above(written, owners)
-    return found or _above(os.path.realpath(written), owners)
+    return _above(written, owners) or _above(os.path.realpath(written), owners)
 
 
 def _above(path: str, owners: Mapping[str, Iterable[int]]) -> list[int]:

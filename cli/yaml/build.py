@@ -169,8 +169,7 @@ class Builder:
             frame.fields[key] = (span, place)
 
     def _merge(self, frame: _Frame, value: Value, place: Place) -> None:
-        """Add the value of a merge key. As in kubectl, it overrides the keys before it, keys after it override it, and of several sources
-        the first one wins."""
+        """Adds the value of a merge key, as kubectl does: over keys before it, under those after it; the first of several sources wins."""
         sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
         taken: set[str] = set()
         for source, where in sources:

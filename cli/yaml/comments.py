@@ -54,8 +54,7 @@ def find_lines_inside_texts(source: Source, asked: Iterable[int]) -> set[int]:
 
 
 def _below(lines: list[str], number: int, known: dict[int, int]) -> int:
-    """The next line that is no comment, or the line itself where there is none; `known` holds those of comments below, so that many
-    comments above each other take one look at each."""
+    """The next line that is no comment, or else the line itself; `known` holds those of comments below, so that each takes one look."""
     at = number + 1
     while at < len(lines) and lines[at].lstrip().startswith("#"):
         ahead = known.get(at)

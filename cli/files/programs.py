@@ -25,7 +25,7 @@ _OFFLINE: Final = {
 }
 
 
-class TooMuchError(Exception):
+class _TooMuchError(Exception):
     """A program printed more than its caller takes."""
 
 
@@ -35,7 +35,7 @@ def run(
     """Runs a program in its own session, without a terminal; with `most` its standard input is empty.
 
     Its process group is killed if it takes longer than `patience` seconds, prints more than `most` bytes on a stream, or if this process is
-    interrupted. Raises: OSError if it can't be started, subprocess.TimeoutExpired, TooMuchError.
+    interrupted. Raises: OSError if it can't be started, subprocess.TimeoutExpired, _TooMuchError.
     """
     # no shell; the caller vouches for the words
     with subprocess.Popen(  # noqa: S603
@@ -69,7 +69,7 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
                 if not data:
                     waiting.unregister(key.fd)
                 elif len(printed[key.fd]) > most:
-                    raise TooMuchError
+                    raise _TooMuchError
     process.wait(max(0.0, deadline - time.monotonic()))
     out, err = (bytes(text) for text in printed.values())
     return out, err
@@ -84,7 +84,7 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
         return Source(name, decode(done.stdout, name))
     except InputError as error:
         return error
-    except TooMuchError:
+    except _TooMuchError:
         return InputError(f"renders to more than {LIMIT // 2**20} MiB", name)
     except OSError as error:
         return InputError(f"{words[0]} can't be run: {error.strerror}", name)

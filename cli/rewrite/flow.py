@@ -46,37 +46,37 @@ def _most(counted: Counter[int], otherwise: int) -> int:
     return min(counted, key=lambda one: (-counted[one], one)) if counted else otherwise
 
 
-def margin_at(text: str, offset: int) -> str:
+def _margin_at(text: str, offset: int) -> str:
     """The blanks that the line of an offset begins with."""
     start = line_start(text, offset)
     line = text[start:offset]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def is_broken(text: str, node: Node) -> bool:
+def _is_broken(text: str, node: Node) -> bool:
     """Whether the first entry in brackets begins a line."""
     return bool(node.entries) and "\n" in text[node.start : node.entries[0].start]
 
 
-def margin_of(text: str, node: Node, otherwise: str) -> str:
+def _margin_of(text: str, node: Node, otherwise: str) -> str:
     """The indentation of the entries of a map or list in brackets, relative to its first line."""
-    outer, inner = margin_at(text, node.start), margin_at(text, node.entries[0].start)
+    outer, inner = _margin_at(text, node.start), _margin_at(text, node.entries[0].start)
     return inner[len(outer) :] if inner.startswith(outer) and len(inner) > len(outer) else otherwise
 
 
 def _brackets(text: str, root: Node, step: int) -> tuple[str, bool, str, str]:
     if root.form is not Form.FLOW or not root.entries:
         return " " * step, False, " ", " "
-    broken = is_broken(text, root)
+    broken = _is_broken(text, root)
     first = root.entries[0]
     colon = text[first.mark : first.node.start] if first.key is not None else " "
-    comma = blank_behind_comma(text, root)
-    return margin_of(text, root, " " * step), broken, "" if colon == "" else " ", comma if comma is not None else (" " if colon else "")
+    comma = _blank_behind_comma(text, root)
+    return _margin_of(text, root, " " * step), broken, "" if colon == "" else " ", comma if comma is not None else (" " if colon else "")
 
 
-def blank_behind_comma(text: str, node: Node) -> str | None:
+def _blank_behind_comma(text: str, node: Node) -> str | None:
     """What separates the first two entries on one line behind their comma; None where no line shows it."""
-    if len(node.entries) < 2 or is_broken(text, node):
+    if len(node.entries) < 2 or _is_broken(text, node):
         return None
     between = text[node.entries[0].node.end : node.entries[1].start]
     blank = between.partition(",")[2]
@@ -101,8 +101,8 @@ class Flow:
             return self._scalar(value, node)
         like = node if node is not None and node.form is Form.FLOW and node.entries else None
         broken = self._style.broken if broken is None else broken
-        broken = broken if like is None else is_broken(self._text, like)
-        unit = margin_of(self._text, like, self._style.margin) if like is not None and broken else self._style.margin
+        broken = broken if like is None else _is_broken(self._text, like)
+        unit = _margin_of(self._text, like, self._style.margin) if like is not None and broken else self._style.margin
         inner = margin + unit if broken else margin
         steps: Sequence[Any] = self._sources.order(value, path) if isinstance(value, dict) else range(len(value))
         parts = [self._part(value, step, path, like, inner, broken) for step in steps]
@@ -131,7 +131,7 @@ class Flow:
         opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
         if broken:
             return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{margin}{closing}"
-        blank = blank_behind_comma(self._text, like) if like is not None else None
+        blank = _blank_behind_comma(self._text, like) if like is not None else None
         pad = self._text[like.start + 1 : like.entries[0].start] if like is not None and like.known else ""
         pad = pad if not pad.strip(" ") else ""
         return opening + pad + ("," + (self._style.comma if blank is None else blank)).join(parts) + pad + closing
@@ -139,7 +139,7 @@ class Flow:
     def _copied(self, node: Node, margin: str) -> str:
         """A node's text; its further lines are indented along with its first line."""
         first, *more = self._text[node.start : node.end].split("\n")
-        old = margin_at(self._text, node.start)
+        old = _margin_at(self._text, node.start)
         return "\n".join([first, *(margin + line.removeprefix(old) if line.startswith(old) else line for line in more)])
 
     def _scalar(self, value: Any, node: Node | None) -> str:

@@ -2,14 +2,16 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
+from .commands import load
 from .console.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
 from .console.nearest import did_you_mean
 from .console.output import prepare, write_stderr, write_stdout
-from .console.program import COMMANDS, PROGRAM, help_width
+from .console.program import COMMANDS, PROGRAM, help_width, installed_version
 
 _EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "lsprotocol", "prometheus_client", "pygls", "uvloop"})
 # of all other commands: cluster
@@ -27,14 +29,11 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         import textwrap
 
-        self.description = textwrap.fill(
-            self.description or "", help_width()
-        )  # formatters that keep the lines of examples keep this one, too
+        # formatters that keep the lines of examples keep this one, too
+        self.description = textwrap.fill(self.description or "", help_width())
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        from .console.usage import reword_argparse_error
-
         raise UsageError(reword_argparse_error(message, self.prog))
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
@@ -82,16 +81,12 @@ def _dispatch(words: list[str]) -> int:
         write_stdout(_overview())
         return OK if words else USAGE
     if words[0] in ("-V", "--version"):
-        from .console.program import installed_version
-
         write_stdout(f"{PROGRAM} {installed_version()}\n")
         return OK
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         what = "flag" if name.startswith("-") else "command"
         raise UsageError(f"unknown {what} {name}{did_you_mean(name, COMMANDS) or f'; {PROGRAM} --help lists all'}")
-    from .commands import load
-
     command = load(name)
     parser = _Parser(prog=f"{PROGRAM} {name}", description=command.HELP, allow_abbrev=False)
     command.configure(parser)
@@ -132,6 +127,24 @@ def _report_bug(words: list[str], error: Exception) -> None:
         write_stderr("".join(traceback.format_exception(error)).rstrip())
     replay = shlex.join([PROGRAM, *words[:1], *([] if verbose else ["-v"]), *words[1:]])  # behind a -- it would be a path
     write_stderr(f"{_called(words)}: internal error: {type(error).__name__}; to replay it: {replay}")
+
+
+def reword_argparse_error(message: str, called: str) -> str:
+    """An error of argparse as one sentence: the requirement, the value seen, the fix; `called` is the command whose help says more."""
+    if found := re.fullmatch(r"the following arguments are required: (.+)", message):
+        return f"{found[1]} must be given; {called} --help says more"
+    found = re.fullmatch(r"argument (\S+): (.+)", message)
+    if found is None:
+        return message
+    flag, text = max(found[1].split("/"), key=len), found[2]  # the longest of its names: `-o/--output` is `--output`
+    if found := re.fullmatch(r"invalid choice: (.+?) \(choose from (.+)\)", text):
+        seen, known = found[1].strip("'"), [word.strip(" '") for word in found[2].split(",")]
+        return f"{flag} must be one of {', '.join(known)}, got {seen}{did_you_mean(seen, known)}"
+    if text in ("expected one argument", "expected at least one argument"):
+        return f"{flag} must be followed by a value; {called} --help says which"
+    if found := re.fullmatch(r"invalid (int|float) value: '?(.*?)'?", text):
+        return f"{flag} must be {'a whole number' if found[1] == 'int' else 'a number'}, got {found[2]}"
+    return f"{flag}: {text}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ..console.output import write_stderr
 from ..daemon import listening
-from ..daemon.settings import load_settings
+from ..daemon.listening import load_settings
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,7 @@ from ...kube.lease import Timings
 from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
-from ..daemon.settings import load_settings
+from ..daemon.listening import load_settings
 
 HELP: Final = "run graphs: create and maintain their workloads"
 

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ...policies.catalogue import list_all
     from ..console.exits import OK
-    from ..console.kind_names import parse_kind
+    from ..console.flags import parse_kind
     from ..console.output import write_stdout
     from ..project.apply import RULES_FROM, apply_project
 

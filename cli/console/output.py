@@ -18,42 +18,29 @@ _RUNNERS: Final = ("GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI", "TEAMCITY_VERSION"
 
 
 def prepare() -> None:
-    """Makes both streams able to print any text: what the terminal's encoding lacks is escaped instead of an error."""
-    _open_closed()
+    """Makes both streams able to print any text: what the terminal's encoding lacks is escaped instead of an error.
+
+    Streams that the parent process closed are opened on the null device, in the order of their numbers, as long as the process lives.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _nothing(mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _open_closed() -> None:
-    """Open streams that the parent process closed, in the order of their numbers, on the null device: reads are empty, writes are
-    discarded."""
-    if sys.stdin is None:
-        sys.stdin = _nothing("r")
-    if sys.stdout is None:
-        sys.stdout = _nothing("w")
-    if sys.stderr is None:
-        sys.stderr = _nothing("w")
-
-
 def _nothing(mode: str) -> TextIOWrapper:
-    # open as long as the process lives
     return TextIOWrapper(open(os.devnull, f"{mode}b"), encoding="utf-8")  # noqa: PTH123 - pathlib takes long to import
 
 
 def write_stdout(text: str) -> None:
-    """Writes to stdout; silently nothing once the reader has gone, so that the exit code stays the verdict.
-
-    Raises: UsageError where stdout can't be written, such as on a full disk.
-    """
+    """Writes to stdout; silently nothing once its reader has gone, as the exit code is the verdict. Raises: UsageError on a full disk."""
     _print(inert(text))
 
 
 def write_document(text: str) -> None:
-    """Writes text of authors to stdout as it is: an escape would change what a file or a diff means.
-
-    Raises: UsageError as above, and where a CI runner reads stdout and would obey a line.
-    """
+    """Writes text as it is, since escapes would change a file. Raises: UsageError as above, and where a CI runner would obey a line."""
     if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (found := command_in(text)) is not None:
         line, what = found
         raise UsageError(f"line {line} of the result is not printed, since the CI runner would obey it: {what}; redirect it into a file")

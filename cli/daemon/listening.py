@@ -1,11 +1,12 @@
-"""What commands that run for ever share: bound sockets for probes and metrics, and log lines on stderr."""
+"""What commands that run for ever share: settings, bound sockets for probes and metrics, and log lines on stderr."""
 
 import argparse
 import contextlib
+import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...api.operator.configuration import OperatorConfiguration
@@ -15,6 +16,7 @@ from ...webhooks.sockets import Address, AddressError, bind, parse
 from ..console import flags
 from ..console.exits import UsageError
 from ..console.output import write_stderr
+from ..installation.configuration import load_configuration
 
 
 def end_on_sigterm() -> None:
@@ -30,10 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def listeners(args: argparse.Namespace, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
-    """The bound sockets of probes and metrics, the same one when they share an address; says where they are.
-
-    Raises: UsageError for an address that can't be used, or that is to be served with and without TLS.
-    """
+    """The bound sockets of probes and metrics, one where they share an address; says where they are. Raises: UsageError."""
     health, measured = settings.server.health_probe, settings.server.metrics
     probes = address("--probe-listen", args.probe_listen, health.bind_address, health.port)
     metrics = address("--metrics-listen", args.metrics_listen, measured.bind_address, measured.port)
@@ -88,3 +87,12 @@ def set_up_logging(settings: OperatorConfiguration) -> Iterator[None]:
     finally:
         remove(handler)
         lines.close()
+
+
+def load_settings(file: str, environment: Mapping[str, str], *, lenient: bool = False) -> OperatorConfiguration:
+    """The configuration from a file and the environment; `lenient` logs and passes over unknown keys. Raises: UsageError of all errors."""
+    effective = load_configuration(file, environment, lenient=lenient)
+    with set_up_logging(effective.configuration):
+        for line in effective.unknown:
+            logging.getLogger("configuration").warning("%s; passed over", line)
+    return effective.configuration

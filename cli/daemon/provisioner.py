@@ -31,10 +31,7 @@ async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | N
 
 
 async def once(about: Installation, kubeconfig: str) -> str:
-    """Runs one round of steps; returns why the installation is not ready, empty when it is.
-
-    Raises: UsageError when the address of the API server is not known; ApiError when it refuses or fails.
-    """
+    """Runs one round of steps; returns why the installation is not ready, empty when it is. Raises: UsageError, ApiError."""
     try:
         async with connect_cluster(COMPONENT, kubeconfig) as client:
             cause = await Provisioner(client, about, identity()).once(ONCE)

@@ -1,4 +1,8 @@
-"""Provisioner and reconciler as processes that run until they are stopped: probes, metrics, a connection, an orderly end."""
+"""Provisioner and reconciler as processes that run until they are stopped: probes, metrics, a connection, an orderly end.
+
+Over TLS their metrics are served with a pair made in memory, as the Go operator's is, since no authority is published for them: it encrypts
+a token, and proves nothing about the server. A scraper has to skip verification.
+"""
 
 import asyncio
 import contextlib
@@ -8,25 +12,94 @@ import signal
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
+from prometheus_client import ProcessCollector
+
+from ...certs.authority import issue_leaf, make_authority
+from ...certs.context import Offer, ReloadingContext
+from ...certs.files import local_names
 from ...kube.client import Client, connect
 from ...kube.config import ConfigError
 from ...kube.identity import replica_name
 from ...kube.lease import Election
+from ...kube.metrics import COUNTER, GAUGE, Declared, Values, export
+from ...kube.protocol import Cluster
 from ...kube.traffic import Traffic
+from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.limits import Limits
 from ...webhooks.log_level import LevelFile, LevelSource
 from ...webhooks.logs import set_level
+from ...webhooks.metrics_access import MetricsAccess
+from ...webhooks.metrics_table import CLIENT, DECLARED, OWN
 from ...webhooks.probes import METRICS, PROBES, Probes
 from ..console.output import write_stderr
-from .guard import Guard
-from .metrics import process_metrics
 
+LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
+REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
+REQUESTS: Final = DECLARED[CLIENT]
+# `process_*` come from the client library, only on Linux
+PROCESS_METRICS: Final = (
+    LEADING,
+    REFUSED,
+    REQUESTS,
+    Declared("process_cpu_seconds", COUNTER, "CPU time"),
+    Declared("process_resident_memory_bytes", GAUGE, "Resident memory"),
+    Declared("process_virtual_memory_bytes", GAUGE, "Virtual memory"),
+    Declared("process_start_time_seconds", GAUGE, "Start of the process, as Unix time"),
+    Declared("process_open_fds", GAUGE, "Open file descriptors"),
+    Declared("process_max_fds", GAUGE, "Maximum of open file descriptors"),
+)
+LIFE: Final = timedelta(days=365)  # of a pair
+RENEWED: Final = timedelta(days=240)  # after so long another pair is made
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 _GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again
 LISTING: Final = 60.0  # seconds in which all is listed, mostly
 _LOOK: Final = 0.5  # seconds between two looks whether it is
+
+
+def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
+    """The metrics of a process in the Prometheus text format; without an `election` there is no Lease."""
+    metrics: list[tuple[Declared, Values]] = [(REFUSED, {(): refused}), (REQUESTS, traffic)]
+    if election is not None:
+        metrics.insert(0, (LEADING, {(election.name,): election.leading}))
+    return export(metrics, ProcessCollector(registry=None))
+
+
+class OwnPair:
+    """A source of pairs that makes them itself; no key is ever written to a file that stays."""
+
+    def __init__(self, names: tuple[str, ...], clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._names, self._clock = names, clock
+        self._made: tuple[datetime, Offer] | None = None
+
+    def offer(self) -> Offer:
+        """The pair to serve now."""
+        now = self._clock()
+        if self._made is None or not timedelta() <= now - self._made[0] < RENEWED:
+            authority = make_authority(now, life=LIFE)
+            leaf = issue_leaf(authority, self._names, now, life=LIFE)
+            self._made = now, Offer(leaf.certificate, leaf.key, authority.certificate, source="own")
+        return self._made[1]
+
+
+class Guard:
+    """Guards the metrics of one process."""
+
+    def __init__(self) -> None:
+        """Refuses all readers until a cluster can be asked."""
+        self._desk = AccessReviewer(lambda _report: None)
+        self.refused = 0
+        self.context = ReloadingContext(OwnPair(local_names(replica_name())))
+        self.gate = MetricsAccess(self._desk.ask, self._count)
+
+    def use(self, cluster: Cluster) -> None:
+        """From now on `cluster` is asked."""
+        self._desk.cluster = cluster
+
+    def _count(self) -> None:
+        self.refused += 1
 
 
 class Part(Protocol):
@@ -35,23 +108,18 @@ class Part(Protocol):
     @property
     def election(self) -> Election | None:
         """How one of several leads; None where there is but one."""
-        ...
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        ...
 
     async def reasons(self) -> list[str]:
         """Returns why the part is neither active nor standby; empty when it is."""
-        ...
 
     async def details(self) -> list[str]:
         """Lines for people."""
-        ...
 
     async def metrics(self) -> bytes:
         """Its metrics in the Prometheus text format."""
-        ...
 
 
 class Side(NamedTuple):

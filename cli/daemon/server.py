@@ -1,6 +1,7 @@
 """What `serve` is to do, from its flags, the environment and a configuration file: settings, stated facts, and the plan."""
 
 import argparse
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -15,13 +16,17 @@ from ...api.operator.scope import Operator
 from ...api.operator.server import HealthProbe, Metrics, Server, Serving, Webhook
 from ...certs.names import Names
 from ...policies.facts import facts_from
+from ...policies.semver import is_semver
+from ...reconciler.render.checkpoint.restore import restore_pod
+from ...reconciler.render.settings import settings_from
 from ...webhooks.certificate_source import SecretNames
 from ...webhooks.limits import Limits
+from ...webhooks.memory import container_limit, divide_memory
 from ...webhooks.process import Plan
 from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
-from .listening import level_source
-from .settings import load_settings
+from ..facts.load import load_values
+from .listening import level_source, load_settings
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, no drain before the end, no facts of an operator
@@ -37,13 +42,7 @@ UNCONFIGURED: Final = OperatorConfiguration(
 
 
 def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> OperatorConfiguration:
-    """The settings in effect; flags win.
-
-    Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
-    """
-    from ...policies.semver import is_semver
-    from ...webhooks.memory import container_limit
-
+    """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
     if args.drain_lag is not None and not 0 <= args.drain_lag <= MOST_LAG:
         raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
@@ -52,11 +51,8 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Op
     if args.config is not None:
         found = load_settings(args.config, environment, lenient=args.lenient_config)
     serving, webhook = found.serving, found.server.webhook
-    serving = replace(
-        serving,
-        drain_lag=serving.drain_lag if args.drain_lag is None else args.drain_lag,
-        memory=serving.memory or container_limit(),
-    )
+    lag = serving.drain_lag if args.drain_lag is None else args.drain_lag
+    serving = replace(serving, drain_lag=lag, memory=serving.memory or container_limit())
     if args.cert_dir is not None:
         webhook = replace(webhook, cert_dir=args.cert_dir)
     version = found.operator.version if args.operator_version is None else args.operator_version
@@ -72,8 +68,6 @@ def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
 
 def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
-    from ..facts.load import load_values
-
     stated: dict[str, Any] = {}
     if args.config is not None:
         from ...webhooks.cluster.observed_facts import read_configured_facts
@@ -88,10 +82,6 @@ def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration)
 
 def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
     """What the serving process is to do, and the one that watches the cluster for it."""
-    from ...reconciler.render.checkpoint.restore import restore_pod
-    from ...reconciler.render.settings import settings_from
-    from ...webhooks import memory
-
     serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
         body=bounds.admission_body,
@@ -101,7 +91,7 @@ def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: 
         client_connections=max(1, bounds.connections // 2),
         drain_seconds=serving.drain_timeout,
     )
-    limits = memory.divide_memory(limits, serving.memory or 0, bounds.conversion_body or 0)
+    limits = divide_memory(limits, serving.memory or 0, bounds.conversion_body or 0)
     orders = None
     if watches(args, os.environ):
         orders = {
@@ -125,8 +115,6 @@ def read_policies(folder: str) -> tuple[str, ...]:
     """The documents of `serving.policies` as JSON. Raises: UsageError for a folder or a policy that the server can't use."""
     if not folder:
         return ()
-    import json
-
     from ..userrules.load import load_user_rules
 
     if not os.path.isdir(folder):  # noqa: PTH112 - as the files below it are found

@@ -7,6 +7,9 @@ from ...api.line import Line
 from ...policies.facts import UNKNOWN, Facts, FactsError, facts_from
 from ..console.exits import UsageError
 from ..console.nearest import did_you_mean
+from ..files.read import load_text
+from ..yaml.load import InputError, load_documents
+from ..yaml.scalars import parse_plain_scalar
 
 
 def read_fact_flags(arguments: argparse.Namespace) -> Facts:
@@ -20,12 +23,7 @@ def facts_of_line(facts: Facts, line: Line | None) -> Facts:
 
 
 def load_facts(file: str | None, settings: list[str], called: str = "--facts") -> Facts:
-    """Reads the facts file, if there is one, and lays single facts over it; what neither says is unknown.
-
-    Raises: UsageError that names the file or flag and the key; `called` is what gave the file.
-    """
-    from ..yaml.errors import InputError
-
+    """Reads the facts file, if any, and lays single facts over it. Raises: UsageError that names the file, or the flag, and the key."""
     values = load_values(file, called) if file is not None else {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -44,32 +42,13 @@ def load_facts(file: str | None, settings: list[str], called: str = "--facts") -
 def _value(text: str, name: str) -> Any:
     """A value in YAML; a single word, as nearly all are, is read without the parser, which takes long to import. Raises: InputError."""
     if text.isascii() and text.isalnum():
-        from ..yaml.scalars import parse_plain_scalar
-
         return parse_plain_scalar(text)
-    from ..yaml.load import load_documents
-
     documents = load_documents(text, name)
     return documents[0].data if documents else None
 
 
 def load_values(file: str, called: str = "--facts") -> dict[str, Any]:
-    """Read and validate the facts file.
-
-    Raises: UsageError that names the file and the key.
-    """
-    values = _from_file(file, called)
-    try:
-        facts_from(values)
-    except FactsError as error:
-        raise UsageError(f"{called} {file}: {error}") from None
-    return values
-
-
-def _from_file(file: str, called: str) -> dict[str, Any]:
-    from ..files.read import load_text
-    from ..yaml.load import InputError, load_documents
-
+    """Reads and validates the facts file; `called` is what gave it. Raises: UsageError that names the file and the key."""
     try:
         documents = load_documents(load_text(file), file)
     except InputError as error:
@@ -77,6 +56,10 @@ def _from_file(file: str, called: str) -> dict[str, Any]:
     data = documents[0].data if documents else {}
     if not isinstance(data, dict) or len(documents) > 1:
         raise UsageError(f"{called} {file}: must hold one mapping of facts")
+    try:
+        facts_from(data)
+    except FactsError as error:
+        raise UsageError(f"{called} {file}: {error}") from None
     return dict(data)
 
 

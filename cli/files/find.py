@@ -1,7 +1,7 @@
 """Which files a command reads: files, folders, globs, lists of files and standard input, in a stable order."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import takewhile
 from typing import Final
@@ -37,10 +37,7 @@ def is_text(name: str) -> bool:
 
 
 def read_file_list(file: str) -> list[str]:
-    """Reads paths from a file, or from standard input for `-`: one a line, or between zero bytes; blank ones left out.
-
-    Raises: UsageError when it can't be read.
-    """
+    """Reads paths from a file or standard input: one a line, or between zero bytes; blank ones left out. Raises: UsageError."""
     try:
         data = load_bytes(file).removeprefix(b"\xef\xbb\xbf")
     except InputError as error:
@@ -76,10 +73,8 @@ def _key(file: str | InputError) -> object:
 def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     if path == STDIN:
         yield path
-    elif not path:
-        yield InputError("is not a usable path", '""')
-    elif "\0" in path:
-        yield InputError("is not a usable path", path)
+    elif not path or "\0" in path:
+        yield InputError("is not a usable path", path or '""')
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
         yield from _searched(path, excluded)
     elif _WILD.intersection(path) and not os.path.lexists(path):
@@ -89,13 +84,14 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
 
 
 def _searched(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
-    some = False
-    for file in _folder(path):
-        some = True
-        if not is_excluded(file.name if isinstance(file, InputError) else file, excluded):
-            yield file
-    if not some and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
+    found = [*_folder(path)]
+    yield from _kept(found, excluded)
+    if not found and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
         yield InputError("holds no YAML or JSON files", path)
+
+
+def _kept(files: Iterable[str | InputError], excluded: Sequence[str]) -> Iterator[str | InputError]:
+    return (file for file in files if not is_excluded(file.name if isinstance(file, InputError) else file, excluded))
 
 
 def _folder(path: str) -> Iterator[str | InputError]:
@@ -110,11 +106,9 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
     """The files of one folder, of those below `top`; returns the folders in it."""
     try:
         entries = _entries(path)
-    except PermissionError:
-        yield InputError("may not be read (permission denied)", path)
-        return []
     except OSError as error:
-        yield InputError(f"can't be read: {error.strerror}", path)
+        denied = isinstance(error, PermissionError)
+        yield InputError("may not be read (permission denied)" if denied else f"can't be read: {error.strerror}", path)
         return []
     if any(entry.name == CHART for entry in entries):
         write_stderr(f"{path}: is a Helm chart, and is skipped; check its output with check --helm {path}")
@@ -130,9 +124,9 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
     below = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            below.append(_shown(entry))
-        elif _leads_out(entry):
-            _tell_of_link(entry)
+            below.append(_plain(entry.path))
+        else:
+            _tell_of_link_out(entry)
     return below
 
 
@@ -156,7 +150,7 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         some = True
         found = _inside(match, top)
         if isinstance(found, str) and os.path.isdir(match):  # noqa: PTH112 - as above
-            yield from (file for file in _folder(match) if not is_excluded(str(getattr(file, "name", file)), excluded))
+            yield from _kept(_folder(match), excluded)
         elif not is_excluded(match, excluded):
             yield found
     if not some:
@@ -172,9 +166,9 @@ def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
         yield from match_parts(folder, rest)
         for entry in _listed(folder):
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                yield from match_parts(_shown(entry), parts)
-            elif _leads_out(entry):
-                _tell_of_link(entry)
+                yield from match_parts(_plain(entry.path), parts)
+            else:
+                _tell_of_link_out(entry)
     elif not _WILD.intersection(part):
         path = os.path.join(folder, part)  # noqa: PTH118 - keeps `.` and `..` as written
         if rest:
@@ -185,7 +179,8 @@ def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
         for entry in _listed(folder):
             hidden = entry.name.startswith(".") and not part.startswith(".")
             if not hidden and fnmatch(entry.name, part) and (not rest or _is_folder(entry)):
-                yield from match_parts(_shown(entry), rest) if rest else [_shown(entry)]
+                path = _plain(entry.path)
+                yield from match_parts(path, rest) if rest else [path]
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]]:
@@ -215,20 +210,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _leads_out(entry: os.DirEntry[str]) -> bool:
-    """Whether it links to a folder outside its own, whose files may be found nowhere else."""
+def _tell_of_link_out(entry: os.DirEntry[str]) -> None:
+    """Says that a link to a folder outside its own is passed over: the files there may be found nowhere else."""
     if not entry.is_symlink() or entry.name.startswith(".") or not _is_folder(entry):
-        return False
+        return
     here, there = os.path.realpath(os.path.dirname(entry.path) or "."), os.path.realpath(entry.path)  # noqa: PTH120 - pathlib is slow here
-    return os.path.commonpath((here, there)) not in (here, there)
-
-
-def _tell_of_link(entry: os.DirEntry[str]) -> None:
-    write_stderr(f"{_shown(entry)}: is a link to a folder, and is passed over; name it itself if it is to be read")
-
-
-def _shown(entry: os.DirEntry[str]) -> str:
-    return _plain(entry.path)
+    if os.path.commonpath((here, there)) not in (here, there):
+        write_stderr(f"{_plain(entry.path)}: is a link to a folder, and is passed over; name it itself if it is to be read")
 
 
 def _plain(path: str) -> str:

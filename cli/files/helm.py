@@ -7,7 +7,7 @@ from pathlib import Path
 from ..console.exits import UsageError
 from ..yaml.load import InputError, Source
 from .find import CHART
-from .rendering import render
+from .programs import render
 
 
 def command(folder: str, values: Sequence[str]) -> tuple[str, ...]:

@@ -1,26 +1,42 @@
-"""The objects that a kustomization renders, as one text; the program that renders is the user's own, and fetches nothing."""
+"""The objects that a kustomization renders, as one text; the program that renders is the user's own, and fetches nothing.
 
+So resources that are addresses instead of local files are looked for beforehand.
+"""
+
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120 - pathlib raises for a name that is too long, and drops the author's ./
+
+import os
+import re
 import shutil
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ..console.exits import UsageError
-from ..yaml.load import InputError, Source
-from . import remote_bases
-from .rendering import LONGEST, render
+from ..yaml.load import Document, InputError, Source, read_text
+from .programs import LONGEST, render
+from .read import load_text
 
-# the first that is there
-_PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
+_PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))  # the first that is there
+_FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_CONFIGURED: Final = frozenset({"generators", "transformers", "validators"})
+_INCLUDED: Final = _CONFIGURED | {"resources", "bases", "components"}
+# fields that name files or folders, in kustomizations and in configurations of generators and transformers; in any case, as for kustomize
+_LOADED: Final = _INCLUDED | {"crds", "configurations", "path", "paths", "files", "env", "envs", "patchesstrategicmerge"}
+# what kustomize takes for the address of a file, or of a repository: with a scheme or a user, or at a host that it knows
+_ADDRESS: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://|git::|gh:|[\w.-]+@[\w.-]+[:/]|(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[:/]|[^\n]*(?:\.git(?:[/?]|$)|/_git/|\?ref=)",
+    re.IGNORECASE,
+)
 
 
 def command(folder: str) -> tuple[str, ...]:
     """What renders a folder here. Raises: UsageError when no program does, or the folder can't be one."""
     if not folder or folder.startswith("-") or "\0" in folder:
         raise UsageError(f"-k {folder!a}: must be a folder with a kustomization")
-    if remote_bases.is_address(folder) and not Path(folder).is_dir():
-        raise UsageError(f"-k {remote_bases.strip_credentials(folder)}: must be a local folder; nothing is fetched, so clone it first")
+    if _is_address(folder) and not os.path.isdir(folder):
+        raise UsageError(f"-k {_without_password(folder)}: must be a local folder; nothing is fetched, so clone it first")
     for program in _PROGRAMS:
         if shutil.which(program[0]):
             return (*program, folder)
@@ -28,13 +44,100 @@ def command(folder: str) -> tuple[str, ...]:
 
 
 def render_kustomization(folder: str, words: Sequence[str]) -> Source | InputError:
-    """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
-    name = f"kustomize:{folder}"
+    """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text.
+
+    What can't be read here, such as a file with a duplicate key, is an error, though kustomize might accept it.
+    """
     try:
-        found = remote_bases.first(folder)
+        _refuse_remote(folder, set(), configures=False)
     except InputError as error:
         return error
-    if found is not None:
-        text = f"{found.field} must be a local file or folder, got {shorten(found.address, LONGEST)}; nothing is fetched, so"
-        return InputError(f"{text} keep a copy beside it, or render it yourself and check the output", found.file, found.line, found.column)
-    return render(words, name)  # the folder begins with no hyphen
+    return render(words, f"kustomize:{folder}")  # the folder begins with no hyphen
+
+
+def _is_address(text: str) -> bool:
+    """Whether kustomize would fetch this instead of reading a file."""
+    return "\n" not in text and bool(_ADDRESS.match(text))
+
+
+def _without_password(address: str) -> str:
+    """An address for people: without a user and password."""
+    return re.sub(r"(?<=//)[^/@\s]*@", "", address)
+
+
+def _refuse_remote(folder: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+    """Raises: InputError for the first resource of a kustomization, and of all that it includes, that is remote or can't be read.
+
+    `configures`: what the folder's kustomization names are generators and transformers, whose own fields may name files.
+    """
+    real = (os.path.realpath(folder), configures)
+    if real in seen:
+        return
+    seen.add(real)
+    for name in _FILES:
+        file = os.path.join(folder, name)
+        if os.path.isfile(file):
+            _refuse_in_file(file, seen, configures=configures)
+
+
+def _refuse_in_file(file: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+    """The same of what a kustomization, or the configuration of a generator, names."""
+    for document in read_text(Source(file, load_text(file))):
+        if isinstance(document, InputError):
+            raise document
+        for field, value in _named(document.data, (), loaded=False):
+            _refuse_fetched(document, field, value)
+            beside, top = _beside(file, value), _folded(field[0])
+            configured = configures or top in _CONFIGURED
+            if os.path.isdir(beside):
+                _refuse_remote(beside, seen, configures=configured)
+            elif configured and top in _INCLUDED and os.path.isfile(beside) and (beside, True) not in seen:
+                seen.add((beside, True))
+                _refuse_in_file(beside, seen, configures=True)
+        for field, value in _inline(document):
+            _refuse_fetched(document, field, value)
+
+
+def _refuse_fetched(document: Document, field: Path, value: str) -> None:
+    file = document.source.name
+    if _is_address(value) and ("://" in value or not os.path.isfile(_beside(file, value))):
+        line, column, _ = document.value_position(field)
+        got = shorten(_without_password(value), LONGEST)
+        text = f"{format_path(field)} must be a local file or folder, got {got}; nothing is fetched, so"
+        raise InputError(f"{text} keep a copy beside it, or render it yourself and check the output", file, line, column)
+
+
+def _inline(document: Document) -> Iterator[tuple[Path, str]]:
+    """What configurations of generators name that a kustomization holds as texts. Raises: InputError for one that can't be read."""
+    data, file = document.data, document.source.name
+    for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
+        texts = data[name] if isinstance(data[name], list) else []
+        for index, text in enumerate(texts):
+            for one in read_text(Source(file, text)) if isinstance(text, str) else ():
+                if isinstance(one, InputError):
+                    if not {*"\n:{"}.intersection(text):  # the odd name of a file
+                        continue
+                    line, column, _ = document.value_position((name, index))
+                    raise InputError(f"{format_path((name, index))}: {one.text}", file, line, column)
+                yield from (((name, index, *field), value) for field, value in _named(one.data, (), loaded=False))
+
+
+def _beside(file: str, value: str) -> str:
+    return os.path.join(os.path.dirname(file), value)
+
+
+def _named(data: Any, at: Path, *, loaded: bool) -> Iterator[tuple[Path, str]]:
+    """Every text below a field that names files, with its path; a generator's file may be written as KEY=FILE."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _named(value, (*at, key), loaded=_folded(key) in _LOADED)
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _named(value, (*at, index), loaded=loaded)
+    elif loaded and isinstance(data, str) and "\n" not in data:
+        key, equals, file = data.partition("=")
+        yield at, file if equals and len(at) > 1 and _folded(at[-2]) == "files" and "/" not in key else data
+
+
+def _folded(step: str | int) -> str:
+    return str(step).casefold()

@@ -1,27 +1,41 @@
-"""Runs programs of the user, such as git and kustomize, for a bounded time, and leaves nothing of them behind."""
+"""Runs programs of the user, such as git, helm and kustomize, with limits of time and output, and leaves nothing of them behind."""
 
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO
+from typing import IO, Final
+
+from ...api.wording import shorten
+from ..yaml.load import InputError, Source
+from .read import LIMIT, decode
+
+LONGEST: Final = 500  # characters of what the program says
+_PATIENCE: Final = 120  # seconds, to read and write local files
+# git may use no protocol, and HTTP goes to a proxy that is not there
+_OFFLINE: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    **{name: "http://127.0.0.1:1" for word in ("http_proxy", "https_proxy") for name in (word, word.upper())},
+    "no_proxy": "",
+    "NO_PROXY": "",
+}
 
 
-class TooMuchError(Exception):
+class _TooMuchError(Exception):
     """A program printed more than its caller takes."""
 
 
 def run(
     words: Sequence[str], patience: float, *, given: bytes = b"", environment: Mapping[str, str] | None = None, most: int | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program in its own session, and return its output and exit code.
+    """Runs a program in its own session, without a terminal; with `most` its standard input is empty.
 
-    The program has no terminal. Its process group is killed if it takes longer than `patience` seconds, prints more than `most` bytes on a
-    stream, or if this process is interrupted; with `most` its standard input is empty.
-
-    Raises: OSError if it can't be started, subprocess.TimeoutExpired, TooMuchError.
+    Its process group is killed if it takes longer than `patience` seconds, prints more than `most` bytes on a stream, or if this process is
+    interrupted. Raises: OSError if it can't be started, subprocess.TimeoutExpired, _TooMuchError.
     """
     # no shell; the caller vouches for the words
     with subprocess.Popen(  # noqa: S603
@@ -55,7 +69,37 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
                 if not data:
                     waiting.unregister(key.fd)
                 elif len(printed[key.fd]) > most:
-                    raise TooMuchError
+                    raise _TooMuchError
     process.wait(max(0.0, deadline - time.monotonic()))
     out, err = (bytes(text) for text in printed.values())
     return out, err
+
+
+def render(words: Sequence[str], name: str) -> Source | InputError:
+    """What a command prints, under a name, or why there is nothing. No shell reads the words."""
+    try:
+        done = run(words, _PATIENCE, environment={**os.environ, **_OFFLINE}, most=LIMIT)
+        if done.returncode:
+            return InputError(f"can't be rendered: {_said(done.stderr)}", name)
+        return Source(name, decode(done.stdout, name))
+    except InputError as error:
+        return error
+    except _TooMuchError:
+        return InputError(f"renders to more than {LIMIT // 2**20} MiB", name)
+    except OSError as error:
+        return InputError(f"{words[0]} can't be run: {error.strerror}", name)
+    except subprocess.TimeoutExpired:
+        return InputError(f"{words[0]} did not finish within {_PATIENCE} seconds", name)
+
+
+def _said(stderr: bytes) -> str:
+    """The complaint: the last line that the program wrote; those before may be warnings."""
+    said = stderr.decode("utf-8", "replace")
+    if block := re.search(r" err=<\n(.*)\n >\s*\Z", said, re.DOTALL):  # kubectl writes several lines so
+        return shorten(" ".join(block[1].split()), LONGEST)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if not lines:
+        return "no reason given"
+    logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
+    text = re.sub(r"\\(.)", r"\1", logged[1]) if logged else re.sub("^error: ", "", lines[-1], flags=re.IGNORECASE)
+    return shorten(text, LONGEST)

@@ -14,35 +14,24 @@ STDIN: Final = "-"
 
 
 def load_text(path: str, name: str = "") -> str:
-    """Reads a file, or standard input for `-`, as UTF-8 text. `name` is what errors call it, the path if empty.
-
-    Raises: InputError when it is missing, not readable, too large, binary or not UTF-8.
-    """
+    """Reads a file, or standard input for `-`, as UTF-8 text; `name` is what errors call it. Raises: InputError, also for binary files."""
     shown = name or path or '""'
     return decode(load_bytes(path, shown), shown)
 
 
 def load_bytes(path: str, name: str = "") -> bytes:
-    """Reads a file, or standard input for `-`, as it is.
-
-    Raises: InputError when it is missing, not readable or too large.
-    """
-    return _load_stdin(name or path) if path == STDIN else _load_file(path, name or path)
-
-
-def _load_stdin(name: str) -> bytes:
-    data = sys.stdin.buffer.read(LIMIT + 1)
-    if len(data) > LIMIT:
-        raise _too_large(name)
-    return data
-
-
-def _load_file(path: str, name: str) -> bytes:
+    """Reads a file, or standard input for `-`, as it is. Raises: InputError when it is missing, not readable or too large."""
+    name = name or path
+    if path == STDIN:
+        data = sys.stdin.buffer.read(LIMIT + 1)
+        if len(data) > LIMIT:
+            raise _too_large(name)
+        return data
     try:
         # os, because pathlib takes longer to import than a small file takes to check, and what `open` returns asks the system much more
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            data = _whole(descriptor, os.fstat(descriptor), name)
+            return _whole(descriptor, os.fstat(descriptor), name)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
@@ -51,7 +40,6 @@ def _load_file(path: str, name: str) -> bytes:
         raise InputError("may not be read (permission denied)", name) from None
     except OSError as error:
         raise InputError(f"can't be read: {error.strerror}", name) from None
-    return data
 
 
 def _whole(descriptor: int, status: os.stat_result, name: str) -> bytes:
@@ -77,10 +65,7 @@ def _too_large(name: str) -> InputError:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decodes UTF-8 with or without a byte order mark.
-
-    Raises: InputError that names the place of the first wrong byte.
-    """
+    """Decodes UTF-8 with or without a byte order mark. Raises: InputError that names the place of the first wrong byte."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("must be UTF-8, is UTF-16", name)
     data = data.removeprefix(b"\xef\xbb\xbf")

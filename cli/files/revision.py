@@ -1,6 +1,13 @@
-"""Files as they were in a revision of git, in the repositories that paths lie in. How git is asked is in git.py."""
+"""Files as they were in a revision of git, in the repositories that paths lie in.
+
+Git is asked about local repositories alone, never to change anything, or to fetch. A repository may be a stranger's: nothing that its
+configuration names is run.
+"""
+
+# ruff: noqa: PTH110, PTH112, PTH118, PTH120 - pathlib is slow, and raises for a path that is too long; every file is asked for
 
 import os
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -8,12 +15,80 @@ from typing import Final, NamedTuple
 from ..console.exits import UsageError
 from ..yaml.errors import InputError
 from .find import is_excluded, is_text
-from .git import ask, commit_of, root_of
-from .read import LIMIT, STDIN, decode
+from .programs import run
+from .read import LIMIT, STDIN, decode, folders_above
 
+_PATIENCE: Final = 120  # seconds for one call, which reads local files
+# a hook of git passes on where its own repository is, and we may be asked about another
+_OWN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_QUIETLY: Final = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # what a partial clone lacks would be fetched, by a command of its configuration if that allows one (ext::)
+    "GIT_ALLOW_PROTOCOL": "none",  # wins over protocol.*.allow of every configuration
+    "GIT_NO_LAZY_FETCH": "1",  # known to git 2.45 and newer
+    "LC_ALL": "C",
+}
+# the calls below ask for none of these; a later one may
+_INERT: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 FLAG: Final = "--against"
 _REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and submodules hold no text of their own
 _AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
+
+
+def root_of(path: str) -> str | None:
+    """The repository's folder that contains a path without links; None outside of a repository."""
+    # in a linked work tree or submodule it is a file
+    return next((folder for folder in folders_above(path) if os.path.exists(os.path.join(folder, ".git"))), None)
+
+
+def commit_of(root: str, revision: str, flag: str) -> str:
+    """The commit that a revision names in a repository. Raises: UsageError, whose sentence begins with the flag."""
+    if not revision or revision.startswith("-") or "\0" in revision:
+        raise UsageError(f"{flag} {revision!a}: must be a revision of git, such as main or HEAD~1")
+    found = _commit(root, revision, flag)
+    if found is not None:
+        return found
+    nearby = f"origin/{revision}"
+    if _commit(root, nearby, flag) is not None:
+        raise UsageError(f"{flag} {revision}: {root} has no such revision; did you mean {nearby}?")
+    if _run(root, flag, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+        text = "is a shallow clone without this revision; fetch it first (git fetch --depth 1 origin REF, or fetch-depth: 0 in a workflow)"
+        raise UsageError(f"{flag} {revision}: {root} {text}")
+    raise UsageError(f"{flag} {revision}: {root} has no such revision")
+
+
+def ask(root: str, flag: str, *words: str, given: bytes = b"") -> bytes:
+    """What git prints. Raises: UsageError with its first sentence when it fails."""
+    done = _run(root, flag, *words, given=given)
+    if b"promisor remote" in done.stderr and done.returncode:
+        how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"
+        raise UsageError(f"{flag}: {root} is a partial clone that lacks files of this revision; {how}")
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        raise UsageError(f"{flag}: git can't read {root}: {lines[0].removeprefix('fatal: ')}")
+    return done.stdout
+
+
+def _commit(root: str, revision: str, flag: str) -> str | None:
+    done = _run(root, flag, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    if done.returncode and b"dubious ownership" in done.stderr:
+        text = f"{root} belongs to another user, so git won't read it; allow it with git config --global --add safe.directory {root}"
+        raise UsageError(f"{flag} {revision}: {text}")
+    if done.returncode and b"not a git repository" in done.stderr:
+        raise UsageError(f"{flag} {revision}: git finds no repository in {root}, though it has a .git; repair or remove that")
+    return None if done.returncode else done.stdout.decode("ascii").strip()
+
+
+def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
+    try:
+        # no word begins with a hyphen that we didn't write
+        return run(["git", *_INERT, "-C", root, *words], _PATIENCE, given=given, environment=environment)
+    except (FileNotFoundError, PermissionError):
+        raise UsageError(f"{flag} needs git, which can't be found") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{flag}: git did not answer within {_PATIENCE} seconds") from None
 
 
 class _Blob(NamedTuple):
@@ -44,10 +119,7 @@ class Tree:
         return iter(self._blobs)
 
     def texts(self, names: Iterable[str], holding: str = "") -> Iterator[tuple[str, str | InputError]]:
-        """The texts of files, or why one can't be read; those that don't hold a word are left out, and so are files that weren't there.
-
-        Raises: UsageError when git can't read one, as in a clone that left files out.
-        """
+        """The texts of files that were there and hold a word, or why one can't be read. Raises: UsageError when git can't read one."""
         wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
         sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").splitlines() if size.isdigit()]
         if len(sizes) < len(wanted):
@@ -94,13 +166,10 @@ class Trees:
         self._roots: dict[str, str | None] = {}
 
     def place(self, path: str) -> tuple[Tree, str]:
-        """The repository of a path, and the path from its root; the root itself is the empty one.
-
-        Raises: UsageError when there is no repository, no such revision in it, or no git.
-        """
+        """The repository of a path, and the path from its root, empty for that. Raises: UsageError without repository, revision or git."""
         real = os.path.realpath(path)
         # a folder may be the root of a repository itself
-        folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120 - pathlib's are slow, and every file is asked for
+        folder = real if os.path.isdir(real) else os.path.dirname(real)
         if folder not in self._roots:
             self._roots[folder] = root_of(folder)
         root = self._roots[folder]
@@ -113,11 +182,9 @@ class Trees:
 
 
 def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
-    """The texts of files at a revision, by the path that they have now; a file that wasn't there then is left out.
+    """The texts of files at a revision, by their paths today; a file that wasn't there is left out, one of a folder that is gone counts.
 
-    `paths` and `excluded` are what the command was given, `files` what they mean today. Files of a folder that are gone today count too.
-
-    Raises: UsageError when there is no such revision, no repository, or no git.
+    `paths` and `excluded` are what the command was given, `files` what they mean today. Raises: UsageError without revision or git.
     """
     if STDIN in paths:
         raise UsageError(f"{FLAG} can't know what standard input was in a revision")
@@ -127,7 +194,7 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
         tree, name = trees.place(file)
         wanted.setdefault(tree, {})[name] = file
     for path in paths:
-        if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
+        if os.path.isdir(path):
             tree, folder = trees.place(path)
             for name, full in below(tree, folder):
                 file = str(Path(path, name))

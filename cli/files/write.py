@@ -22,10 +22,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def write_if_unchanged(file: str, text: str, old: str | None) -> int:
-    """Write a file that was read as the old text; None if it may be absent or is unknown. A byte order mark is kept.
-
-    Reports a file that can't be written, and continues with the others. Returns the exit code.
-    """
+    """Writes a file that was read as the old text, None if that is unknown; says why it can't, and returns the exit code. Keeps a BOM."""
     if old is None and os.path.islink(file):  # noqa: PTH114 - as below
         write_stderr(f"{file} is left as it is: it is a link; name its target if that is to be written")
         return REFUSED
@@ -48,12 +45,7 @@ _FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOE
 
 
 def replace_file(file: str, content: str | bytes) -> None:
-    """Replace or create a file. An existing one keeps its owner and mode, and a link its target.
-
-    Writes to a special file (`/dev/stdout`, a pipe) directly.
-
-    Raises: UsageError if the file can't be written, or a link leads out of the repository that contains it.
-    """
+    """Replaces or creates a file; an old one keeps owner and mode, a link its target, and a stream is written to. Raises: UsageError."""
     with _explained(file):
         target = os.path.realpath(file)
         root = _bound(file, target)
@@ -66,10 +58,7 @@ def replace_file(file: str, content: str | bytes) -> None:
 
 
 def store(folder: str, name: str, content: str | bytes) -> None:
-    """Writes a file below a folder, both created if missing; `name` may have folders in it. Follows no link below the folder.
-
-    Raises: UsageError as above; its sentence names the file by its path below the folder.
-    """
+    """Writes a file below a folder, both created if missing; follows no link below it. Raises: UsageError with the path below it."""
     with _explained(name):
         root = os.path.realpath(folder)
         _bound(os.path.join(folder, "_"), root)
@@ -101,10 +90,7 @@ def _explained(file: str) -> Iterator[None]:
 
 
 def _bound(file: str, target: str) -> str:
-    """The innermost repository that contains a path as written, without links; empty if there is none.
-
-    Raises: UsageError if the target is outside it: the path leads through a link of the repository's author.
-    """
+    """The innermost repository of a path as written, or nothing. Raises: UsageError if the target is outside, as its author linked."""
     folders = folders_above(os.path.dirname(os.path.abspath(file)))
     roots = [os.path.realpath(folder) for folder in folders if os.path.lexists(os.path.join(folder, ".git"))]
     for root in roots:
@@ -130,18 +116,8 @@ def _opened(root: str, path: str, *, make: bool = False) -> Iterator[int]:
         os.close(place)
 
 
-def _keep(old: os.stat_result, out: int) -> None:
-    """Gives a file the owner and mode that the old one had: root, as in a container, would leave files behind that people may not write."""
-    with suppress(OSError):  # only root may give a file away
-        os.fchown(out, old.st_uid, old.st_gid)
-    os.fchmod(out, stat.S_IMODE(old.st_mode))
-
-
 def _writable(name: str, place: int) -> os.stat_result | None:
-    """A file's status, None where there is none or a link, which a write takes the place of.
-
-    Raises: PermissionError where it is read-only: renaming over it would need no permission but the folder's.
-    """
+    """A file's status; None for none or a link, which is replaced. Raises: PermissionError if read-only: a rename wouldn't ask for that."""
     try:
         status = os.stat(name, dir_fd=place, follow_symlinks=False)
     except FileNotFoundError:
@@ -168,7 +144,10 @@ def _swap(place: int, name: str, data: bytes) -> None:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=place), "wb") as out:
             out.write(data)
             if (old := _writable(name, place)) is not None:
-                _keep(old, out.fileno())
+                # root, as in a container, would leave files behind that people may not write
+                with suppress(OSError):  # only root may give a file away
+                    os.fchown(out.fileno(), old.st_uid, old.st_gid)
+                os.fchmod(out.fileno(), stat.S_IMODE(old.st_mode))
         os.replace(beside, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         with suppress(FileNotFoundError):

@@ -1,14 +1,18 @@
 """The effective OperatorConfiguration: flags before environment before file before defaults, and where each value came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...api.operator.configuration import OperatorConfiguration
-from ...api.operator.judge import Problem
+from ...api.operator.judge import Problem, drop_absent_values, validate_configuration
+from ...api.paths import MISSING, Path, format_path, lookup
+from ...api.wording import shorten
+from ...kube import identity
+from ...policies.semver import is_semver
 from ..console.exits import UsageError
-from ..yaml.load import Document, Source
+from ..console.nearest import did_you_mean
+from ..files.read import load_text
+from ..yaml.load import Document, InputError, Source, load_documents
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -26,11 +30,7 @@ VARIABLES: Final = (
     Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount")),
     Variable("POD_NAME", ("operator", "podName")),
     Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain")),
-    Variable(
-        "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
-        ("featureGates", "gmsSnapshot"),
-        lambda text: text == "1",
-    ),
+    Variable("DYN_OPERATOR_ALLOW_GMS_SNAPSHOT", ("featureGates", "gmsSnapshot"), lambda text: text == "1"),
     Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
     Variable(
         "DYNAMO_WEBHOOKS_METRICS_SECURE",
@@ -54,27 +54,16 @@ class Effective(NamedTuple):
 
 
 def load_configuration(
-    given: str | Source | None,
-    environment: Mapping[str, str],
-    flags: Mapping[Key, tuple[str, Any]] | None = None,
-    *,
-    lenient: bool = False,
+    given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None, *, lenient: bool = False
 ) -> Effective:
     """Reads all sources of configuration; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
-    Without a file nothing is required, so that defaults and environment can be shown and used on their own. `lenient` passes over
-    unknown keys, which a newer operator may have.
-
-    Raises: UsageError that names all errors with their places.
+    Without a file nothing is required, so that defaults and environment can be used on their own. `lenient` passes over unknown keys,
+    which a newer operator may have. Raises: UsageError that names all errors with their places.
     """
-    from ...api.operator.judge import drop_absent_values, validate_configuration
-    from ...api.paths import MISSING, lookup
-    from ...kube import identity
-
     document = _document(given) if given is not None else None
-    file = None if document is None else document.source.name
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
-    origins = {} if document is None else _of_file(file or "", document, data)
+    origins = {} if document is None else _of_file(document, data)
     if lookup(data, ("operator", "namespace")) is MISSING and (namespace := identity.namespace(environment)):
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
@@ -83,29 +72,20 @@ def load_configuration(
     for key, (flag, value) in (flags or {}).items():
         _put(data, origins, key, value, f"flag {flag}")
     configuration, problems = validate_configuration(data, complete=document is not None)
-    unknown = tuple(_told(problem, file, document, origins) for problem in problems if problem.known) if lenient else ()
-    lines = [_told(problem, file, document, origins) for problem in problems if not (lenient and problem.known)]
-    if not _is_version(configuration.operator.version):
-        place = _place(("operator", "version"), file, document, origins)
+    unknown = tuple(_told(problem, document, origins) for problem in problems if problem.known) if lenient else ()
+    lines = [_told(problem, document, origins) for problem in problems if not (lenient and problem.known)]
+    if not is_semver(configuration.operator.version):
+        place = _place(("operator", "version"), document, origins)
         lines.append(f'{place}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
     if lines:
-        what = f"{file} can't be used" if file is not None else "the configuration can't be used"
+        what = f"{document.source.name if document is not None else 'the configuration'} can't be used"
         newer = not lenient and any(problem.known for problem in problems)
         hint = ["unknown keys of a newer operator are passed over with --lenient-config"] if newer else []
         raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines, *hint]))
     return Effective(configuration, origins, unknown)
 
 
-def _is_version(text: str) -> bool:
-    from ...policies.semver import is_semver
-
-    return is_semver(text)
-
-
 def _document(given: str | Source) -> Document:
-    from ..files.read import load_text
-    from ..yaml.load import InputError, load_documents
-
     file = given if isinstance(given, str) else given.name
     try:
         documents = load_documents(load_text(file) if isinstance(given, str) else given.text, file)
@@ -116,15 +96,15 @@ def _document(given: str | Source) -> Document:
     return documents[0]
 
 
-def _of_file(file: str, document: Document, data: Any, above: Key = ()) -> dict[Key, str]:
+def _of_file(document: Document, data: Any, above: Key = ()) -> dict[Key, str]:
     """The origin of every value that the file gives."""
     found: dict[Key, str] = {}
     for key, value in data.items():
         path = (*above, str(key))
         if isinstance(value, dict):
-            found |= _of_file(file, document, value, path)
+            found |= _of_file(document, value, path)
         else:
-            found[path] = f"{file}:{document.position(path).line}"
+            found[path] = f"{document.source.name}:{document.position(path).line}"
     return found
 
 
@@ -139,24 +119,17 @@ def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, or
     origins[key] = origin
 
 
-def _place(path: tuple[str | int, ...], file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
+def _place(path: Path, document: Document | None, origins: dict[Key, str]) -> str:
     """Where a wrong value was written, as the start of its line."""
-    origin = origins.get(tuple(str(part) for part in path))
-    if origin is not None:
-        return f"{origin}: "
-    if document is None or file is None:
-        return ""
-    return f"{file}:{document.position(path).line}: "
+    origin = origins.get(tuple(map(str, path)))
+    if origin is None and document is not None:
+        origin = f"{document.source.name}:{document.position(path).line}"
+    return f"{origin}: " if origin is not None else ""
 
 
-def _told(problem: Problem, file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
-    from ...api.paths import format_path
-    from ...api.wording import shorten
-    from ..console.nearest import did_you_mean as hint
-
+def _told(problem: Problem, document: Document | None, origins: dict[Key, str]) -> str:
     text = problem.text
     if problem.known:
-        meant = f"; it belongs at {problem.elsewhere[0]}" if problem.elsewhere else hint(str(problem.path[-1]), problem.known)
+        meant = f"; it belongs at {problem.elsewhere[0]}" if problem.elsewhere else did_you_mean(str(problem.path[-1]), problem.known)
         text += meant or f"; known here: {', '.join(problem.known)}"
-    place = _place(problem.path, file, document, origins)
-    return f"{place}{shorten(format_path(problem.path), 200)}: {text}"
+    return f"{_place(problem.path, document, origins)}{shorten(format_path(problem.path), 200)}: {text}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from ..console.exits import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from ...kube.client import Client
 
 
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
 async def connect_cluster(
     component: str, kubeconfig: str, context: str = "", server: str = "", *, patience: float = 30.0
 ) -> AsyncIterator[Client]:
-    """A client that is closed at the end; `component` names the command to the API server, `server` is one of several API servers.
-
-    `patience` is seconds for one request. Raises: UsageError when the kubeconfig can't be used or none is found.
-    """
+    """A client, closed at the end; `component` names the command to the server, `patience` is seconds a request. Raises: UsageError."""
     from ...kube.client import connect
     from ...kube.config import ConfigError
 

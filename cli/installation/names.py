@@ -12,6 +12,7 @@ from ...kube.protocol import Cluster
 from ...kube.resources import CONFIG_MAPS
 from ..console.exits import UsageError
 from ..yaml.load import Source
+from .configuration import load_configuration
 
 CONFIG: Final = "dynamo-webhooks-config"
 KEY: Final = "config.yaml"
@@ -25,8 +26,6 @@ def by_manifests(namespace: str) -> Installation:
 
 def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
     """The installation of a configuration, in a file or as its text, and the unknown keys that are passed over. Raises: UsageError."""
-    from .configuration import load_configuration
-
     environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
     effective = load_configuration(file, environment, lenient=lenient)
     if not effective.configuration.operator.namespace:

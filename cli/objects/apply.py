@@ -36,7 +36,10 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
         node = whole_schema(kind, version.partition("/")[2])
         merged = _merged(stored, asked, _At(_owned(appliers, version), _owned(others, version), node))
     else:
-        merged = _patched(stored, _annotated(asked), last or {}, 0)
+        metadata = asked.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
+            asked["metadata"] = {**metadata, "annotations": {}}
+        merged = _patched(stored, asked, last or {}, 0)
     return {name: value for name, value in merged.items() if value is not None}
 
 
@@ -48,14 +51,6 @@ def _last(held: Fields) -> Fields | None:
     except (ValueError, RecursionError):
         return None
     return last if isinstance(last, dict) else None
-
-
-def _annotated(file: Fields) -> Fields:
-    """The file as kubectl sends it: with annotations, even if it has none."""
-    metadata = file.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("annotations") is not None:
-        return file
-    return {**file, "metadata": {**metadata, "annotations": {}}}
 
 
 def _patched(stored: Fields, file: Fields, last: Fields, depth: int) -> Fields:

@@ -1,20 +1,26 @@
-"""Reads the stored objects of a cluster as texts to check, each named after its object, and the cluster's facts."""
+"""The stored objects of a cluster: as texts to check, each named after its object, and as what files are applied to; and its facts."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP, KINDS, Kind
+from ...api.line import Line
 from ...kube.errors import ApiError, NotFoundError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import resource_of_kind
 from ...policies.facts import UNKNOWN, Facts, facts_from
+from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
-from ..yaml.load import InputError, Source
+from ..yaml.load import InputError, Source, read_text
+from .apply import simulate_apply
+from .manifest import Identity, Manifest, find_manifests
+from .stored import Previous, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
 PATIENCE: Final = 120  # seconds for everything that is asked; a hundred thousand objects take half of it
+USUAL_NAMESPACE: Final = "default"
 
 
 class Sight(NamedTuple):
@@ -39,22 +45,20 @@ class Sight(NamedTuple):
 
 def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
     """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
-    return asyncio.run(_look(kubeconfig, context, namespace))
 
+    async def look() -> Sight:
+        async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await see(cluster, namespace)
+            except TimeoutError:
+                return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
 
-async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
-    async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return await see(cluster, namespace)
-        except TimeoutError:
-            return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
+    return asyncio.run(look())
 
 
 async def see(cluster: Cluster, namespace: str) -> Sight:
     """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
-    from ..facts.gather import gather_facts
-
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
         items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
@@ -91,3 +95,44 @@ def source(item: Node) -> Source:
 
 def _order(item: Node) -> tuple[str, str]:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+class Live:
+    """Finds stored objects in a cluster snapshot; reads and converts each on demand."""
+
+    placed: Final = True
+
+    def __init__(self, sight: Sight, namespace: str) -> None:
+        """`namespace` is that of objects that name none."""
+        self._namespace = namespace or USUAL_NAMESPACE
+        self._unreachable = sight.unreachable
+        self._unlisted = {one.name: str(one) for one in sight.items if isinstance(one, InputError)}
+        self._items = {_identity(one): one for one in sight.items if not isinstance(one, InputError)}
+
+    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+        """The stored object, and the result of applying the file. One that can't be read is reported, and is no error."""
+        kind = new.identity.kind
+        why = self._unreachable or (self._unlisted.get(f"cluster:{BY_NAME[kind].plural}", "") if kind in BY_NAME else "")
+        item = self._item(new.identity)
+        if item is None:
+            return Previous(None, f"{why}, so the stored object is not known" if why else "")
+        stored = store_as(_found(item), new.version, line)
+        if isinstance(stored, InputError):
+            return Previous(None, str(stored))
+        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind))
+
+    def stored(self, identity: Identity) -> Manifest | None:
+        """The object as the cluster gave it; None where there is none."""
+        item = self._item(identity)
+        return None if item is None else _found(item)
+
+    def _item(self, identity: Identity) -> Node | None:
+        return self._items.get(identity if identity.namespace else identity._replace(namespace=self._namespace))
+
+
+def _identity(item: Node) -> Identity:
+    return Identity(item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"])
+
+
+def _found(item: Node) -> Manifest:
+    return next(find_manifests(one for one in read_text(source(item)) if not isinstance(one, InputError)))

@@ -1,6 +1,7 @@
-"""The forms of an object: decoded, with defaults, in another version, and as a cluster holds it. No function changes its argument."""
+"""The forms of an object: decoded, with defaults, in another version, as a cluster holds it, or why it is refused. No argument changes."""
 
 import copy
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...admission.defaults import Defaulted
@@ -17,6 +18,7 @@ from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
 from ...policies.facts import UNKNOWN, Facts
+from ...policies.finding import Level
 from ...policies.review import CREATE, UPDATE, Fields
 from ..legacy.recognise import recognise
 from .manifest import Manifest, explain_unknown_kind
@@ -51,10 +53,7 @@ class Server(NamedTuple):
 
 
 def decode(obj: Fields, line: Line) -> Fields:
-    """The object as the API server hands it to the webhooks: schema defaults set, unknown fields and nulls dropped.
-
-    Raises: FormError for values of a wrong type.
-    """
+    """The object as webhooks get it: with the schema's defaults, without unknown fields and nulls. Raises: FormError for wrong types."""
     decoded = copy.deepcopy(obj)
     if errors := decode_and_shape(decoded, *_kind_and_version(obj), line):
         raise FormError(errors[0].message, errors[0].path, errors)
@@ -62,10 +61,7 @@ def decode(obj: Fields, line: Line) -> Fields:
 
 
 def decode_manifest(manifest: Manifest, line: Line) -> Fields:
-    """The same of a file's object, without the status, which is written through the subresource alone.
-
-    Raises: FormError, also for an unknown kind or version, or an older form of the API.
-    """
+    """The same of a file's object, without the status, which has a subresource. Raises: FormError, also for kinds that are unknown."""
     older = recognise(manifest.data)
     if older is not None:
         raise FormError(f"is {older} of an older form of the API; dynamo-webhooks convert writes the current one")
@@ -111,11 +107,9 @@ def in_version(obj: Fields, version: str, line: Line) -> Fields:
 
 
 def complete(manifest: Manifest, server: Server, old: Fields | None) -> Fields:
-    """The object in its own version with all defaults; with `old` as the result of an update. Raises: FormError.
-
-    Defaults of creations are set on updates too: an apply of a file that omits them does not remove them.
-    """
+    """The object in its own version with all defaults; with `old` as the result of an update. Raises: FormError."""
     obj = decode_manifest(manifest, server.line)
+    # defaults of creations on updates too: an apply of a file that omits them does not remove them
     for before in (None,) if old is None else (old, None):
         obj = default(obj, server, before).object
     obj = decode(obj, server.line)
@@ -126,10 +120,7 @@ def complete(manifest: Manifest, server: Server, old: Fields | None) -> Fields:
 
 
 def create(obj: Fields, facts: Facts, namespace: str) -> Fields:
-    """The object as a cluster holds it after its creation, in `namespace` (or `default`) where it names none. Raises: FormError.
-
-    An object that can't be converted stays in its own version: rendering reports it, with the field.
-    """
+    """The object as a cluster holds it after its creation, in `namespace` (or `default`) where it names none. Raises: FormError."""
     created = decode(obj, facts.line)
     metadata = created.get("metadata") or {}
     created["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}
@@ -143,9 +134,33 @@ def create(obj: Fields, facts: Facts, namespace: str) -> Fields:
         # rendering itself converts as on line 1.2
         in_place = facts.line < Line.V1_5 or version == stored
         return write.object if in_place else convert_object(write.object, target(api_version(stored), facts.line)).object
-    except ConversionError:
+    except ConversionError:  # rendering reports it, with the field
         return write.object
 
 
 def _kind_and_version(obj: Fields) -> tuple[str, str]:
     return str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
+
+
+class Refusal(NamedTuple):
+    """One reason, and the code of the rule that gives it; empty for the schema and conversion."""
+
+    text: str
+    code: str = ""
+
+
+def list_refusals(obj: Fields, version: str, settings: Settings) -> Iterator[Refusal]:
+    """Why the creation of an object of a version would be refused, by the schema first, then by rules. The object stays as it is."""
+    write = Admission(str(obj.get("kind")), version, CREATE, copy.deepcopy(obj), user="", settings=settings)
+    if errors := (write.decode_metadata() or write.decode()):
+        yield from (Refusal(f"{format_path(error.path)}: {error.message}") for error in errors)
+        return
+    write.shape()
+    try:
+        write.mutate()
+        yield from (Refusal(f"{format_path(error.path)}: {error.message}") for error in write.conform())
+        for finding in write.judge():
+            if finding.level is Level.ERROR:
+                yield Refusal(f"{format_path(finding.path)}: {finding.text}", finding.rule.code)
+    except ConversionError as error:
+        yield Refusal(f"{format_path(error.path)}: {error.reason}")

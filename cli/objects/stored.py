@@ -1,7 +1,5 @@
 """The stored objects that updates are compared with: read from files, found by identity, made what a server would hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -16,16 +14,12 @@ from .manifest import Identity, Manifest, find_manifests
 
 
 class Previous(NamedTuple):
-    """The stored object as the server would hand it to the webhooks; without one the request creates.
-
-    `why` says why no update could be judged, where there may have been an object. `moved` is the object as it was written where that was
-    in another version. `applied` is what the new one would be with what stays of the stored object, where it would be applied to that.
-    """
+    """The stored object as the server would hand it to the webhooks; without one the request creates."""
 
     object: Fields | None = None
-    why: str = ""
-    moved: Fields | None = None
-    applied: Fields | None = None
+    why: str = ""  # why no update could be judged, where there may have been an object
+    moved: Fields | None = None  # the object as it was written, where that was in another version
+    applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
 
 
 class StoredObjects(Protocol):
@@ -102,10 +96,7 @@ def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
 
 
 def load_stored(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:
-    """Reads the old objects; `fill` has values for their placeholders.
-
-    Raises: UsageError when a file can't be read: without it every verdict would be about something else.
-    """
+    """Reads the old objects. Raises: UsageError when one can't be read: without it every verdict would be about something else."""
     found: list[Manifest] = []
     for file in find_files(paths):
         for document in read_documents(file, "", fill=fill):

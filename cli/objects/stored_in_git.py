@@ -35,10 +35,7 @@ class Against:
     placed: Final = False
 
     def __init__(self, revision: str, files: Sequence[str], fill: Fill | None = None) -> None:
-        """`files` are all that the run reads, `fill` has values for placeholders.
-
-        Raises: UsageError when a file is in no repository, or its repository lacks the revision.
-        """
+        """`files` are all that the run reads. Raises: UsageError when one is in no repository, or that lacks the revision."""
         if STDIN in files:
             raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
         trees = Trees(revision)
@@ -99,12 +96,9 @@ class _Repository:
 def _read(name: str, text: str | InputError, fill: Fill | None) -> _File:
     if isinstance(text, InputError):
         return _File([], [text])
-    readable, broken = [], []
-    for one in read_text(Source(name, text, fill)):
-        if isinstance(one, InputError):
-            broken.append(one)
-        else:
-            readable.append(one)
+    documents = [*read_text(Source(name, text, fill))]
+    readable = [one for one in documents if not isinstance(one, InputError)]
+    broken = [one for one in documents if isinstance(one, InputError)]
     return _File([one for one in find_manifests(readable) if one.known], broken)
 
 

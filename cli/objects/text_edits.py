@@ -7,7 +7,7 @@ from ...api.paths import Path
 from ...policies.review import Fields
 from ..rewrite.align import Origin
 from ..rewrite.rewrite import rewrite
-from ..rewrite.split import split_documents
+from ..yaml.load import split_documents
 from .manifest import find_manifests
 
 
@@ -40,11 +40,9 @@ class Moves:
 def replace_objects(
     name: str, text: str, wanted: Iterable[Fields | None], *, expands: bool = True, origins: Mapping[int, Origin] | None = None
 ) -> NewText:
-    """Replace the Dynamo objects of a text, in order; None keeps an object.
+    """Replaces the Dynamo objects of a text, in order; None keeps an object. Without `expands`, aliases stay aliases.
 
-    Without `expands`, aliases stay aliases. `origins` are those of objects whose values moved, by their number.
-
-    Raises: NotWrittenError for values that can't be written.
+    `origins` are those of objects whose values moved, by their number. Raises: NotWrittenError for values that can't be written.
     """
     coming = enumerate(wanted)
     parts, lost = [], []

@@ -1,7 +1,8 @@
 """Judges the content of one project file, key by key. A repository may be a stranger's: every path must lie in it."""
 
-# ruff: noqa: PTH118 - pathlib takes longer to import than a small file takes to check
+# ruff: noqa: PTH110, PTH112, PTH113, PTH117, PTH118 - pathlib takes longer to import than a small file takes to check
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -16,8 +17,7 @@ from ..console.nearest import did_you_mean
 from ..files.read import is_within
 from ..yaml.load import Document
 from . import keys
-from .discover import Place
-from .patterns import Match, PatternError, expand_pattern
+from .discover import Match, PatternError, Place, expand_pattern
 
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
 _WILD: Final = frozenset("*?[")
@@ -110,18 +110,14 @@ class Judge:
     def _cluster(self, path: Path, data: Any) -> Cluster:
         fields = self._fields(path, data, keys.CLUSTER_KEYS)
         facts = self._path((*path, "facts"), fields["facts"]) if "facts" in fields else None
-        if facts is not None and not os.path.isfile(facts):  # noqa: PTH113 - as above
+        if facts is not None and not os.path.isfile(facts):
             self._wrong((*path, "facts"), f"must be a file that exists, got {quote(fields['facts'])}")
         namespace = self._text((*path, "namespace"), fields["namespace"]) if "namespace" in fields else ""
         if namespace and not (_LABEL.fullmatch(namespace) and len(namespace) < 64):
             self._wrong((*path, "namespace"), f"must be the name of a namespace, got {quote(namespace)}")
-        return Cluster(
-            self._patterns((*path, "paths"), fields["paths"]) if "paths" in fields else (),
-            facts,
-            self._line((*path, "line"), fields["line"]) if "line" in fields else None,
-            namespace,
-            self._origin(path),
-        )
+        paths = self._patterns((*path, "paths"), fields["paths"]) if "paths" in fields else ()
+        line = self._line((*path, "line"), fields["line"]) if "line" in fields else None
+        return Cluster(paths, facts, line, namespace, self._origin(path))
 
     def _override(self, path: Path, data: Any) -> Override:
         fields = self._fields(path, data, keys.OVERRIDE_KEYS)
@@ -163,11 +159,11 @@ class Judge:
     def _path(self, path: Path, data: Any) -> str:
         """A path in the repository, where git's own files are not ours to read or write."""
         text = self._text(path, data)
-        place, absolute = self.place, "\0" in text or os.path.isabs(text)  # noqa: PTH117 - as above
+        place, absolute = self.place, "\0" in text or os.path.isabs(text)
         real = "" if absolute else os.path.realpath(os.path.join(place.folder, text))
         if absolute or not is_within(real, place.root):
             self._wrong(path, f"must be a path in the repository, relative to this file, got {quote(text)}")
-        if os.path.exists(real) and not (os.path.isfile(real) or os.path.isdir(real)):  # noqa: PTH110, PTH112, PTH113 - as above
+        if os.path.exists(real) and not (os.path.isfile(real) or os.path.isdir(real)):
             self._wrong(path, f"must be a file or folder, {quote(text)} is a pipe or device")
         if {".git", "git~1"}.intersection(part.lower() for part in os.path.relpath(real, place.root).split("/")):
             self._wrong(path, f"must not be a file of git itself, got {quote(text)}")
@@ -178,7 +174,7 @@ class Judge:
         shown = self._input(path, text)
         if not is_within(os.path.realpath(shown), self.place.folder):
             self._wrong(path, f"must be in the folder of this file or below, got {quote(text)}")
-        if not os.path.exists(shown):  # noqa: PTH110 - as above
+        if not os.path.exists(shown):
             self._wrong(path, f"must be a file or folder that exists, got {quote(text)}")
         return shown
 
@@ -197,16 +193,14 @@ class Judge:
         return Severity(level, self._text((*path, "reason"), fields["reason"]), self._origin(path))
 
     def _output(self, path: Path, form: str, data: Any) -> str:
-        from .reports import SUFFIXES
-
-        self._known(path, form, SUFFIXES, "format")
+        self._known(path, form, keys.SUFFIXES, "format")
         if data == "-":
             return "-"
         shown = self._path(path, data)
         if not is_within(os.path.realpath(shown), self.place.folder):
             self._wrong(path, f"must be a file in the folder of this file or below, got {quote(data)}")
-        if not shown.lower().endswith(SUFFIXES[form]):
-            self._wrong(path, f"must end in {' or '.join(SUFFIXES[form])}, got {quote(data)}")
+        if not shown.lower().endswith(keys.SUFFIXES[form]):
+            self._wrong(path, f"must end in {' or '.join(keys.SUFFIXES[form])}, got {quote(data)}")
         return shown
 
     def _texts(self, path: Path, data: Any) -> list[str]:
@@ -251,6 +245,4 @@ class Judge:
 
 def quote(data: Any) -> str:
     """A value as messages show it."""
-    import json
-
     return shorten(json.dumps(data, ensure_ascii=False), _SHOWN)

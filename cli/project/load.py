@@ -1,21 +1,29 @@
-"""Reads a project file, and the one that it extends. A repository may be untrusted: every file is in it, and nothing is run."""
+"""Reads a project file, and the one that it extends, and fills in a command's flags, which win key by key.
 
-# ruff: noqa: PTH118 - pathlib takes longer to import than a small file takes to check
+A repository may be untrusted: every file is in it, and nothing is run.
+"""
 
+# ruff: noqa: PTH100, PTH113, PTH116, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
+
+import argparse
 import os
 import stat
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from ..console.exits import UsageError
-from ..files.read import folders_above, is_within, load_text
+from ..files.find import is_excluded
+from ..files.read import STDIN, folders_above, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
-from .discover import NAME, Place
-from .judge import Cluster, Judge, quote, show_path
-from .patterns import Match
+from .discover import NAME, Match, Place
+from .judge import Cluster, Judge, Override, quote, show_path
+from .keys import ReportRequest
 
 _LONGEST: Final = 2**20  # bytes of a project file
+_ATTRIBUTES: Final = {"outputs": "output"}  # of a command's arguments, where they are not called as the key
+_STRUCTURED: Final = ("exclude", "clusters", "rules", "overrides")
+_INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
 
 
 class Project(NamedTuple):
@@ -31,7 +39,7 @@ class Project(NamedTuple):
 def _look(real: str, file: str) -> None:
     """Raises: UsageError for a path that is no file, or a long file. A path that can't be examined is reported when it is read."""
     try:
-        status = os.stat(real)  # noqa: PTH116 - as above
+        status = os.stat(real)
     except OSError:
         return
     if not stat.S_ISREG(status.st_mode):
@@ -72,9 +80,9 @@ def _extended(project: Project, place: Place) -> Project:
     before, real = project.origins["extends"], os.path.realpath(base)
     if real == os.path.realpath(file):
         raise UsageError(f"{before}: extends: must be another file, got this one")
-    if not os.path.isfile(real):  # noqa: PTH113 - as above
+    if not os.path.isfile(real):
         raise UsageError(f"{before}: extends: must be a file that exists, got {quote(base)}")
-    shared = _read(base, Place(os.path.dirname(os.path.abspath(base)), place.root), file)  # noqa: PTH100, PTH120 - as above
+    shared = _read(base, Place(os.path.dirname(os.path.abspath(base)), place.root), file)
     values = {**shared.values, **project.values}
     for name in ("rules", "clusters"):
         if name in values:
@@ -88,21 +96,15 @@ def _extended(project: Project, place: Place) -> Project:
 def _separate(clusters: Mapping[str, Cluster]) -> None:
     """Raises: UsageError for two clusters that own one file."""
     owners: dict[str, tuple[str, Match]] = {}
-    for name, cluster in clusters.items():
-        for match in cluster.paths:
-            first, before = owners.setdefault(match.path, (name, match))
-            if first != name:
-                _overlapping(match, before)
-    for path, (name, match) in owners.items():
-        for above in folders_above(path):
+    matches = [(name, match) for name, cluster in clusters.items() for match in cluster.paths]
+    for name, match in matches:
+        owners.setdefault(match.path, (name, match))
+    for name, match in matches:
+        for above in folders_above(match.path):
             first, before = owners.get(above, (name, match))
             if first != name:
-                _overlapping(match, before)
-
-
-def _overlapping(match: Match, before: Match) -> NoReturn:
-    where = f"{before.key} ({before.origin}); both match {show_path(match.path)}"
-    raise UsageError(f"{match.origin}: {match.key}: must not overlap with {where}")
+                where = f"{before.key} ({before.origin}); both match {show_path(match.path)}"
+                raise UsageError(f"{match.origin}: {match.key}: must not overlap with {where}")
 
 
 def _document(file: str) -> Document | None:
@@ -115,3 +117,98 @@ def _document(file: str) -> Document | None:
     if len(documents) > 1 or not isinstance(documents[0].data, dict):
         raise UsageError(f"{file}:{documents[-1].position(()).line}: must hold one mapping; known keys: {', '.join(keys.BY_NAME)}")
     return documents[0]
+
+
+def fill_flags(arguments: argparse.Namespace, place: Place, names: Sequence[str]) -> None:
+    """Reads the file, and fills in those of the keys that no flag says. Raises: UsageError."""
+    project = load(place)
+    laid = [name for name in names if name in project.values and not _given(arguments, name)]
+    for name in laid:
+        if name not in _STRUCTURED:  # what they mean is relative to the file, or more than a flag can say
+            value = project.values[name]
+            setattr(arguments, _ATTRIBUTES.get(name, name), _requests(value) if name == "outputs" else value)
+    arguments.project, arguments.laid = project, frozenset(laid)
+
+
+def filter_files(arguments: argparse.Namespace, files: Sequence[str | InputError]) -> Iterator[str | InputError]:
+    """Those files that the project leaves in, or a person names, or whose folder; `--allow-empty` is for hooks, which name what changed."""
+    project: Project = arguments.project
+    patterns = project.values["exclude"] if "exclude" in arguments.laid else ()
+
+    def out(name: str) -> bool:
+        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), project.excluding), patterns)
+
+    by_hand = [] if arguments.allow_empty or "paths" in arguments.laid else arguments.paths
+    folders = (f"{os.path.normpath(path)}/" for path in by_hand)
+    asked = tuple(folder for folder in folders if out(folder) or out(f"{folder}_"))  # or whatever is in it, as by `old/*`
+    for file in files:
+        name = file.name if isinstance(file, InputError) else file
+        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
+            yield file
+
+
+def format_effective_settings(arguments: argparse.Namespace) -> str:
+    """What holds, a line a value, and where each comes from: the project file with its line, a flag, or the default."""
+    project: Project | None = arguments.project
+    rows = [("project file", project.files[0] if project is not None else "none", "")]
+    for key in keys.KEYS:
+        if key.name == "extends":
+            rows += [(key.name, file, project.origins[key.name]) for file in project.files[1:]] if project is not None else []
+            continue
+        origin = project.origins[key.name] if project is not None and key.name in arguments.laid else ""
+        rows += [(name, value, place or origin) for name, value, place in _rows(arguments, key.name, key.flag)]
+    widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
+    return "".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}".rstrip() + "\n" for name, value, origin in rows)
+
+
+def _rows(arguments: argparse.Namespace, name: str, flag: str) -> Iterator[tuple[str, str, str]]:
+    laid = arguments.project.values[name] if name in arguments.laid else None
+    match name:
+        case "rules":
+            for rule, one in (laid or {}).items():
+                yield f"rules.{rule}", one.level, f"{one.origin} ({one.reason})"
+            for word in ("select", "ignore"):
+                if getattr(arguments, word):
+                    yield word, ", ".join(getattr(arguments, word)), f"flag --{word}"
+        case "clusters":
+            yield from _cluster_rows(laid or {}, arguments.facts_of)
+        case "overrides":
+            yield from _override_rows(laid or ())
+        case "exclude" if laid is not None:
+            yield name, ", ".join(laid), ""
+        case "outputs":
+            for one in arguments.output or [ReportRequest("text")]:
+                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if arguments.output else "default"
+        case _:
+            value = getattr(arguments, name, None)
+            text = ", ".join(value) if isinstance(value, list) else value
+            yield name, text or "-", "" if laid is not None else f"flag {flag}" if value else "default"
+
+
+def _cluster_rows(clusters: Mapping[str, Cluster], chosen: str | None) -> Iterator[tuple[str, str, str]]:
+    for name, cluster in clusters.items():
+        for match in cluster.paths:
+            yield match.key, show_path(match.path), match.origin
+        for word in ("facts", "line", "namespace"):
+            if value := getattr(cluster, word):
+                yield f"clusters.{name}.{word}", value, cluster.origin
+    if chosen is not None:
+        yield "clusters", chosen, "flag --facts-of"
+
+
+def _override_rows(overrides: Sequence[Override]) -> Iterator[tuple[str, str, str]]:
+    for number, override in enumerate(overrides):
+        where = ", ".join(show_path(match.path) for match in override.paths)
+        for rule, one in override.rules.items():
+            yield f"overrides[{number}].{rule}", one.level, f"{one.origin} ({one.reason}) in {where}"
+
+
+def _given(arguments: argparse.Namespace, name: str) -> bool:
+    names = _INPUTS if name == "paths" else (_ATTRIBUTES.get(name, name),)
+    return any(getattr(arguments, one, None) for one in names)
+
+
+def _requests(outputs: Mapping[str, str]) -> list[ReportRequest]:
+    """Reports to files are beside the text that is printed, unless one of them is printed itself."""
+    asked = [ReportRequest(form, "" if file == STDIN else file) for form, file in outputs.items()]
+    return asked if any(not one.file for one in asked) else [ReportRequest("text"), *asked]

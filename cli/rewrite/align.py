@@ -6,8 +6,7 @@ from itertools import repeat
 from typing import Any
 
 from ...api.paths import Path
-from .match_items import partners
-from .moved_items import Twins
+from .match_items import Twins, partners
 from .tree import Entry, Form, Node, entry_at, is_same_json, resolve_alias
 
 Origin = Callable[[Path], Path | None]
@@ -17,10 +16,7 @@ class Sources:
     """Finds the entries of the old text that the values of the new one are written from."""
 
     def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
-        """`origin` maps a path of the new value to its path in the old one; without `keeps_aliases`, aliases are expanded.
-
-        With `trusts_aliases`, an alias stays although its value changes: its anchor is assumed to change in the same way.
-        """
+        """`origin` maps new paths to old ones; aliases stay if it `keeps_aliases`, even changed ones if it `trusts_aliases`."""
         self._root = root
         self.trusts_aliases = trusts_aliases
         self.keeps_aliases = keeps_aliases
@@ -104,10 +100,7 @@ class Sources:
             self._forget(below, (*path, step))
 
     def _place(self, value: Any, path: Path) -> set[int]:
-        """Record the old place of a value: its own, or that of its first part if its parts were also used elsewhere.
-
-        Returns the old places of all its parts.
-        """
+        """Records where a value, or its first part if others are used elsewhere, stood; returns the old places of all its parts."""
         source, parts, places = self._found.get(path), set(), []
         if source is None or not self.copies(source.node, value):
             for step, below in _members(value):

@@ -7,12 +7,10 @@ from typing import Any, Final
 from ...api.paths import Path
 from .align import Sources
 from .build import UnsureError
+from .comments import Beside
 from .emit import emit_yaml, key_text, scalar_lines
-from .flow import Flow
-from .lines import line_end, line_start, shift_line
-from .style import Style
-from .surrounding_comments import Beside
-from .tree import Entry, Form, Node, is_same_json
+from .flow import Flow, Style
+from .tree import Entry, Form, Node, is_same_json, line_end, line_start, shift_line
 
 Reader = Callable[[str], Any]
 DASH: Final = "-"

@@ -1,13 +1,13 @@
-"""Builds the tree of a text from the reader's positions. lines.py assigns comments to entries."""
+"""Builds the tree of a text from the reader's positions. tree.py assigns comments to entries."""
 
 import re
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from ..yaml import json_text, yaml_text
 from ..yaml.build import Builder
-from ..yaml.positions import Mark, Place
-from .lines import assign, line_start
-from .tree import Entry, Form, Node, resolve_alias
+from ..yaml.load import feed
+from ..yaml.positions import Mark, Place, Span
+from .tree import Entry, Form, Node, assign, line_start, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
@@ -31,29 +31,15 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Reads a piece of text as cli/yaml/load.py does.
-
-    Raises: InputError when it can't be read.
-    """
+    """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
-    is_json = text.lstrip()[:1] in ("{", "[")
-    if is_json:
-        try:
-            json_text.feed(text, builder, 0)
-        except json_text.JsonSyntaxError:
-            is_json = False
-            builder.restart()
-    if not is_json:
-        yaml_text.feed(text, builder, 0)
+    is_json = feed(text, builder)
     found = [(data, place) for data, place in builder.finished if data is not None]
     return Parsed([data for data, _ in found], [place for _, place in found], is_json)
 
 
 def trees(text: str, parsed: Parsed) -> list[Entry]:
-    """The tree of each document, below an entry without a key.
-
-    Raises: UnsureError when the text is written in an odd way.
-    """
+    """The tree of each document, below an entry without a key. Raises: UnsureError when the text is written in an odd way."""
     return [_Trees(text, is_json=parsed.is_json).root(data, place) for data, place in zip(parsed.values, parsed.places, strict=True)]
 
 
@@ -128,19 +114,30 @@ class _Trees:
         below = _LINES_BELOW.search(text)
         return start + (below.start() if below else len(text))
 
+    def _keys(self, node: Node, fields: dict[str, tuple[Span, Place]], cursor: int, *, flow: bool) -> int:
+        """Adds a map's entries behind the cursor, and what merge keys bring in; returns the end of the last one."""
+        begin = cursor
+        for start, key in sorted((self._offset(span.start), key) for key, (span, _) in fields.items()):
+            if start < begin:
+                continue
+            span, below = fields[key]
+            mark = self._skip(self._offset(span.end))
+            separated = self._between(cursor, start) if flow else _ONLY_COMMENTS.fullmatch(self._text, cursor, start)
+            if self._text[mark : mark + 1] != ":" or not separated:
+                node.known = False
+                mark -= 1
+            cursor = self._add(node, key, start, mark + 1, below, flow=flow)
+        for key, (_, below) in fields.items():
+            if key not in node.by_key:
+                node.known = False
+                entry = self._entries.get(id(below))
+                if entry is not None:
+                    node.by_key[key] = replace(entry, node=resolve_alias(entry.node))
+        return cursor
+
     def _flow(self, node: Node, place: Place, cursor: int) -> None:
         if place.fields is not None:
-            own = sorted((self._offset(span.start), key) for key, (span, _) in place.fields.items())
-            for start, key in own:
-                span, below = place.fields[key]
-                if start < node.start:
-                    continue
-                mark = self._skip(self._offset(span.end))
-                if self._text[mark : mark + 1] != ":" or not self._between(cursor, start):
-                    node.known = False
-                    mark -= 1
-                cursor = self._add(node, key, start, mark + 1, below, flow=True)
-            self._merged(node, place)
+            cursor = self._keys(node, place.fields, cursor, flow=True)
         for item, below in zip(node.data, place.items or [], strict=place.items is not None):
             cursor = self._skip(cursor)
             cursor = self._skip(cursor + 1) if self._text[cursor : cursor + 1] == "," else cursor
@@ -154,16 +151,7 @@ class _Trees:
         node.column = content - line_start(self._text, content)
         cursor = content
         if place.fields is not None:
-            for start, key in sorted((self._offset(span.start), key) for key, (span, _) in place.fields.items()):
-                span, below = place.fields[key]
-                if start < content:
-                    continue
-                mark = self._skip(self._offset(span.end))
-                if self._text[mark : mark + 1] != ":" or not _ONLY_COMMENTS.fullmatch(self._text, cursor, start):
-                    node.known = False
-                    mark -= 1
-                cursor = self._add(node, key, start, mark + 1, below)
-            self._merged(node, place)
+            cursor = self._keys(node, place.fields, cursor, flow=False)
         for item, below in zip(node.data, place.items or [], strict=place.items is not None):
             start = self._skip(cursor)
             if self._text[start : start + 1] != "-":
@@ -189,14 +177,3 @@ class _Trees:
         if key is not None:
             node.by_key[key] = entry
         return child.end
-
-    def _merged(self, node: Node, place: Place) -> None:
-        """Adds what a merge key brought in to what can be looked up."""
-        for key, (_, below) in (place.fields or {}).items():
-            if key not in node.by_key:
-                node.known = False
-                entry = self._entries.get(id(below))
-                if entry is not None:
-                    node.by_key[key] = Entry(
-                        entry.key, resolve_alias(entry.node), entry.start, entry.mark, entry.column, entry.first, entry.last
-                    )

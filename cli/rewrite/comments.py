@@ -1,14 +1,17 @@
-"""The comments of a text, so that those which a change loses can be named."""
+"""The comments of a text: where each goes that is around an entry, and which a change loses or can be put back."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from .lines import line_end
-from .tree import Entry, Form, Node
+from .align import Sources
+from .tree import Entry, Form, Node, entry_at, line_end, line_start, shift_line
 
 _COMMENT: Final = re.compile(r"(?<!\S)#[^\n]*")
+_PROPERTIES: Final = re.compile(r"[ \t]*(?:[&!][^\s#]*[ \t]*)+")
+_BESIDE: Final = re.compile(r"[ \t]+#.*")
 
 
 class Comment(NamedTuple):
@@ -27,11 +30,6 @@ def comments(text: str, roots: Iterable[Entry]) -> list[Comment]:
         counted = match.start()
         found.append(Comment(line, match[0].rstrip()))
     return found
-
-
-def comments_within(text: str, node: Node) -> list[str]:
-    """The comments in a block, and beside its last line."""
-    return [match[0].rstrip() for match in _matches(text, node.entries[0].first, line_end(text, node.end), _spans(node))]
 
 
 def _matches(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
@@ -60,3 +58,173 @@ def find_lost_comments(before: list[Comment], after: list[Comment]) -> list[Comm
         if left[comment.text] < 0:
             gone.append(comment)
     return gone
+
+
+class Beside:
+    """Looks up the comments around an entry of one document: above, beside and below it. Each is written once, wherever its entry goes."""
+
+    def __init__(self, text: str, sources: Sources) -> None:
+        """`sources` remembers which comments have been written."""
+        self._text = text
+        self._sources = sources
+        self._waiting: dict[int, str] = {}
+
+    def told(self, entry: Entry) -> None:
+        """Remembers that an entry is written with all that is beside and below it."""
+        self._sources.first_use(entry, "behind")
+        self._sources.first_use(entry, "below")
+
+    def above(self, entry: Entry, column: int) -> list[str]:
+        """Comments and blank lines above an entry, and those of entries around it that are nothing any more."""
+        lines: list[str] = []
+        for one in self._sources.around(entry) if entry.last else ():
+            start = line_start(self._text, one.start)
+            if one.first < start and self._sources.first_use(one, "above"):
+                lines += [shift_line(line, column - one.column) for line in self._text[one.first : start - 1].split("\n")]
+            comment = self._head_comment(one) if one is not entry and self._sources.first_use(one, "behind") else ""
+            if comment and not self._head_comment(entry) and entry.start not in self._waiting:
+                self._waiting[entry.start] = comment
+            elif comment:
+                lines.append(" " * column + comment.strip())
+        return lines
+
+    def _head_comment(self, entry: Entry) -> str:
+        """The comment on the line of an entry whose block begins on the next."""
+        end = line_end(self._text, entry.mark)
+        found = _BESIDE.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
+        return found[0] if found else ""
+
+    def waiting(self, entry: Entry, column: int) -> list[str]:
+        """A comment that belongs after an entry and was not written there."""
+        comment = self._waiting.pop(entry.start, "")
+        return [" " * column + comment.strip()] if comment else []
+
+    def behind(self, entry: Entry, node: Node, key: str | None) -> str:
+        """The rest of an entry's line after its colon or dash, except its value: a comment, a tag or an anchor."""
+        if not entry.last or not self._sources.first_use(entry, "behind"):
+            return ""
+        found = self._own(entry, node, key)
+        return found if "#" in found else found + self._waiting.pop(entry.start, "")
+
+    def _own(self, entry: Entry, node: Node, key: str | None) -> str:
+        if node is not entry.node or node.form is not Form.BLOCK or not node.entries:
+            end = entry.node.end  # the node's, or that of the alias that refers to it
+            return self._text[end : line_end(self._text, end)]
+        if line_start(self._text, node.entries[0].start) > entry.mark:
+            return self._head(entry, key)
+        named = next((below for below in node.entries if key is not None and below.node.data == key), None)
+        if named is None:
+            return ""
+        # an item of a list becomes an entry of a map: its name was an entry of its own
+        return self._text[named.node.end : line_end(self._text, named.node.end)]
+
+    def _head(self, entry: Entry, key: str | None) -> str:
+        rest = self._text[entry.mark : line_end(self._text, entry.mark)]
+        found = _PROPERTIES.match(rest)
+        if found is None or (self._sources.keeps_aliases and key is not None):
+            return rest
+        return "  " + rest[found.end() :] if rest[found.end() :].strip() else ""
+
+    def below(self, entry: Entry, node: Node, columns: int) -> list[str]:
+        """Comments behind the last entry of a block, moved by some columns, and those below entries around it that are nothing any more."""
+        lines: list[str] = []
+        for one in reversed(self._sources.around(entry)):
+            own = node if one is entry else one.node
+            if own is not one.node or not one.last or not self._sources.first_use(one, "below"):
+                continue
+            blocks = own.form is Form.BLOCK and own.entries
+            end = own.entries[-1].last if blocks else line_end(self._text, own.end)
+            if one.last > end:
+                lines += [shift_line(line, columns) for line in self._text[end + 1 : one.last].split("\n")]
+        return lines
+
+    def inside(self, entry: Entry, node: Node, key: str | None, column: int) -> list[str]:
+        """The comments in a block of which nothing is left but one value; a single one goes behind that."""
+        within = _matches(self._text, node.entries[0].first, line_end(self._text, node.end), _spans(node))
+        found = [match[0].rstrip() for match in within]
+        named = self._own(entry, node, key).strip()
+        if named in found:  # it already follows the value
+            found.remove(named)
+        if len(found) == 1 and node is entry.node and not self._head_comment(entry) and entry.start not in self._waiting:
+            self._waiting[entry.start] = "  " + found.pop()
+        return [" " * column + comment for comment in found]
+
+
+class Used(NamedTuple):
+    """A document that was written anew: its number, its old tree, and where its values come from."""
+
+    number: int
+    root: Entry
+    sources: Sources
+
+
+class _Written(NamedTuple):
+    """An entry that is still there: as it was, and as it is."""
+
+    old: Entry
+    new: Entry
+
+
+def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Used], roots: Sequence[Entry]) -> str:
+    """The new text with those lost comments that had a line of their own behind a list's last item; `roots` are its trees.
+
+    Each goes behind what stood before it, in the order in which they stood. Costs the length of both texts and a search for each comment.
+    """
+    lines, start, coming = iter(enumerate(old.split("\n"), 1)), 0, dict[int, list[str]]()
+    written = {one.number: _written(one, roots[one.number]) for one in used if one.number < len(roots)}
+    for comment in lost:
+        for number, line in lines:
+            if number == comment.line:
+                break
+            start += len(line) + 1
+        column = len(line) - len(line.lstrip(" "))
+        document = next((one for one in reversed(used) if one.root.node.start <= start), None)
+        if document is not None and line.startswith("#", column) and _is_behind_a_list(document.root, start, column):
+            end, indent = _place(old, new, written.get(document.number, []), start)
+            coming.setdefault(end, []).append(f"{' ' * indent}{comment.text}")
+        start += len(line) + 1
+    for end, more in sorted(coming.items(), reverse=True):
+        new = "\n".join([new[:end], *more]) + new[end:]
+    return new
+
+
+def _written(document: Used, root: Entry) -> list[_Written]:
+    """The entries that are on lines of their own in both texts, by their old places."""
+    pairs = [
+        _Written(old, new) for path, old in document.sources.all() if (new := entry_at(root, path)) is not None and old.last and new.last
+    ]
+    return sorted(pairs, key=lambda pair: pair.old.start)
+
+
+def _is_behind_a_list(root: Entry, start: int, column: int) -> bool:
+    """Whether a line is behind the last item of a list, and at least as deep as its dash."""
+    entry: Entry | None = root
+    while entry is not None and entry.node.entries:
+        entries = entry.node.entries
+        at = bisect_left(entries, start, key=lambda one: one.start)
+        last = entries[at - 1] if at else None
+        is_list = entry.node.form is Form.BLOCK and last is not None and last.key is None
+        if is_list and at == len(entries) and entry.node.end <= start and column >= entry.node.column:
+            return True
+        entry = last
+    return False
+
+
+def _place(old: str, new: str, written: list[_Written], start: int) -> tuple[int, int]:
+    """The end of the line in the new text that the comment goes behind, and its column: of what stood before it, or after it."""
+    at = bisect_left(written, start, key=lambda pair: pair.old.start)
+    before = written[at - 1] if at else None
+    after = written[at] if at < len(written) else None
+    if before is not None and (before.old.node.end <= start or after is None or after.old.start > before.old.node.end):
+        return before.new.last, before.new.column
+    if after is not None:
+        begin, top = line_start(new, after.new.start), after.new
+        while at > 0 and begin <= written[at - 1].new.start < top.start:  # the dash of the item that it opens
+            at -= 1
+            top = written[at].new
+        if start < after.old.first:  # before the comments of what comes after it
+            for _ in range(old.count("\n", after.old.first, line_start(old, after.old.start))):
+                begin = line_start(new, begin - 1)
+        if begin:
+            return begin - 1, top.column
+    return len(new.rstrip("\n")), 0

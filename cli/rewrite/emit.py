@@ -80,7 +80,7 @@ def _scalar(_: str, value: Any) -> tuple[str, ...]:
 def _written(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) and value.endswith("\n\n"):  # its blank lines at the end belong to it
         raise _UnusualError
-    first, *rest = _dumped({"k": value}).removeprefix("k:").removeprefix(" ").removesuffix("\n").split("\n")
+    first, *rest = scalar_lines(value)
     return first, *(line.removeprefix("  ") for line in rest)
 
 
@@ -149,13 +149,10 @@ class _Dumper(yaml.SafeDumper):
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     quoted = inert(text) != text or _means_else(text)  # in double quotes, commands of CI runners can be escaped
-    style = '"' if quoted else "|" if "\n" in text and _is_block(text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-def _is_block(text: str) -> bool:
-    """Whether a text of several lines can be a literal block: only ordinary characters, and no blanks at the ends of lines."""
-    return all(line.isprintable() and line == line.rstrip() for line in text.split("\n")) and not text.startswith((" ", "\n"))
+    lines = text.split("\n")
+    # a literal block holds only ordinary characters, and no blanks at the ends of lines
+    is_block = len(lines) > 1 and text[0] not in " \n" and all(line.isprintable() and line == line.rstrip() for line in lines)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else "|" if is_block else None)
 
 
 def _means_else(text: str) -> bool:

@@ -1,12 +1,86 @@
-"""Writes maps and lists in brackets, JSON among them: on one line or a line for each entry, as they were."""
+"""How a file is written, and maps and lists in brackets like that, JSON among them: on one line or a line for each entry, as they were."""
 
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ...api.paths import Path
 from .align import Sources
 from .emit import emit_double_quoted, emit_flow_scalar
-from .style import Style, blank_behind_comma, is_broken, margin_at, margin_of
-from .tree import Entry, Form, Node, resolve_alias
+from .tree import Entry, Form, Node, line_start, resolve_alias
+
+
+class Style(NamedTuple):
+    """Habits of a text. `step` and `dash` are columns: of a map, and of a list's dashes, to the right of their key."""
+
+    step: int
+    dash: int
+    margin: str  # what a line in brackets is indented by, deeper than the line around it
+    broken: bool  # whether maps and lists in brackets take a line for each entry
+    colon: str
+    comma: str
+    is_json: bool
+
+
+def style_of(text: str, root: Entry, *, is_json: bool) -> Style:
+    """What most of the text does; where it shows nothing, two columns a step."""
+    steps: Counter[int] = Counter()
+    dashes: Counter[int] = Counter()
+    for entry in _entries(root.node):
+        node = entry.node
+        if node.form is Form.BLOCK and entry.key is not None:
+            (steps if isinstance(node.data, dict) else dashes)[node.column - entry.column] += 1
+    step = max(_most(steps, 2), 1)
+    margin, broken, colon, comma = _brackets(text, root.node, step)
+    return Style(step, max(_most(dashes, step if step == 2 else 0), 0), margin, broken, colon, comma, is_json)
+
+
+def _entries(node: Node) -> Iterator[Entry]:
+    for entry in node.entries:
+        yield entry
+        yield from _entries(entry.node)
+
+
+def _most(counted: Counter[int], otherwise: int) -> int:
+    """The most frequent; of equally frequent ones the smaller."""
+    return min(counted, key=lambda one: (-counted[one], one)) if counted else otherwise
+
+
+def _margin_at(text: str, offset: int) -> str:
+    """The blanks that the line of an offset begins with."""
+    start = line_start(text, offset)
+    line = text[start:offset]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _is_broken(text: str, node: Node) -> bool:
+    """Whether the first entry in brackets begins a line."""
+    return bool(node.entries) and "\n" in text[node.start : node.entries[0].start]
+
+
+def _margin_of(text: str, node: Node, otherwise: str) -> str:
+    """The indentation of the entries of a map or list in brackets, relative to its first line."""
+    outer, inner = _margin_at(text, node.start), _margin_at(text, node.entries[0].start)
+    return inner[len(outer) :] if inner.startswith(outer) and len(inner) > len(outer) else otherwise
+
+
+def _brackets(text: str, root: Node, step: int) -> tuple[str, bool, str, str]:
+    if root.form is not Form.FLOW or not root.entries:
+        return " " * step, False, " ", " "
+    broken = _is_broken(text, root)
+    first = root.entries[0]
+    colon = text[first.mark : first.node.start] if first.key is not None else " "
+    comma = _blank_behind_comma(text, root)
+    return _margin_of(text, root, " " * step), broken, "" if colon == "" else " ", comma if comma is not None else (" " if colon else "")
+
+
+def _blank_behind_comma(text: str, node: Node) -> str | None:
+    """What separates the first two entries on one line behind their comma; None where no line shows it."""
+    if len(node.entries) < 2 or _is_broken(text, node):
+        return None
+    between = text[node.entries[0].node.end : node.entries[1].start]
+    blank = between.partition(",")[2]
+    return blank if not blank.strip(" \t") else None
 
 
 class Flow:
@@ -27,14 +101,12 @@ class Flow:
             return self._scalar(value, node)
         like = node if node is not None and node.form is Form.FLOW and node.entries else None
         broken = self._style.broken if broken is None else broken
-        broken = broken if like is None else is_broken(self._text, like)
-        unit = margin_of(self._text, like, self._style.margin) if like is not None and broken else self._style.margin
+        broken = broken if like is None else _is_broken(self._text, like)
+        unit = _margin_of(self._text, like, self._style.margin) if like is not None and broken else self._style.margin
         inner = margin + unit if broken else margin
-        parts = [self._part(value, step, path, like, inner, broken) for step in self._steps(value, path)]
+        steps: Sequence[Any] = self._sources.order(value, path) if isinstance(value, dict) else range(len(value))
+        parts = [self._part(value, step, path, like, inner, broken) for step in steps]
         return self._bracketed(parts, value, like, broken, margin, inner)
-
-    def _steps(self, value: Any, path: Path) -> list[Any]:
-        return self._sources.order(value, path) if isinstance(value, dict) else list(range(len(value)))
 
     def _part(self, value: Any, step: Any, path: Path, like: Node | None, inner: str, broken: bool) -> str:
         source = self._sources.find((*path, step))
@@ -59,7 +131,7 @@ class Flow:
         opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
         if broken:
             return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{margin}{closing}"
-        blank = blank_behind_comma(self._text, like) if like is not None else None
+        blank = _blank_behind_comma(self._text, like) if like is not None else None
         pad = self._text[like.start + 1 : like.entries[0].start] if like is not None and like.known else ""
         pad = pad if not pad.strip(" ") else ""
         return opening + pad + ("," + (self._style.comma if blank is None else blank)).join(parts) + pad + closing
@@ -67,7 +139,7 @@ class Flow:
     def _copied(self, node: Node, margin: str) -> str:
         """A node's text; its further lines are indented along with its first line."""
         first, *more = self._text[node.start : node.end].split("\n")
-        old = margin_at(self._text, node.start)
+        old = _margin_at(self._text, node.start)
         return "\n".join([first, *(margin + line.removeprefix(old) if line.startswith(old) else line for line in more)])
 
     def _scalar(self, value: Any, node: Node | None) -> str:

@@ -10,13 +10,10 @@ from ..yaml.errors import InputError
 from .align import Sources
 from .block import Block
 from .build import Parsed, UnsureError, parse, trees
-from .comments import Comment, comments, find_lost_comments
+from .comments import Comment, Used, comments, find_lost_comments, restore
 from .emit import emit_json, emit_yaml
-from .flow import Flow
-from .lines import line_start
-from .restored_comments import Used, restore
-from .style import style_of
-from .tree import Entry, Form, is_same_json
+from .flow import Flow, style_of
+from .tree import Entry, Form, is_same_json, line_start
 
 _Attempt = tuple[str, list[Used]]
 Origin = Callable[[int, Path], Path | None]
@@ -42,10 +39,8 @@ class Rewritten(NamedTuple):
 def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, expands: bool = True) -> Rewritten:
     """Rewrite the text, one piece between `---` lines, so that its documents have the values; unchanged values stay byte for byte.
 
-    `origin` maps a path in the new value of a document to its old path, None for new values; by default paths are the same.
-    Aliases are expanded if their values differ from the anchor's and `expands` is set.
-
-    Raises: InputError for a text that can't be read, NotWrittenError for values that can't be written.
+    `origin` maps a path in the new value of a document to its old path, None for new values; by default paths are the same. Aliases are
+    expanded if their values differ from the anchor's and `expands` is set. Raises: InputError, NotWrittenError.
     """
     crlf = "\r\n" in text and _ONLY_CRLF.fullmatch(text) is not None
     plain = text.replace("\r\n", "\n") if crlf else text
@@ -55,7 +50,7 @@ def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, e
     if all(map(is_same_json, parsed.values, values)):
         return Rewritten(text, [])
     shared = not expands and not parsed.is_json and _SHARING.search(plain) is not None
-    for attempt, used in _attempts(plain, parsed, values, origin or _same_path, shared=shared):
+    for attempt, used in _attempts(plain, parsed, values, origin or (lambda _, path: path), shared=shared):
         read = _read_as(attempt, values)
         if read is not None:
             done = Rewritten(attempt, []) if parsed.is_json else _with_comments(plain, parsed, attempt, read, used, values)
@@ -65,18 +60,14 @@ def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, e
     raise NotWrittenError("the changed object can't be written as text")
 
 
-def _same_path(_: int, path: Path) -> Path:
-    return path
-
-
 def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, shared: bool) -> Iterator[_Attempt]:
     """Texts to be tried: that which keeps most first; only that where nothing `shared` may be written out."""
     try:
         if shared:
-            yield _changed(text, parsed, values, origin, trusts_aliases=True)
+            yield _changed(text, parsed, values, origin, shared=True)
             return
         for keeps_aliases, checks in ((True, False), (False, False), (False, True)):
-            yield _changed(text, parsed, values, origin, keeps_aliases=keeps_aliases, checks=checks)
+            yield _changed(text, parsed, values, origin, shared=False, keeps_aliases=keeps_aliases, checks=checks)
     except UnsureError:
         pass
     if not shared:
@@ -84,20 +75,13 @@ def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, 
 
 
 def _changed(
-    text: str,
-    parsed: Parsed,
-    values: Sequence[Any],
-    origin: Origin,
-    *,
-    keeps_aliases: bool = True,
-    trusts_aliases: bool = False,
-    checks: bool = False,
+    text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, shared: bool, keeps_aliases: bool = True, checks: bool = False
 ) -> _Attempt:
     parts, cursor, used = [], 0, []
     for index, (root, value) in enumerate(zip(trees(text, parsed), values, strict=True)):
         if is_same_json(root.node.data, value):
             continue
-        sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=trusts_aliases)
+        sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=shared)
         used.append(Used(index, root, sources))
         style = style_of(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:

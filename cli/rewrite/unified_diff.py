@@ -22,14 +22,11 @@ class Change(NamedTuple):
 
 
 def unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
-    """The lines of a unified diff, written as difflib's `unified_diff` writes them; none where nothing differs.
-
-    Equal lines are found from the lines that both texts have exactly once.
-    """
-    for number, group in enumerate(_matcher(old, new).get_grouped_opcodes(_CONTEXT) if old != new else ()):
-        if number == 0:
-            yield f"--- {old_name}\n"
-            yield f"+++ {new_name}\n"
+    """A unified diff as difflib writes it; equal lines are found from those that both texts have exactly once."""
+    if old != new:
+        yield f"--- {old_name}\n"
+        yield f"+++ {new_name}\n"
+    for group in _matcher(old, new).get_grouped_opcodes(_CONTEXT) if old != new else ():
         first, last = group[0], group[-1]
         yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n"
         for tag, begin, end, there, until in group:
@@ -61,8 +58,8 @@ def find_changes(old: str, new: str) -> Iterator[Change]:
         at = end
 
 
-def _common(old: str, new: str) -> tuple[int, int]:
-    """How many characters two texts share at their beginning, and behind that at their end."""
+def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many characters or lines two texts share at their beginning, and behind that at their end."""
     size = min(len(old), len(new))
     head = next((count for count in range(size) if old[count] != new[count]), size)
     tail = next((count for count in range(size - head) if old[-1 - count] != new[-1 - count]), size - head)
@@ -110,9 +107,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def _between(old: Sequence[str], new: Sequence[str], begin: int, end: int, there: int, until: int) -> Iterator[Match]:
     """The runs in a stretch of both texts: at its ends, and in its middle where that is short."""
-    size = min(end - begin, until - there)
-    head = next((count for count in range(size) if old[begin + count] != new[there + count]), size)
-    tail = next((count for count in range(size - head) if old[end - 1 - count] != new[until - 1 - count]), size - head)
+    head, tail = _common(old[begin:end], new[there:until])
     yield Match(begin, there, head)
     middle, other = old[begin + head : end - tail], new[there + head : until - tail]
     if 0 < len(middle) * len(other) <= _SQUARE:

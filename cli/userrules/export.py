@@ -15,10 +15,7 @@ _VALUES: Final = "{}"
 
 
 def export_policies(line: Line) -> list[dict[str, Any]]:
-    """One policy for each kind and version whose definition has rules; those that compare with the old object are left out.
-
-    A policy can't match old entries of a list with new ones, as a definition does.
-    """
+    """A policy for each kind and version with rules; none that compares with the old object, as policies can't match items of lists."""
     made = []
     for kind, version in list_kind_versions():
         validations = [one for path, rule in _rules(load_schema(kind, version, line), ()) if (one := _validation(path, rule)) is not None]

@@ -1,25 +1,36 @@
-"""Reads the policy files of `rules-from`. A repository may be a stranger's: files lie in the project's folder, and nothing is fetched."""
+"""Reads the policy files of `rules-from`, and what policies read besides the object: parameters, namespaces, documents, rendered pods.
+
+A repository may be a stranger's: files lie in the project's folder, and nothing is fetched.
+"""
 
 # ruff: noqa: PTH113, PTH202 - pathlib takes longer to import than a small file takes to check
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
 from ...admission.userrules.policy import Binding, Policy, PolicyError
 from ...admission.userrules.read import is_binding, is_policy, name_of, read_binding, read_policy
+from ...api.kinds import BY_NAME
+from ...api.line import Line
 from ...api.paths import Path, format_path
 from ...api.wording import shorten
+from ...conversion.kinds import KINDS
+from ...policies.facts import Facts
 from ..console.exits import UsageError
 from ..files.find import find_files
 from ..files.read import is_within, load_text
-from ..objects.manifest import unfold_list
+from ..objects.forms import FormError, convert
+from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
 
 LONGEST: Final = 2**20  # bytes of one file
 MOST: Final = 200  # files, and policies
 CASES: Final = (".cases.yaml", ".cases.yml")  # what `policy test` reads
+Pods: TypeAlias = Callable[["Fields", Facts, "list[Fields]"], "list[Fields]"]  # of an object beside others; raises UnknownError
 
 
 class UserRules(NamedTuple):
@@ -31,12 +42,8 @@ class UserRules(NamedTuple):
 
 
 def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
-    """Reads files and folders, all of which must lie in `folder`.
-
-    Raises: UsageError, one sentence with file, line and column, for the first thing that can't be used.
-    """
+    """Reads files and folders, all in `folder`. Raises: UsageError with file, line and column of the first thing that can't be used."""
     policies: dict[str, Document] = {}
-    bindings: list[Binding] = []
     bound: list[tuple[Binding, Document]] = []
     objects: list[dict[str, Any]] = []
     for document in _documents(paths, folder):
@@ -49,8 +56,7 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
                     raise PolicyError(("metadata", "name"), text)  # noqa: TRY301 - one place words all errors
                 policies[name] = document
             elif is_binding(data):
-                bindings.append(binding := read_binding(data))
-                bound.append((binding, document))
+                bound.append((read_binding(data), document))
             elif isinstance(data, dict):
                 objects.append(data)
         except PolicyError as error:
@@ -62,6 +68,7 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
     if len(policies) > MOST:
         raise UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}")
     documents = (*(one.data for one in policies.values()), *(one.data for _, one in bound), *objects)
+    bindings = [binding for binding, _ in bound]
     return UserRules(tuple(_policy(document, bindings) for document in policies.values()), tuple(objects), documents)
 
 
@@ -114,3 +121,56 @@ def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
         if begin >= 0:
             return f"{document.source.name}:{number}:{begin + max(column - (len(wanted) - len(wanted.lstrip())), 1)}"
     return place
+
+
+class Asked:
+    """The users' rules of a run, and where what they read comes from."""
+
+    def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
+        """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
+        self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
+        self._newest: dict[Line, list[Fields]] = {}
+        self._around: tuple[Facts, Around] | None = None
+
+    def around(self, facts: Facts) -> Around:
+        """The known surroundings of an object in a cluster of these facts."""
+        if self._around is None or self._around[0] is not facts:
+            self._around = facts, self._made(facts)
+        return self._around[1]
+
+    def _made(self, facts: Facts) -> Around:
+        def documents(_: object) -> list[Fields]:
+            if facts.line not in self._newest:
+                self._newest[facts.line] = [_newest(one, facts) for one in (*self.rules.objects, *self._documents())]
+            return self._newest[facts.line]
+
+        def pods(write: Write) -> list[Fields]:
+            return [] if write.object is None else self._pods()(write.object, facts, self._objects())
+
+        def namespace(name: str) -> Fields:
+            return find_namespace(self._objects(), name)
+
+        def params(version: str, kind: str) -> list[Fields]:
+            return find_objects(self._objects(), version, kind)
+
+        known = known_facts(facts)
+        more = {"documents": documents, "pods": pods, "facts": lambda _: known, "line": lambda _: str(facts.line)}
+        return Around(namespace, params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
+
+    def _objects(self) -> list[Fields]:
+        """All known objects, those of rules-from alone where a run sees a part of its input."""
+        try:
+            return [*self.rules.objects, *self._documents()]
+        except UnknownError:
+            return [*self.rules.objects]
+
+
+def _newest(obj: Fields, facts: Facts) -> Fields:
+    """A Dynamo object in the newest version of its kind; others, and what can't be converted, as written."""
+    kind, version = obj.get("kind"), str(obj.get("apiVersion")).rpartition("/")[2]
+    if not isinstance(kind, str) or kind not in KINDS or not BY_NAME[kind].has(version):
+        return obj
+    try:
+        return convert(obj, BY_NAME[kind].versions[-1].name, facts.line)
+    except FormError:
+        return obj

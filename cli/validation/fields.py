@@ -1,7 +1,5 @@
 """Fields of a schema in the sentences of `check`: where a path leads, and what an unknown field was probably meant to be."""
 
-from __future__ import annotations
-
 from ...api.line import OLDEST, Line
 from ...api.paths import Path
 from ...api.schema import Node, load_schema, resolve
@@ -15,15 +13,14 @@ def field_hint(schema: Node, path: Path) -> str:
 
 def known_fields(schema: Node, path: Path) -> dict[str, object]:
     """The siblings of a field, by name."""
-    known: dict[str, object] = (find_node(schema, path[:-1]) or {}).get("properties") or {}
-    return known
+    return dict((find_node(schema, path[:-1]) or {}).get("properties") or {})
 
 
 def find_node(schema: Node, path: Path) -> Node | None:
     """The schema of a place; None where it has none."""
     node: Node | None = resolve(schema)
     for step in path:
-        node = _child(node, step)
+        node = child_node(node, step)
     return node
 
 
@@ -38,13 +35,13 @@ def field_of(schema: Node, path: Path) -> str:
     steps = []
     for step in path:
         steps.append(str(step) if step in ((node or {}).get("properties") or {}) else "*")
-        node = _child(node, step)
+        node = child_node(node, step)
     return ".".join(steps) if node is not None else ""
 
 
-def _child(node: Node | None, step: str | int) -> Node | None:
+def child_node(node: Node | None, step: str | int) -> Node | None:
+    """The schema of a field or key, or of a list's items, whatever the step there; None where it has none."""
     if node is None:
         return None
-    properties = node.get("properties") or {}
-    found = node.get("items") if isinstance(step, int) else properties.get(step) or node.get("additionalProperties")
+    found = (node.get("properties") or {}).get(step) or node.get("items") or node.get("additionalProperties")
     return resolve(found) if isinstance(found, dict) else None

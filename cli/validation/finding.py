@@ -1,7 +1,6 @@
-"""Findings of `check` with their place in a file, and notes on rules that could not be evaluated."""
+"""Findings of `check` with their place in a file, those of one mistake as one, and notes on rules that could not be evaluated."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ...admission.pipeline import Admission
@@ -16,9 +15,12 @@ from ..objects.manifest import Identity, Manifest
 from ..yaml.load import Position, Source
 from .fields import field_of, first_line
 from .fixes import Edit, fix_of
-from .levels import POLICIES
+from .levels import ERROR, POLICIES
 
 LONGEST: Final = 2_000  # characters of one path or message: both may quote long names
+_SCHEMA: Final = (SCHEMA_RULE.name, CEL_RULE.name)
+_TWINS: Final = {"component names must be unique": "service-name-collision"}  # a rule of the schema for a list -> ours for an item
+_NAME: Final = ".name"  # a rule that reads names as keys of a map speaks of the whole item
 
 
 class Also(NamedTuple):
@@ -157,3 +159,33 @@ class Findings:
             main = self.located[index]
             self.located[index] = main._replace(also=(*main.also, Also(rule.name, rule.code, stage, format_path(path), text)))
         return index is not None
+
+
+def merge_duplicates(findings: Sequence[LocatedFinding]) -> list[LocatedFinding]:
+    """The findings with one for each value: what the schema refuses there, too, goes with the rule that refuses it."""
+    merged: list[LocatedFinding | None] = list(findings)
+    first: dict[tuple[object, ...], int] = {}
+    for index, one in sorted(enumerate(findings), key=lambda pair: pair[1].rule in _SCHEMA):
+        if one.level != ERROR or not (one.stage == POLICIES or one.rule in _SCHEMA):
+            continue
+        place = (one.source.name, one.identity)
+        at = first.get((*place, one.path, one.position)) if one.rule in _SCHEMA else None
+        if at is None and one.rule in _SCHEMA and one.path.endswith(_NAME):
+            at = first.get((*place, one.path.removesuffix(_NAME), _got(one)))
+        if at is None and one.rule == CEL_RULE.name:
+            at = next((first.get((*place, one.path, twin)) for begin, twin in _TWINS.items() if one.message.startswith(begin)), None)
+        main = merged[at] if at is not None else None
+        if at is not None and main is not None:
+            also = (*main.also, Also(one.rule, one.code, one.stage, one.path, one.message))
+            merged[at] = main._replace(also=also, since=min(main.since, one.since))
+            merged[index] = None
+            continue
+        first.setdefault((*place, one.path, one.position), index)
+        first.setdefault((*place, one.path, _got(one)), index)
+        first.setdefault((*place, one.path.rpartition("[")[0], one.rule), index)
+    return [one for one in merged if one is not None]
+
+
+def _got(finding: LocatedFinding) -> str:
+    """The value that a message quotes at its end."""
+    return finding.message.rpartition(", got ")[2]

@@ -69,7 +69,8 @@ def apply_fixes(data: Any, edits: Iterable[Edit]) -> Any:
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
         parent: Any = _above(out, edit.path) if edit.what == ADD else lookup(out, edit.path[:-1])
         step: Any = edit.path[-1]
-        there = (isinstance(parent, dict) and step in parent) or (isinstance(parent, list) and _in(parent, step))
+        members = parent if isinstance(parent, dict) else range(len(parent)) if isinstance(parent, list) else ()
+        there = step in members
         if edit.what == REMOVE and there:
             del parent[step]
         elif (edit.what == SET and there) or (edit.what == ADD and (there or isinstance(parent, dict))):
@@ -88,7 +89,3 @@ def _above(data: Any, path: Path) -> Any:
 
 def _last_first(edit: Edit) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, -step, "") if isinstance(step, int) else (0, 0, str(step)) for step in edit.path)
-
-
-def _in(items: list[Any], step: Any) -> bool:
-    return isinstance(step, int) and 0 <= step < len(items)

@@ -11,6 +11,7 @@ from ...api.schema import Node, resolve, whole_schema
 from ...conversion.field_map import field_rows
 from ...conversion.kinds import KINDS
 from ...conversion.translate import Place, translate_path
+from .fields import child_node, find_node
 
 _NAME: Final = "NAME"  # of an item without one, and of any component
 _ANY: Final = re.compile(r"\{\}|\[\]")
@@ -18,10 +19,7 @@ _DEPTH: Final = 2  # fields below a row of the field map that may have another n
 
 
 class Foreign(NamedTuple):
-    """A field of the other version: that version, its path there, and its path in the own one; None where that has no such field.
-
-    List items are in paths by their names.
-    """
+    """A field of the other version, its path there, and in the own one, None where that lacks it; list items are by their names."""
 
     version: str
     there: Path
@@ -42,7 +40,7 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
     parent = _named(path[:-1], data)
     place = _translated(kind, parent, version, other)
     there = (*place.path, str(path[-1]))
-    if not place.exact or _node(whole_schema(kind, other), there) is None:
+    if not place.exact or find_node(whole_schema(kind, other), there) is None:
         return None
     back = _translated(kind, there, other, version)
     here = back.path if back.exact else None
@@ -51,10 +49,7 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
 
 
 def find_foreign_keys(kind: str, version: str, data: Any) -> Iterator[tuple[Path, str]]:
-    """Keys of maps, such as `gpu` in the limits of a container, that are fields of the other version, with their names in this one.
-
-    Costs a look at each map that may hold one.
-    """
+    """Keys of maps, such as `gpu` in limits, that are fields of the other version, with their names in this one."""
     for pattern, names in _free_maps(kind, version).items():
         for path, found in _at(data, pattern, ()):
             yield from (((*path, Key(key)), names[key]) for key in found if key in names and names[key] not in found)
@@ -68,10 +63,10 @@ def _free_maps(kind: str, version: str) -> Mapping[tuple[str, ...], Mapping[str,
     side = BY_NAME[kind].versions[0].name == version
     for row in field_rows(KINDS[kind]) if kind in KINDS and other else ():
         theirs, ours = (_steps(row[one].partition(", ")[0]) for one in (side, not side))
-        there, here = _node(whole_schema(kind, other), theirs), _node(whole_schema(kind, version), ours)
+        there, here = find_node(whole_schema(kind, other), theirs), find_node(whole_schema(kind, version), ours)
         for path in _below(there, here, theirs, _DEPTH) if theirs[:1] == ours[:1] == ("spec",) else ():
             place = _translated(kind, path, other, version)
-            above = _node(whole_schema(kind, version), place.path[:-1]) or {}
+            above = find_node(whole_schema(kind, version), place.path[:-1]) or {}
             if place.exact and place.path[-1] != path[-1] and "properties" not in above:
                 found.setdefault(tuple(map(str, place.path[:-1])), {}).setdefault(str(path[-1]), str(place.path[-1]))
     return found
@@ -122,7 +117,7 @@ def _items(schema: Node, path: Path) -> Iterator[bool]:
     node: Node = resolve(schema)
     for step in path:
         yield "items" in node
-        node = _child(node, step) or {}
+        node = child_node(node, step) or {}
 
 
 def _named(path: Path, data: Any) -> Path:
@@ -150,16 +145,3 @@ def _example(schema: Node, path: Path) -> Any:
     properties = node.get("properties") or {}
     below_schema = properties.get(path[0]) or node.get("additionalProperties")
     return {str(path[0]): _example(below_schema if isinstance(below_schema, dict) else {}, path[1:])}
-
-
-def _node(schema: Node, path: Path) -> Node | None:
-    """The schema at a path, in which any step leads into a list or a map of any keys."""
-    node: Node | None = resolve(schema)
-    for step in path:
-        node = _child(node, step) if node is not None else None
-    return node
-
-
-def _child(node: Node, step: str | int) -> Node | None:
-    below = (node.get("properties") or {}).get(step) or node.get("items") or node.get("additionalProperties")
-    return resolve(below) if isinstance(below, dict) else None

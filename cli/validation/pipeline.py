@@ -13,23 +13,12 @@ from ...api.kinds import BY_NAME, GROUP, api_version
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
 from ...api.schema import whole_schema
-from ...api.walk.errors import NOWHERE, Reason
+from ...api.walk.errors import NOWHERE, FieldError, Reason
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
 from ...conversion.lens.protocol import ConversionError
+from ...policies import checks
 from ...policies.catalogue import find_rule
-from ...policies.checks import (
-    CEL_RULE,
-    CHECKS_BY_NAME,
-    LEGACY_KIND,
-    NULL_ENTRY,
-    OTHER_VERSION,
-    SCHEMA_RULE,
-    UNCONVERTIBLE,
-    UNKNOWN_FIELD,
-    UNKNOWN_KIND,
-    WRONG_TYPE,
-)
 from ...policies.facts import Facts
 from ...policies.finding import Finding, Level
 from ...policies.review import DELETE, Fields
@@ -43,8 +32,7 @@ from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_sp
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARNING
 
 if TYPE_CHECKING:
-    from ...api.walk.errors import FieldError
-    from ..userrules.surroundings import Asked
+    from ..userrules.load import Asked
 
 
 _UNIQUE: Final = "cel-unique-names"  # says of a list again what its keys say
@@ -88,7 +76,7 @@ class _Run:
     def run(self) -> Outcome:
         if legacy := recognise(self.found.data):
             text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
-            self.findings.add(LEGACY_KIND, ERROR, DECODE, ("kind",), text)
+            self.findings.add(checks.LEGACY_KIND, ERROR, DECODE, ("kind",), text)
             return self.findings.outcome
         if not self.found.known:
             self._unknown_kind()
@@ -105,9 +93,8 @@ class _Run:
         if not wrong and self.settings.defaults:
             with suppress(ConversionError):  # the policies report it
                 self.write.mutate(schema=self.settings.schema)
-        early = (
-            wrong if self.settings.defaults and self.write.mutated else ()
-        )  # the mutating webhook reads the object before the schema does
+        # the mutating webhook reads the object before the schema does
+        early = wrong if self.settings.defaults and self.write.mutated else ()
         self._wrong_types(early)
         told = {error.path for error in early}
         seen = self._schema(told) if self.settings.schema else set()
@@ -125,7 +112,7 @@ class _Run:
         group, _, version = self.version.rpartition("/")
         if group and BY_NAME[self.kind].has(version) and nearest(group, [GROUP], SURE):
             edit = Edit(SET, (field,), api_version(version))
-        self.findings.add(UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
+        self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
 
     def _shape(self) -> None:
         """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
@@ -138,25 +125,25 @@ class _Run:
                 later = first_line(self.kind, self.version, path)
                 text = f"is a field of line {later}, and not of line {self.settings.line}{lost}"
                 fix = f"remove the field, or check with --line {later} what a later operator gets"
-                self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix)
+                self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix)
                 continue
             if self._foreign(path, level, lost):
                 continue
             text = f"is no field of this kind{lost}" + field_hint(schema, path)
             edit = correct_spelling(self.found.data, path, known_fields(schema, path))
             fix = f"Rename it to {edit.value}" if edit is not None else ""
-            self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+            self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
                 # the rule of this name meets no null service behind a schema, which drops it
                 service = find_rule("service-null") if path[:-1] == ("spec", "services") else None
-                self.findings.add(service or NULL_ENTRY, WARNING, DECODE, path, "is null, so the API server drops it")
+                self.findings.add(service or checks.NULL_ENTRY, WARNING, DECODE, path, "is null, so the API server drops it")
 
         from .other_version import find_foreign_keys
 
         for path, name in find_foreign_keys(self.kind, self.version, self.found.data):
             text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
-            self.findings.add(OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
+            self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
 
     def _foreign(self, path: Path, level: str, lost: str) -> bool:
         """Reports a field of the kind's other version, with its name in this one; returns whether it is one."""
@@ -171,7 +158,7 @@ class _Run:
         else:
             text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}, or {version}"
         edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
-        self.findings.add(UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+        self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         return True
 
     def _schema(self, told: set[Path]) -> set[Path]:
@@ -183,10 +170,10 @@ class _Run:
             if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path
                 continue
             if HINT in error.message:
-                self.findings.note("schema-rule", CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
+                self.findings.note("schema-rule", checks.CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
                 continue
             seen.add(error.path)
-            rule, stage = (CEL_RULE, CEL) if error.rule else (SCHEMA_RULE, SCHEMA)
+            rule, stage = (checks.CEL_RULE, CEL) if error.rule else (checks.SCHEMA_RULE, SCHEMA)
             from .schema_messages import explain_schema_error as allowed
 
             there, at = lookup(self.write.object, error.path), error.path
@@ -211,7 +198,7 @@ class _Run:
             value = lookup(self.write.object, error.path)
             edit = convert_scalar_type(wanted, value, self._written(error.path))
             edit = edit._replace(path=error.path) if edit is not None else None
-            self.findings.add(WRONG_TYPE, ERROR, DECODE, error.path, error.message, suggest_quotes(wanted, value), edit)
+            self.findings.add(checks.WRONG_TYPE, ERROR, DECODE, error.path, error.message, suggest_quotes(wanted, value), edit)
 
     def _written(self, path: Path) -> str:
         """A scalar's text in the file; empty if it is not on one line."""
@@ -242,11 +229,10 @@ class _Run:
             return self.write.judge()
         except OldError as error:
             read = read_as(self.kind, Purpose.VALIDATE)
-            self.findings.note(
-                "policies", "", f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}", ""
-            )
+            reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
+            self.findings.note("policies", "", reason, "")
         except ConversionError as error:
-            self.findings.add(UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
+            self.findings.add(checks.UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
         return []
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
@@ -258,20 +244,19 @@ class _Run:
 
     def _conversion(self) -> None:
         """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""
-        if len(BY_NAME[self.kind].versions) == 1 or any(finding.rule == UNCONVERTIBLE.name for finding in self.findings.located):
+        if len(BY_NAME[self.kind].versions) == 1 or any(finding.rule == checks.UNCONVERTIBLE.name for finding in self.findings.located):
             return
         from ...admission.losses import losses
 
-        for loss in losses(
-            self.write.object, self.kind, self.version, self.write.old, admitted=self._is_admitted(), line=self.settings.line
-        ):
-            rule = CHECKS_BY_NAME[loss.name]
-            if rule is not UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
+        write, admitted = self.write, self._is_admitted()
+        for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
+            rule = checks.CHECKS_BY_NAME[loss.name]
+            if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
 
     def _is_admitted(self) -> bool:
         """Whether the schema lets the object pass, as far as it was asked."""
-        ours = (UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
+        ours = (checks.UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
         refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
         return self.settings.schema and not refused
 

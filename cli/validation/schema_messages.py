@@ -73,25 +73,9 @@ def _matching(found: re.Match[str], value: Any) -> Told:
     return Told(f"must match '{found[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
 
 
-def _fewest(found: re.Match[str], value: Any) -> Told:
-    return Told(f"must have at least {found[1]} items{_count(value)}", f"Write {found[1]} or more")
-
-
-def _fullest(found: re.Match[str], value: Any) -> Told:
-    return Told(f"must have at most {found[1]} items{_count(value)}", f"Keep {found[1]} of them at most")
-
-
 def _typed(found: re.Match[str], value: Any) -> Told:
     seen = found[2] or ""
     return Told(f"must be of type {found[1]}{f', got {seen}' if seen else _got(value)}", suggest_quotes(found[1], value))
-
-
-def _required(_found: re.Match[str], _value: Any) -> Told:
-    return Told("must be given", "Add the field")
-
-
-def _duplicate(_found: re.Match[str], value: Any) -> Told:
-    return Told(f"must be unique in its list{_got(value)}", "Remove it, or give it another name")
 
 
 # what the API server says behind a field -> our sentence
@@ -103,11 +87,17 @@ _SENTENCES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] 
     (r"Too long: may not be more than (\d+) bytes", _longest),
     (r"should be at least (\d+) chars long", _shortest),
     (r"should match '(.+)'", _matching),
-    (r"should have at least (\d+) (?:properties|items)", _fewest),
-    (r"Too many: must have at most (\d+) items", _fullest),
+    (
+        r"should have at least (\d+) (?:properties|items)",
+        lambda found, value: Told(f"must have at least {found[1]} items{_count(value)}", f"Write {found[1]} or more"),
+    ),
+    (
+        r"Too many: must have at most (\d+) items",
+        lambda found, value: Told(f"must have at most {found[1]} items{_count(value)}", f"Keep {found[1]} of them at most"),
+    ),
     (r'must be of type (\S+?)(?:: "(\w+)")?', _typed),
-    (r"Required value", _required),
-    (r"Duplicate value", _duplicate),
+    (r"Required value", lambda *_: Told("must be given", "Add the field")),
+    (r"Duplicate value", lambda _, value: Told(f"must be unique in its list{_got(value)}", "Remove it, or give it another name")),
 )
 
 

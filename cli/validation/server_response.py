@@ -7,7 +7,6 @@ webhooks say is what the very code of the server answers to the request that an 
 import copy
 import json
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
@@ -31,8 +30,11 @@ from .fields import find_node
 from .levels import CEL, CONVERSION, DECODE, IGNORE, POLICIES, SCHEMA, STRICT
 from .pipeline import Settings
 
-Told: TypeAlias = tuple[tuple[str, str], ...]
+Causes: TypeAlias = tuple[tuple[str, str], ...]  # (field, message), as in `details.causes`
 
+LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
+BAD_REQUEST: Final = "BadRequest"
+INVALID: Final = "Invalid"
 QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
 _LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
 _NAMES: Final = ("metadata.name", "metadata.generateName")
@@ -42,18 +44,7 @@ _SUBDOMAIN: Final = (
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
-
-
-def format_causes(errors: Iterable[FieldError], obj: Fields, schema: Node) -> Told:
-    """The (field, message) of each error, as in `details.causes`."""
-    return tuple((error.field, _message(error, obj, schema)) for error in errors)
-
-
-def format_message(kind: str, name: str, told: Sequence[tuple[str, str]]) -> str:
-    """The message of the Status: every cause once, in brackets where there are several."""
-    texts = [*dict.fromkeys(f"{field}: {message}" for field, message in told)]
-    whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    return f'{kind}.{GROUP} "{name}" is invalid: {whole}'
+_TYPES: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def _message(error: FieldError, obj: Fields, schema: Node) -> str:
@@ -75,7 +66,7 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
     if value is MISSING:
         return None
     if error.rule:
-        return f'"{_type(value)}"'
+        return f'"{_TYPES.get(type(value), "null")}"'
     if error.reason is Reason.TOO_MANY:
         return str(len(value))
     if error.reason is Reason.DUPLICATE and isinstance(value, dict):
@@ -87,14 +78,9 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
     return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), QUOTED)
 
 
-def _type(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return names.get(type(value), "null")
-
-
-LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
-BAD_REQUEST: Final = "BadRequest"
-INVALID: Final = "Invalid"
+def _once_each(causes: Causes) -> list[str]:
+    """The sentences of causes, each once."""
+    return [*dict.fromkeys(f"{field}: {message}" for field, message in causes)]
 
 
 class Answer(NamedTuple):
@@ -109,7 +95,7 @@ class Answer(NamedTuple):
     message: str  # of the Status, empty where it is accepted
     stage: str
     warnings: tuple[str, ...] = ()
-    causes: tuple[tuple[str, str], ...] = ()  # (field, message), as in `details.causes`
+    causes: Causes = ()
 
     @property
     def accepted(self) -> bool:
@@ -124,7 +110,7 @@ class Answer(NamedTuple):
         if self.reason != INVALID or not self.causes:
             return f"Error from server{f' ({self.reason})' if self.reason else ''}: {self.message}"
         head = f'The {self.identity.kind} "{self.identity.name}" is invalid: '
-        lines = [*dict.fromkeys(f"{field}: {message}" for field, message in self.causes)]
+        lines = _once_each(self.causes)
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
 
@@ -135,7 +121,7 @@ class _Refusal(NamedTuple):
     status: int
     reason: str
     message: str
-    causes: tuple[tuple[str, str], ...] = ()
+    causes: Causes = ()
 
 
 def simulate_server(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
@@ -207,9 +193,11 @@ class _Server:
         errors = self.write.conform()
         if not errors:
             return None
-        told = format_causes(errors, self.write.object, self.write.schema)
+        causes = tuple((error.field, _message(error, self.write.object, self.write.schema)) for error in errors)
+        texts = _once_each(causes)
+        whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         stage = SCHEMA if any(not error.rule for error in errors) else CEL
-        return _Refusal(stage, 422, INVALID, format_message(self.kind, self._name(), told), told)
+        return _Refusal(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
 
     def _denied(self) -> _Refusal | None:
         if not read_as(self.kind, Purpose.VALIDATE):

@@ -8,7 +8,7 @@ from ...policies.facts import Facts
 from ...policies.finding import Level
 from ...policies.review import DELETE
 from ..facts.load import flag_for
-from ..userrules.surroundings import Asked
+from ..userrules.load import Asked
 from .fields import find_node
 from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA

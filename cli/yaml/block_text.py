@@ -8,7 +8,7 @@ compares them. Costs a few steps a line, and fewer for repeated lines, which mos
 import re
 from typing import Any, Final, NamedTuple
 
-from .scalars import ScalarError, is_word, parse_plain_scalar
+from .scalars import WORDS, ScalarError, parse_plain_scalar
 
 # quantifiers take all or nothing, so that no line costs more than a few looks at each character
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_./-]*+"
@@ -24,10 +24,7 @@ _ABSENT: Final = object()  # of a key alone on its line
 
 
 class Read(NamedTuple):
-    """A document's data, and its first line, from 0.
-
-    `name` is the position of `metadata.name`, if present: line, first and last column, from 0.
-    """
+    """A document's data, its first line, and, if present, where `metadata.name` is: line, first and last column; all count from 0."""
 
     data: dict[str, Any]
     line: int
@@ -146,10 +143,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
 
 
 def _parsed(row: str) -> _Line | tuple[()] | None:
-    """What a line says; None where it is not of this style.
-
-    Raises: ScalarError for a number that no object can hold.
-    """
+    """What a line says; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
     if len(row) > _LONGEST or not row.isascii() or not row.isprintable():
         return None
     found = _LINE.fullmatch(row)
@@ -157,7 +151,7 @@ def _parsed(row: str) -> _Line | tuple[()] | None:
         return None
     indent, dashes, word, value, item = found.groups()
     parsed: _Line | tuple[()] = ()
-    if word is not None and not is_word(word):
+    if word is not None and word not in WORDS:
         start, end = found.span(4)
         parsed = _Line(len(indent), _widths(dashes), word, *_scalar(value), start, end)
     elif word is None and item is not None and dashes:

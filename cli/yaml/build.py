@@ -47,10 +47,7 @@ class Builder:
     """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
 
     def __init__(self, offset: int = 0, fill: Fill | None = None) -> None:
-        """Starts with nothing read; `offset` is the line, from 0, where the chunk begins in its file: errors name lines of the file.
-
-        `fill` is for who feeds the scalars: they come here with their values.
-        """
+        """`offset` is the line, from 0, of the chunk in its file; `fill` is for who feeds the scalars: they come with their values."""
         self._offset = offset
         self.fill = fill
         self.restart()
@@ -69,16 +66,11 @@ class Builder:
         self._open_anchors.clear()
 
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
-        """Begin a map (an empty dict) or a list (an empty list).
-
-        Raises: InputError if it is nested too deep or used as a key.
-        """
-        stack = self._stack
-        if len(stack) >= DEPTH:
-            raise self._error(start, f"must not be nested deeper than {DEPTH} levels")
-        if stack and stack[-1].wants_key():
-            raise self._error(start, "a key must be one word or text, found a map or list")
-        stack.append(_Frame(data, start, anchor))
+        """Begins a map (an empty dict) or a list. Raises: InputError if it is nested too deep or used as a key."""
+        if len(self._stack) >= DEPTH:
+            raise self.error(start, f"must not be nested deeper than {DEPTH} levels")
+        self._refuse_key(start)
+        self._stack.append(_Frame(data, start, anchor))
         if anchor:
             self._open_anchors.add(anchor)
 
@@ -91,10 +83,7 @@ class Builder:
         self._put(frame.data, place, frame.anchor)
 
     def scalar(self, value: Scalar, start: Mark, end: Mark, anchor: str | None = None, *, merge: bool = False) -> None:
-        """Add a scalar, as a key where one is due; `merge` marks an unquoted `<<`.
-
-        Raises: InputError for an invalid or duplicate key.
-        """
+        """Adds a scalar, as a key where one is due; `merge` marks an unquoted `<<`. Raises: InputError for an unfit or duplicate key."""
         frame = self._stack[-1] if self._stack else None
         if frame is not None:
             if anchor is None and not merge and _plainly(frame, value, _new(Span, (start, end))):
@@ -107,47 +96,40 @@ class Builder:
         self._put(value, Place(Span(start, end)), anchor)
 
     def alias(self, name: str, start: Mark, end: Mark) -> None:
-        """Copy the value of an anchor; findings in the copy have the position of the anchored text.
-
-        Raises: InputError for an unknown or self-containing anchor, or if the copies grow past the limit.
-        """
+        """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
         if name in self._open_anchors:
-            raise self._error(start, f"the alias *{_short(name)} is inside its own anchor")
+            raise self.error(start, f"the alias *{_short(name)} is inside its own anchor")
         found = self._anchors.get(name)
         if found is None:
-            raise self._error(start, f"the alias *{_short(name)} has no anchor before it")
+            raise self.error(start, f"the alias *{_short(name)} has no anchor before it")
         data, place = found
         if isinstance(data, (dict, list)):
-            if self._stack and self._stack[-1].wants_key():
-                raise self._error(start, "a key must be one word or text, found a map or list")
-            self._put(self._copy(data, start, len(self._stack)), place, None)
+            self._put_copy(data, start, place)
         else:
             self.scalar(data, start, end)
 
     def block(self, data: Value, start: Mark, end: Mark) -> None:
-        """Add the list or map of a placeholder; findings in it have the placeholder's position.
+        """Adds the list or map of a placeholder, with that one's position. Raises: InputError for a key, too deep or too many values."""
+        self._put_copy(data, start, Place(Span(start, end)))
 
-        Raises: InputError if used as a key, nested too deep, or with too many values.
-        """
+    def _put_copy(self, data: Value, start: Mark, place: Place) -> None:
+        self._refuse_key(start)
+        self._put(self._copy(data, start, len(self._stack)), place, None)
+
+    def _refuse_key(self, mark: Mark) -> None:
+        """Raises: InputError where a key is due, for a map or list."""
         if self._stack and self._stack[-1].wants_key():
-            raise self._error(start, "a key must be one word or text, found a map or list")
-        self._put(self._copy(data, start, len(self._stack)), Place(Span(start, end)), None)
+            raise self.error(mark, "a key must be one word or text, found a map or list")
 
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:
-            raise self._error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
+            raise self.error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
+        if isinstance(data, (dict, list)) and depth >= DEPTH:
+            raise self.error(mark, f"must not be nested deeper than {DEPTH} levels")
         if isinstance(data, dict):
-            self._deep(mark, depth)
             return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
-        if isinstance(data, list):
-            self._deep(mark, depth)
-            return [self._copy(value, mark, depth + 1) for value in data]
-        return data
-
-    def _deep(self, mark: Mark, depth: int) -> None:
-        if depth >= DEPTH:
-            raise self._error(mark, f"must not be nested deeper than {DEPTH} levels")
+        return [self._copy(value, mark, depth + 1) for value in data] if isinstance(data, list) else data
 
     def _key(self, frame: _Frame, value: Scalar, span: Span, merge: bool) -> None:
         frame.merging = merge
@@ -158,13 +140,13 @@ class Builder:
         try:
             key = frame.key = key_text(value)
         except ScalarError as error:
-            raise self._error(span.start, str(error)) from None
+            raise self.error(span.start, str(error)) from None
         first = (frame.fields or {}).get(key)
         if key in frame.merged:
             frame.merged.discard(key)
         elif first is not None:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
-            raise self._error(span.start, f'duplicate key "{_short(key)}", on {lines}')
+            raise self.error(span.start, f'duplicate key "{_short(key)}", on {lines}')
 
     def _put(self, value: Value, place: Place, anchor: str | None) -> None:
         if anchor:
@@ -187,13 +169,12 @@ class Builder:
             frame.fields[key] = (span, place)
 
     def _merge(self, frame: _Frame, value: Value, place: Place) -> None:
-        """Add the value of a merge key. As in kubectl, it overrides the keys before it, keys after it override it, and of several sources
-        the first one wins."""
+        """Adds the value of a merge key, as kubectl does: over keys before it, under those after it; the first of several sources wins."""
         sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
         taken: set[str] = set()
         for source, where in sources:
             if not isinstance(source, dict) or where.fields is None or frame.fields is None:
-                raise self._error(where.span.start, "a merge key << must be given a map or a list of maps")
+                raise self.error(where.span.start, "a merge key << must be given a map or a list of maps")
             for key in [key for key in source if key not in taken]:
                 if key not in frame.fields:
                     frame.merged.add(key)
@@ -201,7 +182,8 @@ class Builder:
                 frame.fields[key] = where.fields[key]
             taken.update(source)
 
-    def _error(self, mark: Mark, text: str) -> InputError:
+    def error(self, mark: Mark, text: str) -> InputError:
+        """An error at a mark of the chunk."""
         return InputError(text, "", mark.line + 1 + self._offset, mark.column + 1)
 
 

@@ -24,10 +24,7 @@ class Comment(NamedTuple):
 
 
 def comments(source: Source, word: str) -> list[Comment]:
-    """The comments that contain a word, in order; none for a document that can't be read.
-
-    A comment on its own line applies to the next line that isn't a comment, so several may precede one line.
-    """
+    """The comments that contain a word, in order; none for a document that can't be read. Several may precede one line."""
     lines = source.lines
     spans = _texts(source.text, [number for number, line in enumerate(lines) if word in line])
     found: list[Comment] = []
@@ -44,26 +41,20 @@ def comments(source: Source, word: str) -> list[Comment]:
 
 
 def find_lines_inside_texts(source: Source, asked: Iterable[int]) -> set[int]:
-    """Those of the lines, from 1, that begin inside a text of several lines, so that no comment can be written above them.
-
-    Lines of documents that can't be read are among them.
-    """
-    wanted, inside = sorted(line - 1 for line in asked), set()
-    for part, offset in chunks(source.text):
-        lines = Source("", part).lines
-        here = wanted[bisect_left(wanted, offset) : bisect_left(wanted, offset + len(lines) - (not lines[-1]))]
+    """Those of the lines, from 1, that begin inside a text of several lines, or in a broken document: no comment can be above."""
+    inside = set[int]()
+    for part, offset, here in _parts(source.text, sorted(line - 1 for line in asked)):
         try:
-            for start, end in _scalars(part) if here else ():
-                low, high = bisect_left(here, offset + start[0] + 1), bisect_left(here, offset + end[0] + (end[1] > 0))
-                inside.update(here[low:high])
+            for start, end in _scalars(part):
+                low, high = bisect_left(here, start[0] + 1), bisect_left(here, end[0] + (end[1] > 0))
+                inside.update(offset + line + 1 for line in here[low:high])
         except yaml.YAMLError:
-            inside.update(here)
-    return {line + 1 for line in inside}
+            inside.update(offset + line + 1 for line in here)
+    return inside
 
 
 def _below(lines: list[str], number: int, known: dict[int, int]) -> int:
-    """The next line that is no comment, or the line itself where there is none; `known` holds those of comments below, so that many
-    comments above each other take one look at each."""
+    """The next line that is no comment, or else the line itself; `known` holds those of comments below, so that each takes one look."""
     at = number + 1
     while at < len(lines) and lines[at].lstrip().startswith("#"):
         ahead = known.get(at)
@@ -84,13 +75,19 @@ def _start(line: str, taken: list[tuple[int, int]]) -> int:
 def _texts(text: str, wanted: list[int]) -> dict[int, list[tuple[int, int]]]:
     """The columns of each wanted line that belong to texts, numbers, keys; lines of documents that can't be read are left out."""
     spans: dict[int, list[tuple[int, int]]] = {}
+    for part, offset, here in _parts(text, wanted):
+        spans |= {number + offset: taken for number, taken in _spans(part, set(here)).items()}
+    return spans
+
+
+def _parts(text: str, wanted: list[int]) -> Iterator[tuple[str, int, list[int]]]:
+    """The documents that have some of these lines, with their first line, and which of theirs those are; all count from 0, in order."""
     for part, offset in chunks(text):
         lines = Source("", part).lines
         end = offset + len(lines) - (not lines[-1])  # what follows the last line's end begins the next part
-        here = {number - offset for number in wanted[bisect_left(wanted, offset) : bisect_left(wanted, end)]}
+        here = [number - offset for number in wanted[bisect_left(wanted, offset) : bisect_left(wanted, end)]]
         if here:
-            spans |= {number + offset: taken for number, taken in _spans(part, here).items()}
-    return spans
+            yield part, offset, here
 
 
 def _spans(part: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_right
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
 from .build import Builder
 from .errors import InputError
+from .positions import Point
 from .scalars import INT64, whole
 
 _TOKEN: Final = re.compile(
@@ -22,28 +23,22 @@ class JsonSyntaxError(InputError):
     """A text that isn't JSON; it may still be YAML, which also begins maps with a brace."""
 
 
-class _Mark(NamedTuple):
-    line: int
-    column: int
-
-
 class _Reader:
     """A tokeniser with one token of state, and the list of open brackets instead of recursion."""
 
-    def __init__(self, text: str, builder: Builder, offset: int) -> None:
+    def __init__(self, text: str, builder: Builder) -> None:
         self.text = text
         self.builder = builder
-        self.offset = offset
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.open: list[str] = []
 
-    def mark(self, index: int) -> _Mark:
+    def mark(self, index: int) -> Point:
         line = bisect_right(self.starts, index) - 1
-        return _Mark(line, index - self.starts[line])
+        return Point(line, index - self.starts[line])
 
     def error(self, index: int, text: str) -> JsonSyntaxError:
-        mark = self.mark(index)
-        return JsonSyntaxError(text, "", mark.line + 1 + self.offset, mark.column + 1)
+        found = self.builder.error(self.mark(index), text)
+        return JsonSyntaxError(text, "", found.line, found.column)
 
     def read(self) -> None:
         """One loop over all tokens; `due` says what may come: a value, a key, the colon behind it, or what follows a value."""
@@ -110,14 +105,10 @@ class _Reader:
             return int(text)
         value = float(text)
         if value in (float("inf"), float("-inf")):
-            mark = self.mark(token.start())
-            raise InputError("a number must fit a double", "", mark.line + 1 + self.offset, mark.column + 1)
+            raise self.builder.error(self.mark(token.start()), "a number must fit a double")
         return whole(value)
 
 
-def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feed a chunk's values to the builder; `offset` is the chunk's first line in its file, from 0.
-
-    Raises: JsonSyntaxError for invalid JSON, InputError of the builder for JSON that this reader refuses, such as duplicate keys.
-    """
-    _Reader(text, builder, offset).read()
+def feed(text: str, builder: Builder) -> None:
+    """Feeds a chunk's values. Raises: JsonSyntaxError, and InputError for JSON that is refused, such as duplicate keys."""
+    _Reader(text, builder).read()

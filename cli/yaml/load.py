@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ...api.paths import Path
 from . import block_text
 from .build import Builder
 from .errors import InputError
-from .positions import Extent, Place, Position, extent, key_position, path_at, value_position
+from .positions import Extent, Place, Position, begin_of, deepest, path_at
 
 if TYPE_CHECKING:
-    from ...api.paths import Path
     from .substitute import Fill
 
 __all__ = ["Document", "InputError", "Position", "Source", "chunks", "load_documents", "read_text"]
@@ -73,22 +73,29 @@ class Document:
     def _place(self) -> Place:
         if isinstance(self._tree, str):
             builder = Builder(self._offset)
-            _feed(self._tree, builder, self._offset)
+            feed(self._tree, builder)
             self._tree = builder.finished[0][1]
         return self._tree
 
     def position(self, path: Path) -> Position:
         """The position of the key of the deepest existing part of the path; for a list item, of its first token."""
         found = self._known.get(path) if not path else None
-        return found or key_position(self._place, path, self._offset)
+        return found or begin_of(deepest(self._place, path)[1], self._offset)
 
     def value_position(self, path: Path) -> Position:
         """The position of the value if the whole path exists and the value is on one line; else the same as `position`."""
-        return self._known.get(path) or value_position(self._place, path, self._offset)
+        if (known := self._known.get(path)) is not None:
+            return known
+        place, span, whole = deepest(self._place, path)
+        start, end = place.span
+        written = place.fields is None and place.items is None and start.line == end.line and end.column > start.column
+        return begin_of(place.span if whole and written else span, self._offset)
 
     def extent(self, path: Path) -> Extent:
         """The key of the deepest existing part of the path with its value; the end of a block is where the text after it begins."""
-        return extent(self._place, path, self._offset)
+        place, (start, _), _ = deepest(self._place, path)
+        end, first = place.span.end, self._offset + 1
+        return Extent(start.line + first, start.column + 1, end.line + first, end.column + 1)
 
     def path_at(self, line: int, column: int) -> Path | None:
         """The path at a line and column of the file; None before the document begins."""
@@ -104,10 +111,7 @@ class Document:
 
 
 def load_documents(text: str, name: str = "-") -> list[Document]:
-    """Reads every document of a text; empty ones are left out.
-
-    Raises: InputError for the first document that can't be read.
-    """
+    """Reads every document of a text; empty ones are left out. Raises: InputError for the first that can't be read."""
     documents: list[Document] = []
     for found in read_text(Source(name, text)):
         if isinstance(found, InputError):
@@ -122,7 +126,9 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        yield _placed(InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, error.start)), source)
+        before = _LINE_END.split(text[: error.start])
+        wrong = InputError("must be Unicode text, found half of a surrogate pair", "", len(before), len(before[-1]) + 1)
+        yield _placed(wrong, source)
         return
     for chunk, offset in chunks(text if source.fill is None else source.fill.veiled(text)):
         if source.fill is None and (quick := block_text.read(chunk)) is not None:
@@ -130,7 +136,7 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
             continue
         builder, broken = Builder(offset, source.fill), None
         try:
-            _feed(chunk, builder, offset)
+            feed(chunk, builder)
         except InputError as error:
             broken = _placed(error, source)
         for data, place in builder.finished:
@@ -149,36 +155,43 @@ def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
     return known
 
 
-def _feed(chunk: str, builder: Builder, offset: int) -> None:
+def feed(chunk: str, builder: Builder) -> bool:
+    """Feeds a chunk's values to the builder, and returns whether it is JSON. Raises: InputError with line and column in the file."""
     if chunk.lstrip()[:1] in ("{", "[") and (builder.fill is None or not builder.fill.holds(chunk)):
         from . import json_text
 
         try:
-            json_text.feed(chunk, builder, offset)
+            json_text.feed(chunk, builder)
         except json_text.JsonSyntaxError:
             # a brace begins a map in YAML too; what the YAML parser says of broken JSON is as good
             builder.restart()
         else:
-            return
+            return True
     from . import yaml_text
 
-    yaml_text.feed(chunk, builder, offset)
+    yaml_text.feed(chunk, builder)
+    return False
 
 
 def chunks(text: str) -> Iterator[tuple[str, int]]:
     """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable; each with its line, from 0."""
-    marked = _MARKER.finditer(text) if "\n---" in text else ()
-    starts = [0, *(match.start() for match in marked if match.start()), len(text)]
-    begin = 0
-    line = 0
-    for end in starts[1:]:
-        chunk = text[begin:end]
-        if end < len(text) and "%" in chunk and _HEAD.fullmatch(chunk):
-            continue  # directives belong to the document behind the marker
+    line, before = 0, ""
+    for chunk in _pieces(text):
+        line += len(_LINE_END.findall(before))
+        before = chunk
         if chunk.strip():
             yield chunk, line
-        if end < len(text):
-            line += len(_LINE_END.findall(chunk))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The stretches of a text between its `---` lines, each with the line that it begins with; joined again they are the text."""
+    marked = _MARKER.finditer(text) if "\n---" in text else ()
+    begin = 0
+    for end in (*(match.start() for match in marked if match.start()), len(text)):
+        piece = text[begin:end]
+        if end < len(text) and "%" in piece and _HEAD.fullmatch(piece):
+            continue  # directives belong to the document behind the marker
+        yield piece
         begin = end
 
 
@@ -189,6 +202,22 @@ def _placed(error: InputError, source: Source) -> InputError:
     return error
 
 
-def _line_column(text: str, index: int) -> tuple[int, int]:
-    before = _LINE_END.split(text[:index])
-    return len(before), len(before[-1]) + 1
+class Piece(NamedTuple):
+    """A part of a text: its documents, and its layout."""
+
+    text: str
+    documents: list[Document]
+    errors: list[InputError]
+    line: int  # where it begins in the file, from 1
+
+
+def split_documents(name: str, text: str) -> Iterator[Piece]:
+    """The parts of a text with their documents, so that others stay byte for byte when one is rewritten."""
+    line = 1
+    for part in _pieces(text):
+        found = list(read_text(Source(name, part))) if part.strip() else []
+        errors = [one for one in found if isinstance(one, InputError)]
+        for error in errors:
+            error.line += line - 1 if error.line else 0
+        yield Piece(part, [one for one in found if isinstance(one, Document)], errors, line)
+        line += part.count("\n")

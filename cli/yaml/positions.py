@@ -19,6 +19,13 @@ class Mark(Protocol):
         """The column from 0, in characters."""
 
 
+class Point(NamedTuple):
+    """A mark of our own."""
+
+    line: int
+    column: int
+
+
 class Position(NamedTuple):
     """A span on one line of a file; line and columns count from 1 in characters, `end_column` is the first column behind the span."""
 
@@ -51,27 +58,6 @@ class Place(NamedTuple):
     items: list[Place] | None = None
 
 
-def key_position(root: Place, path: Path, offset: int) -> Position:
-    """The key's position of the deepest existing part of a path; a list item's first token. `offset` is the line where the chunk begins."""
-    _, span, _ = _deepest(root, path)
-    return _position(span, offset)
-
-
-def value_position(root: Place, path: Path, offset: int) -> Position:
-    """The value's position where the whole path exists and the value is written out on one line; else what `key_position` says."""
-    place, span, whole = _deepest(root, path)
-    scalar = place.fields is None and place.items is None
-    start, end = place.span
-    written = scalar and start.line == end.line and end.column > start.column
-    return _position(place.span if whole and written else span, offset)
-
-
-def extent(root: Place, path: Path, offset: int) -> Extent:
-    """From the key of the deepest existing part of a path, or a list item's first token, to the end of its value."""
-    place, span, _ = _deepest(root, path)
-    return Extent(span.start.line + offset + 1, span.start.column + 1, place.span.end.line + offset + 1, place.span.end.column + 1)
-
-
 def path_at(root: Place, line: int, column: int) -> Path | None:
     """The path at a position of a chunk, both numbers from 0; None before its first value. Costs the siblings along the path."""
     at, place, path = (line, column), root, list[str | int]()
@@ -93,7 +79,8 @@ def _begin(span: Span) -> tuple[int, int]:
     return span.start.line, span.start.column
 
 
-def _deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
+def deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
+    """The deepest existing part of a path: its place, its key's span (a list item's own), and whether it is the whole path."""
     place, span = root, root.span
     for step in path:
         if isinstance(step, int):
@@ -109,7 +96,8 @@ def _deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
     return place, span, True
 
 
-def _position(span: Span, offset: int) -> Position:
+def begin_of(span: Span, offset: int) -> Position:
+    """The part of a span on its first line; `offset` is the line, from 0, where the chunk begins."""
     start, end = span
     width = end.column - start.column if end.line == start.line else 0
     return Position(start.line + offset + 1, start.column + 1, start.column + 1 + max(width, 1))

@@ -12,14 +12,12 @@ Scalar: TypeAlias = str | int | float | bool | None
 INT64: Final = range(-(2**63), 2**63)
 TAG: Final = "tag:yaml.org,2002:"
 
-_WORDS: Final[dict[str, bool | None]] = {
+WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
 }
-_NOT_FINITE: Final = frozenset(
-    [*(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"],
-)
+_NOT_FINITE: Final = frozenset([*(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"])
 _NUMERIC: Final = frozenset("+-.0123456789")
 _DECIMAL: Final = re.compile(r"[-+]?[1-9][0-9]*|[-+]?0")
 _BASED: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+))")
@@ -32,18 +30,10 @@ class ScalarError(ValueError):
     """A scalar that has no meaning in an object: an infinity, or text under a tag that it does not fit."""
 
 
-def is_word(text: str) -> bool:
-    """Whether an unquoted word is a boolean or null."""
-    return text in _WORDS
-
-
 def parse_plain_scalar(text: str) -> Scalar:
-    """Reads an unquoted word without a tag.
-
-    Raises: ScalarError for infinities and not-a-number, which no JSON object can hold.
-    """
-    if text in _WORDS:
-        return _WORDS[text]
+    """Reads an unquoted word without a tag. Raises: ScalarError for infinities and not-a-number, which no JSON object can hold."""
+    if text in WORDS:
+        return WORDS[text]
     if text[0] not in _NUMERIC:
         return text
     if text in _NOT_FINITE:
@@ -79,18 +69,12 @@ def whole(value: float) -> int | float:
 
 
 def _fitting(number: int) -> int | float:
-    """An integer as JSON readers of the API machinery keep it: exact within 64 bits, a double beyond.
-
-    Raises: OverflowError beyond the range of a double.
-    """
+    """An integer as the API machinery keeps it: exact within 64 bits, a double beyond. Raises: OverflowError beyond doubles."""
     return number if number in INT64 else float(number)
 
 
 def parse_tagged_scalar(tag: str, text: str) -> Scalar:
-    """Reads a scalar under an explicit tag; tags that are not YAML's own mean text.
-
-    Raises: ScalarError when the text does not fit the tag.
-    """
+    """Reads a scalar under an explicit tag; tags that aren't YAML's own mean text. Raises: ScalarError when the text doesn't fit."""
     short = tag.removeprefix(TAG)
     if short == "binary":
         import base64
@@ -102,9 +86,10 @@ def parse_tagged_scalar(tag: str, text: str) -> Scalar:
             raise ScalarError("a value tagged !!binary must be base64 of UTF-8 text") from None
     if short not in ("int", "float", "bool", "null"):
         return text
-    value = parse_plain_scalar(text)
+    value, digits = parse_plain_scalar(text), text.replace("_", "")
     fits = {
-        "int": type(value) is int and _is_whole(text),
+        # 1e3 and 089 are doubles, however whole
+        "int": type(value) is int and (_DECIMAL.fullmatch(digits) or _BASED.fullmatch(digits)),
         "float": type(value) in (int, float),
         "bool": type(value) is bool,
         "null": value is None,
@@ -114,17 +99,8 @@ def parse_tagged_scalar(tag: str, text: str) -> Scalar:
     return value
 
 
-def _is_whole(text: str) -> bool:
-    """Whether a number is written as an integer: 1e3 and 089 are doubles, however whole."""
-    digits = text.replace("_", "")
-    return bool(_DECIMAL.fullmatch(digits) or _BASED.fullmatch(digits))
-
-
 def key_text(value: Scalar) -> str:
-    """Writes a key as the API machinery does: `yes: 1` has the key "true", `1.50: 1` the key "1.5".
-
-    Raises: ScalarError for null, which can't be a key.
-    """
+    """A key as the API machinery writes it: `yes: 1` has the key "true", `1.50: 1` the key "1.5". Raises: ScalarError for null."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -42,9 +42,9 @@ class Fill:
     def block(self, text: str) -> Any:
         """The list or map of a masked scalar; None for any other scalar. Raises: InputError if it can't be read."""
         found = re.fullmatch(_VEILED, text)
-        return self._block(found[1]) if found is not None and self.values.get(found[1], "")[:1] in ("[", "{") else None
-
-    def _block(self, name: str) -> Any:
+        name = found[1] if found is not None else ""
+        if not self.values.get(name, "").startswith(("[", "{")):
+            return None
         if name not in self._blocks:
             from .load import load_documents
 

@@ -1,18 +1,19 @@
 """Drives the event parser of PyYAML over one chunk of text: that of libyaml where it is there. scalars.py gives words their meaning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any, Final, cast
 
 import yaml
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 from .build import MERGE, Builder
 from .errors import InputError, sentence
+from .positions import Mark, Point
 from .scalars import ScalarError, parse_plain_scalar, parse_tagged_scalar
 
-if TYPE_CHECKING:
-    from .positions import Mark
-    from .substitute import Fill
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def _parser(text: str) -> Any:
@@ -20,16 +21,11 @@ def _parser(text: str) -> Any:
         from yaml._yaml import CParser
 
         return CParser(text)
-    from .pure import PureParser
-
     return PureParser(text)
 
 
-def feed(text: str, builder: Builder, offset: int) -> None:
-    """Feeds a chunk's events to the builder; `offset` is the chunk's first line in its file, from 0.
-
-    Raises: InputError with line and column in the file.
-    """
+def feed(text: str, builder: Builder) -> None:
+    """Feeds a chunk's events. Raises: InputError with line and column in the file."""
     try:
         parser = _parser(text)
         next_event = parser.get_event
@@ -37,15 +33,15 @@ def feed(text: str, builder: Builder, offset: int) -> None:
             kind = type(event)
             # more than half of all events
             if kind is yaml.ScalarEvent:
-                _scalar(event, builder, offset)
+                _scalar(event, builder)
             elif kind is yaml.StreamEndEvent:
                 return
             else:
                 _take(event, kind, builder)
     except yaml.MarkedYAMLError as error:
-        raise _readable(error, text, offset) from None
+        raise _readable(error, text, builder) from None
     except yaml.reader.ReaderError as error:
-        raise _unreadable_character(error, text, offset) from None
+        raise _unreadable_character(error, text, builder) from None
 
 
 def _take(event: Any, kind: type, builder: Builder) -> None:
@@ -61,11 +57,11 @@ def _take(event: Any, kind: type, builder: Builder) -> None:
         builder.start_document()
 
 
-def _scalar(event: Any, builder: Builder, offset: int) -> None:
+def _scalar(event: Any, builder: Builder) -> None:
     text, start, implicit = event.value, event.start_mark, event.implicit[0]
     try:
         if builder.fill is not None:
-            if implicit and (block := _block(builder.fill, text, start, offset)) is not None:
+            if implicit and (block := _block(builder, text, start)) is not None:
                 builder.block(block, start, event.end_mark)
                 return
             text = builder.fill.filled(text)
@@ -75,17 +71,17 @@ def _scalar(event: Any, builder: Builder, offset: int) -> None:
             value = parse_tagged_scalar(event.tag, text) if event.tag and not event.implicit[1] else text
             builder.scalar(value, start, event.end_mark, event.anchor)
     except ScalarError as error:
-        raise InputError(str(error), "", start.line + 1 + offset, start.column + 1) from None
+        raise builder.error(start, str(error)) from None
 
 
-def _block(fill: Fill, text: str, start: Mark, offset: int) -> Any:
+def _block(builder: Builder, text: str, start: Mark) -> Any:
     try:
-        return fill.block(text)
+        return builder.fill.block(text) if builder.fill is not None else None
     except InputError as error:
-        raise InputError(error.text, "", start.line + 1 + offset, start.column + 1) from None
+        raise builder.error(start, error.text) from None
 
 
-def _readable(error: yaml.MarkedYAMLError, text: str, offset: int) -> InputError:
+def _readable(error: yaml.MarkedYAMLError, text: str, builder: Builder) -> InputError:
     mark = error.problem_mark or error.context_mark
     problem = f"{error.context or ''} {error.problem or ''}"
     if mark is None:
@@ -94,13 +90,29 @@ def _readable(error: yaml.MarkedYAMLError, text: str, offset: int) -> InputError
         problem = "found a tab"
     # a text that is never closed is best shown where it begins
     begins = error.context_mark if "quoted" in problem and error.context_mark else mark
-    return InputError(sentence(problem), "", begins.line + 1 + offset, begins.column + 1)
+    return builder.error(begins, sentence(problem))
 
 
-def _unreadable_character(error: yaml.reader.ReaderError, text: str, offset: int) -> InputError:
+def _unreadable_character(error: yaml.reader.ReaderError, text: str, builder: Builder) -> InputError:
     """Finds the character ourselves: libyaml counts bytes, the pure parser characters."""
     character = error.character if isinstance(error.character, int) else ord(str(error.character)[:1] or "\0")
     index = text.find(chr(character)) if character < 0x110000 else -1
-    before = text[: max(index, 0)]
-    column = len(before) - (before.rfind("\n") + 1) + 1
-    return InputError(f"must not hold control characters, found U+{character:04X}", "", before.count("\n") + 1 + offset, column)
+    before = text[: max(index, 0)].split("\n")
+    return builder.error(Point(len(before) - 1, len(before[-1])), f"must not hold control characters, found U+{character:04X}")
+
+
+class PureParser(Reader, Scanner, Parser):
+    """PyYAML's own reader, scanner and parser in one, as its loaders combine them."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+    def get_event(self) -> Any:
+        """The next event, None behind the last; refuses what libyaml refuses and PyYAML lets through."""
+        event = cast("Any", super()).get_event()
+        if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            # an event's mark may be the C parser's for the stubs; this class is the pure parser, whose marks are the right ones
+            raise yaml.MarkedYAMLError(problem="invalid Unicode character escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
+        return event

@@ -10,7 +10,7 @@ from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.cli.commands.explain import fact
 from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TRANSPORT, Words
 from dynamo_webhooks.cli.console.program import COMMANDS
-from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
+from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
 from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT

@@ -95,7 +95,7 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
 
         sight = snapshot_cluster(arguments.kubeconfig, arguments.context, arguments.namespace)
         if _names_files(arguments):
-            from ...objects.stored_in_cluster import Live
+            from ...objects.cluster_snapshot import Live
 
             old = Live(sight, arguments.namespace)
         else:
@@ -168,7 +168,7 @@ def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
 def _values(arguments: argparse.Namespace) -> Fill | None:
     if not arguments.set and not arguments.env_file:
         return None
-    from ...files.values import parse_values
+    from ...files.documents import parse_values
 
     return parse_values(arguments.set, arguments.env_file)
 

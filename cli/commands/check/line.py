@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from ....api.line import NEAREST, is_beyond
 from ....policies.facts import UNKNOWN, Facts
-from ...project.targets import Target, Targets
+from ...project.apply import Target, Targets
 from .result import DEFAULT, JudgedBy
 
 

@@ -14,7 +14,7 @@ from ...console.escaping import inert
 from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, worst_code
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
-from ...project.formats import FORMATS, ReportRequest
+from ...project.keys import FORMATS, ReportRequest
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
@@ -83,7 +83,7 @@ def list_reports(arguments: argparse.Namespace) -> list[ReportRequest]:
         if place in needed and (os.path.isfile(place) or not os.path.exists(place)):  # noqa: PTH110, PTH113 - as above
             raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
     if arguments.laid:
-        from ...project.reports import spare as spare_others
+        from ...project.keys import spare as spare_others
 
         spare_others(arguments, asked)
     return asked

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ....policies.facts import Facts
-from ...project.targets import Targets
+from ...project.apply import Targets
 from ..picture.parts import Picture
 from ..picture.read import KINDS, Drawn, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text

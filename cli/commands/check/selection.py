@@ -31,13 +31,13 @@ class Overrides:
 
     @cached_property
     def _owners(self) -> dict[str, list[int]]:
-        from ...project.patterns import own
+        from ...project.discover import own
 
         return own((number, one.paths) for number, one in enumerate(self._overrides))
 
     def at(self, file: str) -> Mapping[str, Severity]:
         """The severities in a file: of several overrides that name it, the last one decides."""
-        from ...project.patterns import find_owners
+        from ...project.discover import find_owners
 
         numbers = tuple(find_owners(file, self._owners))
         if numbers not in self._known:

@@ -9,8 +9,7 @@ from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, UsageError, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
-from ...project.apply import apply_project
-from ...project.targets import Targets
+from ...project.apply import Targets, apply_project
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs
@@ -36,7 +35,7 @@ def check(arguments: argparse.Namespace) -> int:
     """Does what the flags ask for, and returns the exit code. Raises: UsageError."""
     apply_project(arguments, _KEYS, arguments.paths)
     if arguments.show_config:
-        from ...project.overlay import format_effective_settings
+        from ...project.load import format_effective_settings
 
         write_stdout(format_effective_settings(arguments))
         return OK
@@ -115,7 +114,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if known is not None:
         result = _leave_out_known(arguments, _hold(arguments, result, known, choice, usual.line))
     if len(result.findings) > 1:
-        from ...validation.merge import merge_duplicates
+        from ...validation.finding import merge_duplicates
 
         result = result._replace(findings=merge_duplicates(result.findings))
     code = exit_code(result, arguments.fail_on, require_facts=arguments.require_facts, allow_empty=arguments.allow_empty)

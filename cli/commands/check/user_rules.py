@@ -7,8 +7,7 @@ from ....policies.review import Fields
 from ...files.documents import read_documents
 from ...files.read import STDIN
 from ...objects.manifest import unfold_list
-from ...userrules.load import UserRules
-from ...userrules.surroundings import Asked, Pods
+from ...userrules.load import Asked, Pods, UserRules
 from ...yaml.errors import InputError
 from ...yaml.load import Source
 from ...yaml.substitute import Fill

@@ -108,7 +108,7 @@ def lists() -> dict[str, tuple[str, ...]]:
     """Every list by its name."""
     from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
     from ....policies.facts import Facts
-    from ...project.formats import FORMATS
+    from ...project.keys import FORMATS
     from ..explain.rule import names as rules
     from ..schema.kinds import MIXED
     from ..schema.outputs import names as outputs

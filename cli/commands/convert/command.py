@@ -69,8 +69,8 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     from ...files.read import load_text
     from ...files.write import write_if_unchanged
+    from ...project.apply import Targets
     from ...project.apply import input_files as sources
-    from ...project.targets import Targets
     from ...yaml.errors import InputError
     from .legacy_images import builds
     from .newly_refused import convert_accepted
@@ -136,7 +136,7 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
 def _fields(word: str) -> int:
     from ....conversion.field_map import format_field_map
     from ....conversion.kinds import KINDS
-    from ...console.kind_names import find_kind
+    from ...console.flags import find_kind
 
     kind = find_kind(word)
     if kind is None:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from ....api.paths import Key, Path, lookup
 from ....conversion.kind import Kind
 from ....conversion.translate import Translation
-from ...legacy.notes import Note
+from ...legacy.modernise import Note
 from ...rewrite.match_items import match_items
 
 _SERVICES: Final = ("spec", "services")

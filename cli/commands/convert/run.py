@@ -15,9 +15,8 @@ from ...legacy.recognise import recognise
 from ...objects.forms import with_schema_defaults
 from ...objects.text_edits import Moves
 from ...rewrite.rewrite import Comment, NotWrittenError, rewrite
-from ...rewrite.split import Piece, split_documents
 from ...yaml.errors import ForeignInputError
-from ...yaml.load import InputError
+from ...yaml.load import InputError, Piece, split_documents
 from .origins import Origin, behind, trace_converted, trace_modernised
 from .remainder_notes import describe_remainder
 from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_types

@@ -81,7 +81,7 @@ def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line 
 def _kinds(words: list[str]) -> list[str]:
     """The kinds that the words name, all without words; each once, and in the same order however they are given."""
     from ....api.kinds import KINDS
-    from ...console.kind_names import parse_kind
+    from ...console.flags import parse_kind
 
     named = {parse_kind(word) for word in words}
     return [kind.name for kind in KINDS if not named or kind.name in named]

@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from ...objects.forms import Server
     from ...objects.stored import load_stored
-    from ...project.apply import apply_project, input_files
-    from ...project.targets import Targets
+    from ...project.apply import Targets, apply_project, input_files
     from .run import Asked
 
     apply_project(arguments, _KEYS, arguments.paths)

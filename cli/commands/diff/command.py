@@ -39,8 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for wrong flags, facts or revisions.
     """
     from ...objects.forms import Server
-    from ...project.apply import apply_project
-    from ...project.targets import Targets
+    from ...project.apply import Targets, apply_project
     from .form import Asked
     from .pairs import load_side, pairs, path_of, with_live
     from .run import ADDED, REMOVED, compare_pair, source_of
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
 
     if sight is not None:
-        from ...objects.stored_in_cluster import Live
+        from ...objects.cluster_snapshot import Live
 
         def placed(name: str) -> tuple[str, Line]:
             return arguments.namespace or targets.of(name).namespace, asked(name).server.line

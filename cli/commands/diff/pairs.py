@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
 from ...files.revision import Trees, below
-from ...objects.manifest import Identity, Manifest, find_manifests, place_in
-from ...objects.pairing import Placed, pair_up
+from ...objects.manifest import Identity, Manifest, Placed, find_manifests, pair_up, place_in
 from ...objects.stored import Previous, format_place
 from ...yaml.load import InputError, Source
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ....api.line import Line
-    from ...objects.stored_in_cluster import Live
+    from ...objects.cluster_snapshot import Live
 
 
 class Side(NamedTuple):

@@ -9,8 +9,7 @@ from ....policies.review import UPDATE, Fields
 from ...objects.forms import FormError, complete, in_version
 from ...objects.manifest import Manifest
 from ...objects.stored import Old
-from ...validation.finding import LocatedFinding
-from ...validation.merge import merge_duplicates
+from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import InputError
 from .differences import Difference, differences

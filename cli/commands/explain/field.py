@@ -10,7 +10,7 @@ from ....api.line import OLDEST, Line
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule
-from ...console.kind_names import find_kind
+from ...console.flags import find_kind
 from ...console.nearest import nearest
 from .other_version import WILD, find_other_version
 from .sentence import words

@@ -6,7 +6,7 @@ from ....api.kinds import BY_NAME, GROUP, Kind
 from ....api.line import USUAL, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
-from ...console.kind_names import find_kind
+from ...console.flags import find_kind
 from .field import format_list, format_rules, short
 
 Page = dict[str, Any]

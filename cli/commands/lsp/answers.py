@@ -15,9 +15,8 @@ from ....api.schema import Node, load_schema
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
 from ...validation.fields import find_node
-from ...validation.finding import LocatedFinding
+from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
-from ...validation.merge import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text

@@ -25,8 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     import signal
 
     from ....policies.catalogue import read_lazily
-    from ...project.apply import apply_project
-    from ...project.targets import Targets
+    from ...project.apply import Targets, apply_project
     from ...validation.pipeline import Settings
     from ..check.selection import select_rules, severities
     from ..check.user_rules import ask_rules

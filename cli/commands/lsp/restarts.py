@@ -1,6 +1,6 @@
 """Which pods the text of an editor would restart, beside the same file in a revision of Git. Contains no protocol.
 
-The repository may be a stranger's: files/git.py runs nothing that its configuration names.
+The repository may be a stranger's: files/revision.py runs nothing that its configuration names.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...console.exits import UsageError
-from ...files.git import commit_of, root_of
-from ...files.revision import Trees
+from ...files.revision import Trees, commit_of, root_of
 from ...yaml.load import Position
 from ..render.restarts import Child, Restart, find_restarts
 from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text

@@ -80,7 +80,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _kinds(words: list[str]) -> tuple[str, ...]:
     from ....api.kinds import BY_NAME, KINDS
-    from ...console.kind_names import parse_kind
+    from ...console.flags import parse_kind
 
     named = dict.fromkeys(map(parse_kind, words)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
     for name in named:

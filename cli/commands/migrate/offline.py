@@ -17,7 +17,7 @@ from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import convert_object, target
 from ....kube.protocol import Node
 from ....policies.facts import Facts
-from ...objects.refusals import list_refusals
+from ...objects.forms import list_refusals
 from .report import Note
 
 REFUSED: Final = "refused"  # the API server will not store it in the version

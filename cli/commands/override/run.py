@@ -9,11 +9,10 @@ from ....policies.facts import Facts
 from ....reconciler.request.graph_override import GRAPH, OverrideError, override_graph, override_of
 from ...console.exits import UsageError
 from ...files.read import load_text
+from ...objects.forms import list_refusals
 from ...objects.manifest import find_manifests
-from ...objects.refusals import list_refusals
 from ...rewrite.rewrite import NotWrittenError, rewrite
-from ...rewrite.split import Piece, split_documents
-from ...yaml.load import Document
+from ...yaml.load import Document, Piece, split_documents
 
 _REQUEST: Final = "DynamoGraphDeploymentRequest"
 

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from ....conversion.lens.protocol import Fields
 from ....reconciler.render.errors import RenderError
-from ...objects.pairing import Placed, pair_up
+from ...objects.manifest import Placed, pair_up
 from ..render.run import Outcome as Rendered
 from ..render.run import format_problem
 from .parts import Picture, mark_changes, picture

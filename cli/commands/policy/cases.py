@@ -15,8 +15,7 @@ from ...files.read import load_text
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
 from ...project.apply import RULES_FROM, apply_project
-from ...userrules.load import CASES, UserRules, load_user_rules
-from ...userrules.surroundings import Asked
+from ...userrules.load import CASES, Asked, UserRules, load_user_rules
 from ...validation.finding import Outcome
 from ...validation.levels import DECODE
 from ...validation.pipeline import Settings, check_object

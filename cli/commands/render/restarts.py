@@ -10,7 +10,7 @@ from ....api.wording import shorten
 from ....conversion.lens.protocol import Fields
 from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.template import pod_templates
-from ...objects.pairing import Placed, pair_up
+from ...objects.manifest import Placed, pair_up
 
 _GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
 _LONGEST: Final = 80  # characters of one value

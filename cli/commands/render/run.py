@@ -23,8 +23,7 @@ from ...console.output import write_stderr
 from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
-from ...project.apply import apply_project
-from ...project.targets import Target, Targets
+from ...project.apply import Target, Targets, apply_project
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children

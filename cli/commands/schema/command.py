@@ -68,7 +68,7 @@ def _names() -> list[str]:
 
 def _text(word: str, version: str | None, line: Line) -> str:
     """The schema that a word names, as text. Raises: UsageError."""
-    from ...console.kind_names import find_kind
+    from ...console.flags import find_kind
     from .kinds import MIXED, mixed_schema, schema_of
     from .outputs import load, names
 

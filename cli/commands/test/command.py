@@ -10,7 +10,7 @@ from ...console.output import write_stderr, write_stdout
 from ...console.program import help_width
 from ...facts.load import read_fact_flags
 from ...objects.forms import Server
-from ...userrules.surroundings import Asked
+from ...userrules.load import Asked
 from .files import Case, Folder
 from .verdict import Verdict
 

@@ -9,9 +9,8 @@ from ....policies.review import CREATE, UPDATE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
 from ...objects.stored import load_stored
-from ...validation.finding import LocatedFinding, NotEvaluated
+from ...validation.finding import LocatedFinding, NotEvaluated, merge_duplicates
 from ...validation.levels import ERROR, FAULT
-from ...validation.merge import merge_duplicates
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import Document, InputError, Source, read_text
 from .files import ALLOW, load_case_objects

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ...objects.forms import Server
-from ...userrules.surroundings import Asked
+from ...userrules.load import Asked
 from .files import Case
 
 

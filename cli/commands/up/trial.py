@@ -16,9 +16,8 @@ from ....webhooks.cluster.observed_facts import read_configured_facts
 from ....webhooks.sockets import ANY, Address, AddressError, bind
 from ...console.exits import OK
 from ...console.output import write_stderr
-from ...daemon.guard import OwnPair
 from ...daemon.listening import bind_socket
-from ...daemon.run import identity
+from ...daemon.run import OwnPair, identity
 from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.files import git, revision
+from dynamo_webhooks.cli.files import revision
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.repository import Repository
 from tests.cli.samples import BAD, BAD_RULE, GOOD
@@ -291,7 +291,7 @@ def test_a_git_that_hangs_is_killed_with_all_that_it_started(
     (programs / "git").write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {programs}/child\nwait\n")
     (programs / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(git, "_PATIENCE", 3)
+    monkeypatch.setattr(revision, "_PATIENCE", 3)
     ran = command("check", "--against", "HEAD", "deploy")
     assert (ran.code, ran.err) == (2, "dynamo-webhooks check: --against: git did not answer within 3 seconds\n")
     child = Path("/proc", (programs / "child").read_text().strip(), "stat")

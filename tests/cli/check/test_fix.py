@@ -18,9 +18,8 @@ from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
 from dynamo_webhooks.cli.commands.check.run import Run
 from dynamo_webhooks.cli.commands.check.selection import Choice
-from dynamo_webhooks.cli.validation.finding import LocatedFinding
+from dynamo_webhooks.cli.validation.finding import LocatedFinding, merge_duplicates
 from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, Edit, apply_fixes, convert_scalar_type
-from dynamo_webhooks.cli.validation.merge import merge_duplicates
 from dynamo_webhooks.cli.validation.pipeline import Settings
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.conversion.kinds import KINDS

@@ -367,10 +367,10 @@ def test_a_chart_is_rendered_by_helm_without_a_shell(command: Command, files: Fi
 def test_helm_is_bounded_in_time_and_output(
     command: Command, files: Files, programs: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
 ) -> None:
-    from dynamo_webhooks.cli.files import rendering
+    from dynamo_webhooks.cli.files import programs as running
 
-    monkeypatch.setattr(rendering, "LIMIT", 1 << 18)
-    monkeypatch.setattr(rendering, "_PATIENCE", 1)
+    monkeypatch.setattr(running, "LIMIT", 1 << 18)
+    monkeypatch.setattr(running, "_PATIENCE", 1)
     files(chart__Chart="name: x\n")
     write_program(programs, "helm", script)
     ran = command("check", "--helm", "chart", "-q")

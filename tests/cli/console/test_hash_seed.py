@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.project.formats import FORMATS
+from dynamo_webhooks.cli.project.keys import FORMATS
 from dynamo_webhooks.policies.catalogue import list_declared
 from tests.cli.check.alone import FORBIDDING, run
 from tests.policies.examples import parse

@@ -16,8 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
-from dynamo_webhooks.cli.daemon.guard import AGAIN, LIFE, Guard, OwnPair
-from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS, process_metrics
+from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, process_metrics
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
@@ -46,9 +45,9 @@ def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
     pair = OwnPair(("localhost",), clock)
     first = pair.offer()
     assert judge(first.certificate, first.key, clock.now).not_after == START + LIFE
-    clock.now = START + AGAIN - timedelta(seconds=1)
+    clock.now = START + RENEWED - timedelta(seconds=1)
     assert pair.offer() is first
-    clock.now = START + AGAIN
+    clock.now = START + RENEWED
     second = pair.offer()
     assert second.certificate != first.certificate
     clock.now = START
@@ -60,7 +59,7 @@ def test_a_context_takes_it_and_follows_it() -> None:
     context = ReloadingContext(OwnPair(("localhost", "127.0.0.1"), clock), clock)
     assert context.refresh() is Change.LOADED
     assert context.refresh() is Change.SAME
-    clock.now += AGAIN
+    clock.now += RENEWED
     assert context.refresh() is Change.LOADED
     assert context.served is not None
     assert context.served.source == "own"

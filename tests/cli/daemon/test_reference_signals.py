@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
+from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
 from dynamo_webhooks.webhooks.metrics_table import DECLARED
 from tools.manual.metrics import PROVISIONER, RECONCILER

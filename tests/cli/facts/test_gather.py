@@ -266,7 +266,7 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
 
 
 def test_a_deployment_of_somebody_else_is_no_operator() -> None:
-    from dynamo_webhooks.cli.facts.operators import _operator_in
+    from dynamo_webhooks.cli.facts.gather import _operator_in
 
     assert _operator_in(deployment("web", {"app": "web"}, ["serve", "--config=x"])) is None
     assert _operator_in({"metadata": {"name": "odd"}}) is None

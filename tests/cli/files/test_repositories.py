@@ -11,8 +11,7 @@ import pytest
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.files.find import find_files
 from dynamo_webhooks.cli.files.write import replace_file
-from dynamo_webhooks.cli.project.formats import FORMATS
-from dynamo_webhooks.cli.project.reports import SUFFIXES
+from dynamo_webhooks.cli.project.keys import FORMATS, SUFFIXES
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
 

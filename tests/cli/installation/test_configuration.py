@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.cli.console.exits import UsageError
-from dynamo_webhooks.cli.daemon.settings import load_settings
+from dynamo_webhooks.cli.daemon.listening import load_settings
 from dynamo_webhooks.cli.installation.configuration import VARIABLES, Variable, load_configuration
 from dynamo_webhooks.kube import identity
 from tests.cli.conftest import Command, Files

@@ -12,8 +12,7 @@ from dynamo_webhooks.api.kinds import ALPHA
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.cli.legacy.modernise import modernise
-from dynamo_webhooks.cli.legacy.notes import MAPPED, Modernised
+from dynamo_webhooks.cli.legacy.modernise import MAPPED, Modernised, modernise
 from dynamo_webhooks.cli.legacy.recognise import MARKS, TODAY, recognise
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.cli.legacy.documents import document, made

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.cli.legacy.modernise import modernise
-from dynamo_webhooks.cli.legacy.notes import DECIDE, MAPPED, NO_EQUIVALENT, Modernised
+from dynamo_webhooks.cli.legacy.modernise import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, modernise
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.cli.conftest import Command, Files

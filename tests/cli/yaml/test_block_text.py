@@ -28,7 +28,7 @@ def parsed(text: str) -> Document | None:
     """The first document as the event parser has it."""
     builder = Builder()
     try:
-        load._feed(text, builder, 0)
+        load.feed(text, builder)
     except InputError:
         return None
     found = [(data, place) for data, place in builder.finished if data is not None]

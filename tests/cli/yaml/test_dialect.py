@@ -7,7 +7,7 @@ import pytest
 from dynamo_webhooks.cli.yaml import yaml_text
 from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents, read_text
-from dynamo_webhooks.cli.yaml.pure import PureParser
+from dynamo_webhooks.cli.yaml.yaml_text import PureParser
 
 VALUES = [
     # booleans are those of YAML 1.1, single letters too

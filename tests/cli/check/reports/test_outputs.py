@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dynamo_webhooks.cli.main import main
-from dynamo_webhooks.cli.project.formats import FORMATS
+from dynamo_webhooks.cli.project.keys import FORMATS
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
 

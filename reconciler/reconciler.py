@@ -20,31 +20,25 @@ from .checkpoint.index import Checkpoints
 from .common.keys import Key, key_of
 from .common.marks import MANAGER
 from .common.resources import GRAPH, MADE, MODEL, OPTIONAL, SECRET, SLICE, WORKER_METADATA
-from .controllers import REDUCED
 from .engine.admission_check import Judge
 from .engine.cache import EVERY, Cache
-from .engine.fair_order import Cause, cause_of
 from .engine.namespaces import Territory
-from .engine.no_controller import Waits
+from .engine.pacing import Pace, Retries
 from .engine.passes import RETRY_SLOW
-from .engine.queue import Queue
-from .engine.retries import Retries
+from .engine.queue import Cause, Queue, cause_of
 from .engine.route import is_overwritten, read_intent, route_change
-from .engine.status_rate_limit import Pace
-from .engine.switches import SWITCHES
+from .engine.switches import SWITCHES, Waits
 from .engine.work import Work
 from .engine.write import Writer
 from .graph.ended_pods import SELECTIONS
-from .metrics.meters import Gauges, Meters
-from .metrics.object_counts import objects_by_state
+from .metrics.meters import Gauges, Meters, objects_by_state
 from .model.shared import PAUSE, Models, models_by
 from .model.worker import Caller, Patience, Workers
 from .pod.controller import PodController
-from .request.gpus import Gpus, HttpScraper, Scraper
-from .request.shared import Requests
-from .worker import PASSES, Worker
+from .request.shared import Gpus, HttpScraper, Requests, Scraper
+from .worker import PASSES, REDUCED, Worker
 from .workload import pull_secrets
-from .workload.pod_reasons import Reads
+from .workload.pods import Reads
 
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin

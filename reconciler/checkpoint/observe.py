@@ -7,7 +7,6 @@ from typing import Any
 from ...kube.errors import ForbiddenError
 from ...kube.protocol import Node
 from ...kube.resources import LEASES
-from ..common.image_pulls import find_pull_failures
 from ..common.keys import Key, controller_reference, key_of, uid_of
 from ..common.nesting import explain_cut
 from ..common.resources import CHECKPOINTS, JOBS
@@ -19,7 +18,7 @@ from ..render.checkpoint.identity import job_name
 from ..render.checkpoint.job import jobs
 from ..render.errors import RenderError
 from ..render.settings import Checkpoints
-from ..workload.pods import pods_of_job
+from ..workload.pods import find_pull_failures, pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import Seen

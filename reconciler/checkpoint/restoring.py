@@ -23,7 +23,7 @@ from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Settings
-from ..workload.pod_reasons import EVERY
+from ..workload.pods import EVERY
 from ..workload.prerequisites import check_storage
 from .failures import (
     FAILED,

@@ -13,8 +13,7 @@ from ..render.objects import annotate
 from ..render.service import is_model_service
 from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
-from .children import is_of_a_graph
-from .observe import Seen
+from .observe import Seen, is_of_a_graph
 
 
 class Plan(NamedTuple):

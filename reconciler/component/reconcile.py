@@ -17,11 +17,10 @@ from ..engine.passes import RETRY_SLOW, PassResult, Refusal
 from ..engine.work import Work
 from ..render.graph import replicas_in
 from ..workload.ignored_fields import report_ignored
-from ..workload.pod_reasons import add_pod_reasons
-from ..workload.switch_orchestrator import find_orchestrator
-from .children import is_of_a_graph
+from ..workload.orchestrator import find_orchestrator
+from ..workload.pods import add_pod_reasons
 from .decide import Plan, decide
-from .observe import Seen, observe
+from .observe import Seen, is_of_a_graph, observe
 from .status import AVAILABLE, FAILED, REFUSED, make_failed_status, report
 
 _WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")

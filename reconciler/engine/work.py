@@ -12,7 +12,7 @@ from ..common.keys import Key, key_of
 from ..common.marks import FINALIZER
 from ..common.problems import ContestedError, Problem, StandDownError, TakenError, problem_of_error
 from ..common.resources import KEPT, resource_of
-from .retries import Retries
+from .pacing import Retries
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ..checkpoint.index import Checkpoints
     from ..model.shared import Models
     from ..request.shared import Requests
-    from ..workload.pod_reasons import Reads
+    from ..workload.pods import Reads
     from .admission_check import Judge
     from .cache import Cache
-    from .no_controller import Waits
-    from .status_rate_limit import Pace
+    from .pacing import Pace
+    from .switches import Waits
     from .write import Writer
 
 

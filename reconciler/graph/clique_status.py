@@ -1,14 +1,14 @@
-"""Reads a graph's state from Grove: readiness and figures of components, restarts, and topology. Pure."""
+"""Reads a graph's state from Grove: readiness and figures of components, restarts, topology, and how well pods are placed. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ...api.line import INSTALLED, Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
-from ..common.resources import CLIQUE, CLIQUE_GROUP
+from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
 from ..common.runtime_figures import runtime_figures
 from ..engine.cache import Cache
 from ..render.graph import Graph, Member
@@ -18,7 +18,6 @@ from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_A
 from ..render.observed import Observed
 from ..render.restart import is_parallel, order
 from ..render.template import pod_templates
-from .placement import read_placement
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
 NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
@@ -182,3 +181,28 @@ def _place(graph: Graph, made: Node) -> Condition | None:
     return Condition(
         PLACED, "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework", generation
     )
+
+
+_SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
+
+
+def lighten(gang: Node) -> None:
+    """Drop all of a PodGang but its score, in place, so that no other change asks for a pass."""
+    gang.pop("spec", None)
+    gang["status"] = {name: value for name, value in (gang.get("status") or {}).items() if name == _SCORE}
+
+
+def read_placement(line: Line, below: Iterable[Node] | None) -> Node:
+    """The field `placement` of a graph's status; empty where definitions would drop it.
+
+    `below` are the objects below the graph's set, None off Grove. The least score counts.
+    """
+    if line < Line.V1_4:
+        return {}
+    if below is None:
+        return {"state": "Unsupported"}
+    said = [(one.get("status") or {}).get(_SCORE) for one in below if one["kind"] == POD_GANG]
+    scores = [one for one in said if isinstance(one, int | float)]
+    if not scores:
+        return {"state": "Unknown"}
+    return {"state": "Reported" if len(scores) == len(said) else "Partial", "score": min(1, *scores)}

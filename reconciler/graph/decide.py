@@ -16,8 +16,8 @@ from ..render.names import RESTART_AT
 from ..render.observed import NOTHING, Observed
 from ..render.template import shared_template
 from ..render.without_effect import Note
+from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
-from ..workload.switch_orchestrator import find_shared_services
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
 from .observe import Seen
 from .report import REFUSED

@@ -1,17 +1,22 @@
-"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Pure."""
+"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Deleted, they are made anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from ...kube.capability import POD_REPLACEMENT, Presence
+from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
+from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..common.resources import CLIQUE
 from ..engine.cache import Cache
+from ..engine.passes import RETRY_SOON, first_of
+from ..engine.work import Work
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
-from ..workload.pod_reasons import explain_end
+from ..workload.pods import explain_end
 
 GROUP: Final = "grove.io/podcliquescalinggroup"
 REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"
@@ -116,3 +121,52 @@ def _place(pod: Node, index: str = "") -> tuple[str, ...]:
         return (namespace, *(str(labels.get(name) or "") for name in (GROUP, REPLICA)), index or str(labels.get(INDEX) or ""))
     owner = next((one["name"] for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), "")
     return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))
+
+
+AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
+_EVENTS: Final = {True: "FailoverCascade", False: "PodReplaced"}
+
+
+async def replace_ended_pods(work: Work, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
+    """Replace pods that ended below a graph's set.
+
+    Returns what is not whole, each with the reason, and the seconds until the next look; 0 for the next change. Raises: StandDownError.
+    """
+    if not work.cache.knows(PODS.kind):
+        return {}, 0.0
+    cliques, waits, looks = list_cliques(work.cache, below), dict[str, str](), list[float]()
+    allowed = work.known().get(POD_REPLACEMENT.name) is Presence.USABLE
+    replaced = 0
+    for one in find_ended(cliques):
+        left, tries = work.retries.left(one.name), work.retries.find(one.name)
+        again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
+        waits["/".join(("pod", *one.name[1:]))] = one.why + (again if allowed and one.pods else _remedy(one, graph))
+        if not allowed or not one.pods:
+            continue
+        if left or replaced == AT_ONCE:
+            looks.append(left or RETRY_SOON)
+            continue
+        replaced += 1
+        await _replace(work, graph, one, problems)
+    missing = explain_missing_engines(cliques, lambda place: work.retries.find(place).why)
+    return {**missing, **waits}, first_of(*looks)
+
+
+async def _replace(work: Work, graph: Node, one: Ended, problems: list[Problem]) -> None:
+    try:
+        for pod in one.pods:
+            await work.writer.drop(pod, grace=0 if one.is_group else None)
+    except ApiError as error:
+        problems.append(problem_of_error(error, one.why))
+        return
+    work.retries.note(one.name, one.why)
+    names = ", ".join(pod["metadata"]["name"] for pod in one.pods)
+    await work.say(graph, "Warning", _EVENTS[one.is_group], f"{one.why}; deleted {names}, which Grove makes anew")
+
+
+def _remedy(one: Ended, graph: Node) -> str:
+    """What a user can do where the reconciler may not, or can't."""
+    if not one.pods:
+        return "; Grove's labels don't say which engines belong to it: delete the engines of its group"
+    command = f"kubectl delete pod -n {graph['metadata']['namespace']} {one.selection}"
+    return f"; Grove does not replace it: {command}, or {explain_missing_permission(POD_REPLACEMENT.name, 'podReplacement')}"

@@ -19,17 +19,15 @@ from ..render.graph import Graph, start_waiting
 from ..render.names import CURRENT_HASH, component_name
 from ..render.planner import ACCOUNT
 from ..workload.ignored_fields import report_ignored
-from ..workload.orchestrator import is_switching
-from ..workload.pod_reasons import add_pod_reasons
-from ..workload.pods import find_used_permissions
+from ..workload.orchestrator import finish_switch, is_switching
+from ..workload.pods import add_pod_reasons, find_used_permissions
 from ..workload.prerequisites import check_claims, check_scheduler
-from ..workload.switch_orchestrator import finish_switch
 from .clique_set import put_cliques
 from .clique_status import OnGrove, list_below, read_grove_status
 from .decide import Plan, decide
+from .ended_pods import replace_ended_pods
 from .generations import Roll
 from .observe import Seen, components_of, observe
-from .replace_pods import replace_ended_pods
 from .report import FAILED, REFUSED, list_events, make_refused_status, report, unreachable_status
 from .scaling_adapter import prepare_adapter
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners

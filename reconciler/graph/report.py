@@ -10,9 +10,8 @@ from ..common.problems import LONGEST, join_messages
 from ..render.restart import is_parallel, order
 from ..workload.ignored_fields import note_ignored
 from ..workload.orchestrator import ORCHESTRATOR
-from .clique_status import PLACED
+from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
-from .placement import read_placement
 from .snapshots import add_checkpoint_status, note_forbidden
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ..engine.passes import RETRY_SLOW, PassResult
 from ..engine.work import Work
 from ..render.graph import nodes, replicas_in
 from ..render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
-from ..workload.switch_orchestrator import find_orchestrator
+from ..workload.orchestrator import find_orchestrator
 
 
 async def reconcile_adapter(work: Work, obj: Node) -> PassResult:

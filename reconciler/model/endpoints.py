@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ...kube.protocol import Node
-from ..addresses import host_of
+from ..pod_client import host_of
 
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 SLICE_CONTROLLER: Final = "endpointslice-controller.k8s.io"

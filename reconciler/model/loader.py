@@ -11,10 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.clocks import LOCAL, Clocks
 from ..common.keys import Key
-from .adapter_calls import Pod, RefusedError, load, unload_all
 from .endpoints import Endpoint
 from .lora import Standing, Wish
-from .worker import Caller, UnreachableError
+from .worker import Caller, Pod, RefusedError, UnreachableError, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time

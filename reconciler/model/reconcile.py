@@ -10,11 +10,10 @@ from ..common.marks import FINALIZER
 from ..common.resources import SLICE
 from ..engine.passes import PassResult, Refusal
 from ..engine.work import Work
-from .decide import Plan, Seen, decide, report_unload
+from .decide import Plan, Seen, Verdict, assess, decide, of_lora, report_unload
 from .endpoints import Found
 from .lora import LOADED, Wish, encode_names, owner_of, read_names
 from .shared import Models
-from .status import Verdict, assess, of_lora
 
 
 async def reconcile_model(work: Work, model: Node) -> PassResult:

@@ -17,12 +17,11 @@ from ..common.problems import Problem
 from ..engine.passes import RETRY_SLOW, RETRY_SOON
 from ..render.yaml_text import yaml_text
 from . import phases
+from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
 from .hardware import Cluster, fill_hardware
 from .job import JobSettings
-from .legacy import graph_name, read_requested_hardware
 from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
 from .phases import Step
-from .progress import digest_of, read_progress, retry_of
 from .result import Result, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
 

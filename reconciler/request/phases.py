@@ -9,10 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
-from ..common.image_pulls import FAILED as FAILED_PULL
-from ..common.image_pulls import PULLED, report_pull_failures
 from ..common.problems import LONGEST
-from .progress import digest
+from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
+from .annotations import digest
 
 PENDING: Final = "Pending"
 PROFILING: Final = "Profiling"
@@ -149,7 +148,7 @@ def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
     said = report_pull_failures(status, failures)
     if not said.text:
         return step._replace(gone=(*step.gone, PULLED)) if condition_of(status, PULLED) else step
-    return step._replace(told=(*step.told, (PULLED, "False", FAILED_PULL, said.text)), events=step.events + said.events)
+    return step._replace(told=(*step.told, (PULLED, "False", PULL_FAILED, said.text)), events=step.events + said.events)
 
 
 def fail_profiling(status: Node, data: Node | None, text: str) -> Step:

@@ -15,10 +15,9 @@ from ..common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
 from ..engine.work import Work
 from ..engine.write import mark_applied
 from ..render.objects import reference
+from .annotations import digest_of, hardware_of, read_progress, read_requested_hardware
 from .job import JobSettings, render_job, render_output, render_rights
-from .legacy import read_requested_hardware
 from .names import JOB_NAME, MANAGED, OURS, PROGRESS, SPEC_KEY, job_of, output_of
-from .progress import digest_of, hardware_of, read_progress
 from .result import Result, prepare_graph
 
 SPEC_DIGEST: Final = OURS + "spec-digest"  # annotation of a Job: the spec that it profiles

@@ -13,7 +13,7 @@ from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler import controllers, worker
+from dynamo_webhooks.reconciler import worker
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.engine.passes import PassResult
 from dynamo_webhooks.reconciler.engine.work import Work
@@ -113,7 +113,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
     async def nothing(_: Work, __: Node) -> PassResult:
         return PassResult()
 
-    monkeypatch.setitem(controllers.CONTROLLERS, REQUESTS.kind, limited)
+    monkeypatch.setitem(worker.CONTROLLERS, REQUESTS.kind, limited)
     for one in (GRAPHS, COMPONENTS):
         monkeypatch.setitem(worker.PASSES, one.kind, nothing)
 

@@ -99,8 +99,8 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
 
 def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
     """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
-    from ....reconciler.request.children import Surroundings, children
     from ....reconciler.request.job import settings_of
+    from ....reconciler.request.validation import Surroundings, children
 
     how = operator.configuration()
     namespace = str(obj["metadata"]["namespace"])

@@ -13,12 +13,11 @@ from ..kube.protocol import Node
 from ..kube.resources import ENDPOINT_SLICES, PODS, SECRETS
 from .checkpoint.reconcile import reconcile_checkpoint
 from .common.keys import Key
-from .common.problems import StandDownError, join_messages, lacks_right, problem_of_error
-from .common.registered import lighten as lighten_registration
-from .common.resources import ADAPTER, CHECKPOINT, COMPONENT, GRAPH, MODEL, OPTED, POD_GANG, REQUESTS, SECRET, WORKER_METADATA
+from .common.problems import RETRY_UNLISTED, PassResult, StandDownError, join_messages, lacks_right, problem_of_error
+from .common.resources import ADAPTER, CHECKPOINT, COMPONENT, GRAPH, MODEL, POD_GANG, REQUESTS, SECRET, WORKER_METADATA
+from .common.workers import lighten as lighten_registration
 from .component.reconcile import reconcile_component
 from .component.reconcile import report_failed_pass as report_failed_component
-from .engine.passes import RETRY_UNLISTED, PassResult
 from .engine.queue import Queue
 from .engine.switches import PATIENCE, SWITCHES, Switch, clear_no_controller, report_forbidden, report_no_controller
 from .engine.work import Work
@@ -48,13 +47,12 @@ REDUCED: Final[dict[str, Callable[[Node], None]]] = {  # what the cache drops
     WORKER_METADATA.kind: lighten_registration,
     POD_GANG: clique_status.lighten,
 }
+LOG: Final = logging.getLogger("reconciler")
+_TOLD: Final = {GRAPH: report_failed_graph, COMPONENT: report_failed_component}  # what ended a pass is told of where it lasts
 
 
 async def reconcile_switched(work: Work, obj: Node) -> PassResult:
-    """One pass over an object of such a kind; one that isn't reconciled, or not permitted to be, gets the reason in its status.
-
-    Raises: ApiError, StandDownError.
-    """
+    """One pass over an object of a kind behind a switch; why nothing acts on it, it is told. Raises: ApiError, StandDownError."""
     switch = SWITCHES[obj["kind"]]
     if obj["kind"] == CHECKPOINT and decide_line(work.settings.operator.version) >= Line.V1_5:
         return await report_no_controller(work, obj, "NoController", _RETIRED, others=False)
@@ -85,23 +83,20 @@ def _explain_inaction(work: Work, switch: Switch) -> tuple[str, str]:
     return "Forbidden", f"{what}: the reconciler lacks a permission for it{named}; {switch.grant}"
 
 
-LOG: Final = logging.getLogger("reconciler")
 PASSES: Final = {
     GRAPH: reconcile_graph,
     COMPONENT: reconcile_component,
     ADAPTER: reconcile_adapter,
-    **dict.fromkeys((each.kind for each in OPTED), reconcile_switched),
+    **dict.fromkeys(CONTROLLERS, reconcile_switched),
     SECRET: pull_secrets.tell_unreadable,
 }
-_TOLD: Final = {GRAPH: report_failed_graph, COMPONENT: report_failed_component}  # what ended a pass is told of where it lasts
 
 
 class Worker:
     """What several tasks run at once, each with an object of its own."""
 
-    def __init__(self, queue: Queue, meters: Meters, may_write: Callable[[str], bool], clock: Callable[[], float]) -> None:
-        """`may_write` says whether a namespace is ours to write to now."""
-        self._queue, self._meters, self._may_write, self._clock = queue, meters, may_write, clock
+    def __init__(self, queue: Queue, meters: Meters, clock: Callable[[], float]) -> None:
+        self._queue, self._meters, self._clock = queue, meters, clock
 
     async def run(self, work: Work) -> None:
         """Runs until it is cancelled."""
@@ -132,8 +127,7 @@ class Worker:
         obj = work.cache.get(key)
         if obj is None:
             return PassResult()
-        if not self._may_write(key.namespace):
-            raise StandDownError(key.namespace)
+        work.ask(obj)
         try:
             return await PASSES[key.kind](work, obj)
         except ApiError as error:

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from ...kube.protocol import Node
 from ...kube.times import format_time, parse_time
 from ..common.conditions import Condition, Say, condition_of, is_true, set_condition
-from ..common.marks import RETRY
-from ..engine.passes import RETRY_SOON
+from ..common.problems import RETRY_SOON
+from ..common.resources import RETRY
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
 from ..render.checkpoint.shared_gpus import SWITCHED_OFF
 from ..render.checkpoint.storage import Storage
@@ -117,9 +117,9 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, k
 
 def on_pull_failure(checkpoint: Node, step: Step, failures: Sequence[str], moment: datetime) -> Step:
     """A step with what the pod of the Job can't pull, or with the end of that."""
-    said = report_pull_failures(step.status, failures)
-    told = Condition(PULLED, "False", PULL_FAILED, said.text, _generation(checkpoint)) if said.text else None
-    return step._replace(status=set_condition(step.status, PULLED, told, moment), events=(*step.events, *said.events))
+    text, events = report_pull_failures(step.status, failures)
+    told = Condition(PULLED, "False", PULL_FAILED, text, _generation(checkpoint)) if text else None
+    return step._replace(status=set_condition(step.status, PULLED, told, moment), events=(*step.events, *events))
 
 
 def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step:

@@ -11,8 +11,8 @@ from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of, uid_of
+from ..common.problems import RETRY_SLOW
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
-from ..engine.passes import RETRY_SLOW
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint import storage

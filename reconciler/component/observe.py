@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..checkpoint.restoring import Choice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
+from ..common.conditions import is_true
 from ..common.keys import Key, controller_reference, key_of
-from ..common.nesting import explain_cut
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
 from ..engine.work import Work
 from ..render.children import direct_children
 from ..render.errors import RenderError
@@ -25,7 +25,10 @@ from ..render.workload import read_graph_label
 from ..workload.pods import on_leader_worker_sets
 from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
-from .status import FAILED, REFUSED, is_ready
+
+REFUSED: Final = "ValidationFailed"  # reasons of refusals
+FAILED: Final = "ReconcileError"
+AVAILABLE: Final = "Available"  # the condition
 
 
 class Seen(NamedTuple):
@@ -42,13 +45,13 @@ class Seen(NamedTuple):
 
 async def observe(work: Work, obj: Node) -> Seen | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
-    wide, facts = on_leader_worker_sets(obj), read_facts(work.settings, work.known())
+    wide, facts = on_leader_worker_sets(obj), read_facts(work)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
         refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
     if refusal:
         return Refusal(REFUSED, refusal)
-    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    settings = render_settings(work, obj["metadata"]["namespace"])
     if read_checkpoint_block(obj) is not None and is_unlisted(work, settings):
         return Refusal("", "", RETRY_UNLISTED)
     spec = obj.get("spec") or {}
@@ -77,10 +80,7 @@ async def _observe_restore(work: Work, seen: Seen) -> Seen:
 
 
 def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
-    """The state of one component's object: whether its Service or workload has the selectors of older releases, and whose it was.
-
-    `beside_graph` says that the graph which its label names is there. Costs one look at each variable of its containers.
-    """
+    """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
     name = frozenset({str(component["metadata"]["name"])})
     left = beside_graph or any(read_graph_label(component) in _parent_graphs(one) for one in children)
     found = Observed(left=name if left else frozenset())
@@ -115,3 +115,23 @@ def _pod_template(child: Node) -> Node:
     spec = child.get("spec") or {}
     templates = {"Deployment": spec.get("template"), "LeaderWorkerSet": (spec.get("leaderWorkerTemplate") or {}).get("workerTemplate")}
     return templates.get(child["kind"]) or {}
+
+
+def is_ready(workload: Node, workers: Iterable[Node | None] = ()) -> bool:
+    """Whether a Deployment, or a LeaderWorkerSet with the StatefulSets of its `workers`, is up to date and available."""
+    spec, status = workload.get("spec") or {}, workload.get("status") or {}
+    desired = replicas_in(spec)
+    if desired == 0:
+        return not spec.get("paused")
+    available = is_true(status, AVAILABLE)
+    if workload["kind"] != "Deployment":
+        running = all(one is not None and count(one.get("status") or {}, "readyReplicas") >= one["spec"]["replicas"] for one in workers)
+        return count(status, "readyReplicas") >= desired and available and running
+    current = (status.get("observedGeneration") or 0) >= workload["metadata"].get("generation", 0)
+    enough = count(status, "updatedReplicas") >= desired and count(status, "availableReplicas") >= desired
+    return not spec.get("paused") and current and enough and count(status, "replicas") == desired and available
+
+
+def count(status: Node, name: str) -> int:
+    """A figure of a status; 0 for one that it lacks."""
+    return int(status.get(name) or 0)

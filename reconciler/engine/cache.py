@@ -15,9 +15,8 @@ from ...kube.reflector import Reflector, Subscriber, WatchState
 from ...kube.resources import SERVICE_ACCOUNTS, Resource
 from ...kube.several import Several
 from ..common.keys import Key, controller_reference, key_of, move_key
-from ..common.marks import POD_ACCOUNT, RECONCILED
-from ..common.nesting import cut_nested
-from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, STATEFUL_SET, WATCHED
+from ..common.problems import cut_nested
+from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, POD_ACCOUNT, RECONCILED, STATEFUL_SET, WATCHED
 
 Changed = Callable[[Node | None, Node | None, bool], None]
 
@@ -30,6 +29,8 @@ _SHALLOW: Final = frozenset({"Deployment", "Service", "ServiceAccount", "Role", 
 EVERY: Final = ("", "")
 _LABELLED: Final = (f"{RECONCILED}=true", "")
 ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
+MOST: Final = 8192  # parts in one generation of what is remembered
+_PARTS: Final = frozenset({str, dict, list})
 
 
 class Cache:
@@ -44,10 +45,7 @@ class Cache:
         *,
         clocks: Clocks = LOCAL,
     ) -> None:
-        """An empty namespace is all of them. `changed(old, new, ours)` hears of every change.
-
-        `ours` says that it is exactly what our last write of the object gave back. `reduce`: by kind, drops unread parts.
-        """
+        """An empty namespace is all. `changed(old, new, ours)`: ours is what our last write gave back. `reduce` drops unread parts."""
         self._cluster, self._namespaces, self._changed, self._reduce = cluster, namespaces, changed, reduce
         self._clocks, self._clock = clocks, clocks.monotonic
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
@@ -79,27 +77,17 @@ class Cache:
 
     @property
     def waiting(self) -> list[str]:
-        """Kinds without which nothing may be decided yet: a component that isn't known of would be made a second time.
-
-        Of other kinds it is enough to know why they can't be listed.
-        """
+        """Kinds without which nothing may be decided: neither listed nor, but for graphs and components, known to be unreadable."""
         lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _OPTED]
         known = (WatchState.FORBIDDEN, WatchState.ABSENT)
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
-
-    def why(self, kind: str) -> str:
-        """Why a kind is not listed; empty when nothing is wrong."""
-        return self.reflectors[kind].reason
 
     def lacking(self) -> dict[str, str]:
         """Kinds that can't be read, and why."""
         return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (WatchState.FORBIDDEN, WatchState.ABSENT)}
 
     def unreadable(self) -> list[str]:
-        """Those of them that somebody must do something about: forbidden ones, and definitions of ours that are missing.
-
-        What only newer clusters serve is no fault of this one.
-        """
+        """Those that somebody must do something about: forbidden kinds, and missing definitions of ours."""
         return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is WatchState.FORBIDDEN]
 
     def knows(self, kind: str) -> bool:
@@ -140,10 +128,7 @@ class Cache:
 
     @contextlib.contextmanager
     def writing(self, key: Key) -> Iterator[None]:
-        """During a write, changes of its object are told of only afterwards: half of all writes are heard of before they are answered.
-
-        What it costs: the changes of one object during one request.
-        """
+        """During a write, changes of its object are told of only afterwards: half of all writes are heard of before they are answered."""
         self._held.setdefault(key, [])
         try:
             yield
@@ -237,9 +222,6 @@ def _version(obj: Node) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-MOST: Final = 8192  # parts in one generation of what is remembered
-
-
 class Sharing:
     """Remembers the parts that were met lately, in two generations: what is not met again in the time of one is forgotten."""
 
@@ -277,6 +259,3 @@ class Sharing:
                 self._before, self._now = self._now, {}
             known = self._now[key] = self._before.pop(key, value)
         return known
-
-
-_PARTS: Final = frozenset({str, dict, list})

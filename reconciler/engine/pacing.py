@@ -15,6 +15,10 @@ from ..common.keys import Key
 HELD: Final = 1.0  # maximum delay of progress in seconds
 _KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
 _FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
+FIRST: Final = 10.0  # seconds before the second try; the first one is at once
+MOST: Final = 300.0  # maximum seconds between tries
+CALM: Final = 600.0  # seconds after which a try no longer counts
+REMEMBERED: Final = 5000  # what is forgotten earlier is tried at once
 
 
 class Pace:
@@ -34,17 +38,13 @@ class Pace:
         last = self._last.get(key, moment if begins else -math.inf)
         left = last + HELD - moment
         if left <= 0 or not (begins or _told(before) == _told(now)):
-            self._forget(moment)
+            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+                del self._last[oldest]
             self._last.pop(key, None)
             self._last[key] = moment
             return 0.0
         self._last.setdefault(key, last)
         return left
-
-    def _forget(self, moment: float) -> None:
-        """Forget expired writes."""
-        while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
-            del self._last[oldest]
 
 
 def _is_beginning(now: Node) -> bool:
@@ -58,12 +58,6 @@ def _told(status: Node) -> Node:
     """A status without numbers and messages."""
     conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
     return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}
-
-
-FIRST: Final = 10.0  # seconds before the second try; the first one is at once
-MOST: Final = 300.0  # maximum seconds between tries
-CALM: Final = 600.0  # seconds after which a try no longer counts
-REMEMBERED: Final = 5000  # what is forgotten earlier is tried at once
 
 
 class Tries(NamedTuple):

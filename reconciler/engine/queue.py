@@ -14,6 +14,11 @@ from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
 from ..metrics.controller_runtime import QueueStatistics
 
+FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
+FIRST: Final = 0.5  # seconds before the first retry
+MOST: Final = 120.0  # maximum seconds between retries
+URGENT: Final = 3  # retries before new work; later ones come after it
+
 
 class Cause(IntEnum):
     """Smaller values come first."""
@@ -35,9 +40,6 @@ def cause_of(obj: Node, *, known: bool) -> Cause:
     if known or (acted_on is not None and acted_on != metadata.get("generation")):
         return Cause.EDIT
     return Cause.LOOK
-
-
-FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
 
 
 class _Lane:
@@ -114,11 +116,6 @@ class Lanes:
         self._causes.clear()
 
 
-FIRST: Final = 0.5  # seconds before the first retry
-MOST: Final = 120.0  # maximum seconds between retries
-URGENT: Final = 3  # retries before new work; later ones come after it
-
-
 class _Later(NamedTuple):
     due: float
     cause: Cause
@@ -170,7 +167,8 @@ class Queue:
         key = self._ready.take()
         self._running.add(key)
         self.turns.began(key)
-        self._forget_later(key)
+        if (later := self._later.pop(key, None)) is not None:
+            later.task.cancel()
         return key
 
     def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.LOOK) -> None:
@@ -178,7 +176,7 @@ class Queue:
         self._failures.pop(key, None)
         self._end(key)
         if after > 0:
-            self.turns.put_off(key)
+            self.turns.repeated[key.kind] += 1
             self.add(key, after, cause)
 
     def failed(self, key: Key) -> float:
@@ -186,7 +184,7 @@ class Queue:
         failures = self._failures.setdefault(key, Backoff(FIRST, MOST, self._clocks.chance))
         pause = failures.next()
         self._end(key)
-        self.turns.put_off(key)
+        self.turns.repeated[key.kind] += 1
         self.add(key, pause, Cause.BEGUN if failures.errors <= URGENT else Cause.LOOK)
         return pause
 
@@ -227,11 +225,6 @@ class Queue:
                 return
             known.task.cancel()
         self._later[key] = _Later(due, cause, asyncio.ensure_future(self._wake(key, after)))
-
-    def _forget_later(self, key: Key) -> None:
-        known = self._later.pop(key, None)
-        if known is not None:
-            known.task.cancel()
 
     async def _wake(self, key: Key, after: float) -> None:
         with contextlib.suppress(asyncio.CancelledError):

@@ -14,13 +14,16 @@ from ...kube.protocol import Node
 from ...kube.resources import ENDPOINT_SLICES, Resource
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
-from ..common.marks import RECONCILED
-from ..common.problems import Problem
+from ..common.problems import RETRY_SLOW, PassResult, Problem
 from ..common.problems import explain_missing_permission as grant
-from ..common.resources import CHECKPOINTS, JOBS, MODELS, REQUESTS
+from ..common.resources import CHECKPOINTS, JOBS, MODELS, RECONCILED, REQUESTS
 from ..render.names import BASE_MODEL_HASH
-from .passes import RETRY_SLOW, PassResult
 from .work import Work
+
+_TOLD: Final = "Reconciled"  # the condition
+FORBIDDEN: Final = "Forbidden"
+PATIENCE: Final = 60.0  # seconds within which another controller's word is expected
+REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
 
 
 class Switch(NamedTuple):
@@ -55,12 +58,6 @@ SWITCHES: Final = {
 }
 
 
-_TOLD: Final = "Reconciled"  # the condition
-FORBIDDEN: Final = "Forbidden"
-PATIENCE: Final = 60.0  # seconds within which another controller's word is expected
-REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
-
-
 class Waits:
     """Since when objects have been seen waiting: by our own clock, which the API server's may differ from."""
 
@@ -78,10 +75,7 @@ class Waits:
 
 
 async def report_no_controller(work: Work, obj: Node, reason: str, text: str, *, others: bool = True) -> PassResult:
-    """Puts a condition on an object that nobody acts on, and takes it away when somebody does; without `others` nobody can.
-
-    Raises: ApiError, StandDownError.
-    """
+    """Puts a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
     ours = condition_of(status, _TOLD)
     if obj["metadata"].get("deletionTimestamp"):
@@ -99,10 +93,7 @@ async def report_no_controller(work: Work, obj: Node, reason: str, text: str, *,
 
 
 async def report_forbidden(work: Work, obj: Node, text: str) -> PassResult:
-    """Puts a condition on an object whose pass ended at a missing permission; where even that is not permitted, an Event says it.
-
-    Raises: ApiError, StandDownError.
-    """
+    """Tells in a condition, or else an Event, of the missing permission that ended a pass. Raises: ApiError, StandDownError."""
     try:
         changed = await _tell(work, obj, FORBIDDEN, text)
     except ForbiddenError:

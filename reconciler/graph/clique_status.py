@@ -9,7 +9,7 @@ from ...api.line import INSTALLED, Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
-from ..common.runtime_figures import runtime_figures
+from ..common.workers import runtime_figures
 from ..engine.cache import Cache
 from ..render.graph import Graph, Member
 from ..render.grove import names
@@ -21,10 +21,10 @@ from ..render.template import pod_templates
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
 NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
-_NO_TOPOLOGY: Final = "ClusterTopologyNotFound"  # Grove's reason
 _TEMPLATE: Final = "grove.io/pod-template-hash"  # Grove's label of a PodClique: the template that its pods are to have
 _SHORT: Final = {CLIQUE: "podclique", CLIQUE_GROUP: "pcsg"}
 _SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
+_SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
 
 
 class OnGrove(NamedTuple):
@@ -171,7 +171,7 @@ def _place(graph: Graph, made: Node) -> Condition | None:
         return None
     generation = graph.object["metadata"].get("generation")
     said = condition_of(made.get("status") or {}, NO_LEVELS)
-    if said.get("reason") == _NO_TOPOLOGY:
+    if said.get("reason") == "ClusterTopologyNotFound":
         return Condition(PLACED, "False", "TopologyDefinitionNotFound", str(said.get("message") or ""), generation)
     if said.get("status") == "True":
         return Condition(PLACED, "False", NO_LEVELS, str(said.get("message") or ""), generation)
@@ -183,9 +183,6 @@ def _place(graph: Graph, made: Node) -> Condition | None:
     )
 
 
-_SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
-
-
 def lighten(gang: Node) -> None:
     """Drop all of a PodGang but its score, in place, so that no other change asks for a pass."""
     gang.pop("spec", None)
@@ -193,10 +190,7 @@ def lighten(gang: Node) -> None:
 
 
 def read_placement(line: Line, below: Iterable[Node] | None) -> Node:
-    """The field `placement` of a graph's status; empty where definitions would drop it.
-
-    `below` are the objects below the graph's set, None off Grove. The least score counts.
-    """
+    """The field `placement` of a status by the least score of the objects `below` a set, None off Grove; empty before line 1.4."""
     if line < Line.V1_4:
         return {}
     if below is None:

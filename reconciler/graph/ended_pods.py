@@ -10,10 +10,8 @@ from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
-from ..common.problems import Problem, explain_missing_permission, problem_of_error
+from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, first_of, problem_of_error
 from ..common.resources import CLIQUE
-from ..engine.cache import Cache
-from ..engine.passes import RETRY_SOON, first_of
 from ..engine.work import Work
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
 from ..workload.pods import explain_end
@@ -27,6 +25,8 @@ _MOST_ENGINES: Final = 100  # of a clique, whose reasons are listed: a user who 
 SELECTIONS: Final = ((f"{ENGINE_GROUP}=true", ""), (f"{GRAPH_NAME},{ENGINE_GROUP}!=true", "status.phase=Failed"))
 _METADATA: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences", "deletionTimestamp")
 _STATUS: Final = ("phase", "reason", "message", "initContainerStatuses", "containerStatuses")
+Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
+AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
 
 
 class Ended(NamedTuple):
@@ -50,20 +50,12 @@ class Ended(NamedTuple):
         return "-l " + ",".join([f"{ENGINE_GROUP}=true", *(f"{label}={value}" for label, value in terms)])
 
 
-Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
-
-
 def lighten(pod: Node) -> None:
     """Drops what isn't read of a pod."""
     metadata, status = pod["metadata"], pod.get("status") or {}
     pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
     pod["status"] = {name: status[name] for name in _STATUS if name in status}
     pod.pop("spec", None)
-
-
-def list_cliques(cache: Cache, below: Sequence[Node]) -> Cliques:
-    """The PodCliques of a set with their watched pods."""
-    return [(one, [pod for pod in cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
 
 
 def find_ended(cliques: Cliques) -> list[Ended]:
@@ -86,10 +78,7 @@ def find_ended(cliques: Cliques) -> list[Ended]:
 
 
 def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
-    """Why engine groups are not complete: Grove calls a component available as long as one engine of each rank is.
-
-    `replaced` says why a group was replaced lately; empty for one that wasn't.
-    """
+    """Why engine groups lack engines, which Grove calls available; `replaced` says why a group was replaced lately, empty if it wasn't."""
     waits: dict[str, str] = {}
     for clique, pods in cliques:
         labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
@@ -123,18 +112,12 @@ def _place(pod: Node, index: str = "") -> tuple[str, ...]:
     return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))
 
 
-AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
-_EVENTS: Final = {True: "FailoverCascade", False: "PodReplaced"}
-
-
 async def replace_ended_pods(work: Work, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
-    """Replace pods that ended below a graph's set.
-
-    Returns what is not whole, each with the reason, and the seconds until the next look; 0 for the next change. Raises: StandDownError.
-    """
+    """Replace pods that ended; what is not whole and why, and seconds until the next look, 0 for none. Raises: StandDownError."""
     if not work.cache.knows(PODS.kind):
         return {}, 0.0
-    cliques, waits, looks = list_cliques(work.cache, below), dict[str, str](), list[float]()
+    cliques = [(one, [pod for pod in work.cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
+    waits, looks = dict[str, str](), list[float]()
     allowed = work.known().get(POD_REPLACEMENT.name) is Presence.USABLE
     replaced = 0
     for one in find_ended(cliques):
@@ -161,7 +144,8 @@ async def _replace(work: Work, graph: Node, one: Ended, problems: list[Problem])
         return
     work.retries.note(one.name, one.why)
     names = ", ".join(pod["metadata"]["name"] for pod in one.pods)
-    await work.say(graph, "Warning", _EVENTS[one.is_group], f"{one.why}; deleted {names}, which Grove makes anew")
+    reason = "FailoverCascade" if one.is_group else "PodReplaced"
+    await work.say(graph, "Warning", reason, f"{one.why}; deleted {names}, which Grove makes anew")
 
 
 def _remedy(one: Ended, graph: Node) -> str:

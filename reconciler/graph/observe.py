@@ -12,12 +12,10 @@ from ...kube.protocol import Node
 from ...kube.resources import TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
 from ..common.conditions import Condition
-from ..common.nesting import explain_cut
-from ..common.problems import explain_missing_permission
-from ..common.registered import count_registered
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
+from ..common.workers import count_registered
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
 from ..engine.work import Work
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
@@ -58,7 +56,7 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
         return Refusal(REFUSED, cut)
     way = find_orchestrator(work, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(work, obj))
-    facts = way.facts(read_facts(work.settings, work.known()))
+    facts = way.facts(read_facts(work))
     if message := work.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
     if way.lost and not way.moving:
@@ -75,7 +73,7 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
 
 
 async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
-    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    settings = render_settings(work, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
     if way.grove:
         claims = await read_claims(work, (one.fields for one in graph.members if one.nodes > 1), graph.namespace)

@@ -69,10 +69,6 @@ class QueueStatistics:
         if began is not None:
             observe(self.worked, key.kind, BUCKETS, self._clock() - began)
 
-    def put_off(self, key: Key) -> None:
-        """Record a delayed key."""
-        self.repeated[key.kind] += 1
-
     def running(self) -> dict[str, list[float]]:
         """The seconds of each running pass, by kind."""
         now = self._clock()

@@ -36,6 +36,9 @@ UNREADABLE: Final = Declared(f"{_OURS}unreadable_kinds", GAUGE, "Kinds that may 
 DECLARED: Final = (DURATION, PASSES, ERRORS, STOOD_DOWN, OBJECTS, LEADING, DEPTH, EXCLUDED, UNREADABLE)
 # kind; result of a pass, class of an error or state of an object; the namespace if that is a label
 Label: TypeAlias = tuple[str, ...]
+FAILED: Final = "Failed"
+_PORTION: Final = 1000  # objects that are counted without a pause, in some milliseconds
+_PHASED: Final = (CHECKPOINT, REQUESTS.kind)  # whose status has a phase
 
 
 class Gauges(NamedTuple):
@@ -93,11 +96,6 @@ class Meters:
         for declared, values in own:
             names = declared.labels
             yield declared._replace(labels=(*names, NAMESPACE)) if names and self.namespaces else declared, values
-
-
-FAILED: Final = "Failed"
-_PORTION: Final = 1000  # objects that are counted without a pause, in some milliseconds
-_PHASED: Final = (CHECKPOINT, REQUESTS.kind)  # whose status has a phase
 
 
 async def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:

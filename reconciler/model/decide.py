@@ -7,14 +7,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
-from ..common.marks import FINALIZER
-from ..common.problems import LONGEST
-from ..engine.passes import RETRY_SLOW, Refusal
+from ..common.problems import LONGEST, RETRY_SLOW, Refusal
+from ..common.resources import FINALIZER
 from .endpoints import Endpoint, Found
 from .lora import InvalidNameError, Lora, Standing, Wish, is_lora, lora_of, path_of, read_names
 
@@ -42,11 +40,6 @@ class Verdict(NamedTuple):
         return "True" if self.fine else "False"
 
 
-def no_pod_status(base: str) -> Verdict:
-    """No pod serves the base model."""
-    return Verdict(False, NO_ENDPOINTS, f"No endpoint slices found for base model {base}")
-
-
 def of_base(total: int, ready: int) -> Verdict:
     """How it stands with a model that nothing is loaded for."""
     if ready:
@@ -69,10 +62,7 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
 
 
 def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[Say]]:
-    """The whole status after a pass, and Events about its change; `ready` are uids of pods.
-
-    Endpoints that are as before stay the digest that they were.
-    """
+    """The whole status after a pass, and Events about its change; `ready` are uids. Unchanged endpoints stay the digest that they were."""
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
     reason, message = verdict.detail or (verdict.reason, verdict.message)
@@ -135,9 +125,6 @@ def _not_ready(total: int, ready: int) -> Verdict:
     return Verdict(False, NOT_READY, f"Found {ready} ready endpoint(s) out of {total} total")
 
 
-_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
-
-
 class Seen(NamedTuple):
     """What a pass reads."""
 
@@ -156,7 +143,7 @@ class Plan(NamedTuple):
     ready: frozenset[str] = frozenset()  # uids of pods
     wish: Wish | None = None
     check: bool = False  # whether pods are asked for their adapters before they load one
-    names: Mapping[str, str] = _NO_NAMES  # the adapters to record before loading
+    names: Mapping[str, str] = {}  # the adapters to record before loading
     event: Say | None = None
 
 
@@ -185,7 +172,7 @@ def _find_obstacle(seen: Seen) -> Verdict | None:
     """The reason why nothing may be loaded, or why the pods may serve another base model."""
     model, base = seen.model, str((seen.model.get("spec") or {}).get("baseModelName") or "")
     if not seen.pods.endpoints:
-        return no_pod_status(base)
+        return Verdict(False, NO_ENDPOINTS, f"No endpoint slices found for base model {base}")
     for service, served in seen.bases:
         if served and served != base:
             text = f"baseModelName: Service {service} serves {served}, whose name has the same digest; rename one of both base models"

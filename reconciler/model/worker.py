@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import aiohttp
 from yarl import URL
 
+from ...api.operator.controllers import Models
 from ...api.wording import escape_unprintable
 from ..pod_client import FAILURES, PodClient
 from .endpoints import Endpoint
@@ -19,6 +20,7 @@ from .lora import InvalidNameError, Wish, path_of
 READ: Final = 64 * 1024  # bytes of an answer at most
 SHOWN: Final = 200  # characters of an answer in a message
 _PATH: Final = "/v1/loras"
+_Answer = TypeVar("_Answer")
 
 
 class UnreachableError(Exception):
@@ -62,37 +64,28 @@ class Caller(Protocol):
         """Closes what is open; nothing is asked afterwards."""
 
 
-class Patience(NamedTuple):
-    """Seconds."""
-
-    connect: float = 3.0
-    load: float = 300.0
-    unload: float = 60.0
-    verify: float = 5.0
-
-
 class Workers(PodClient):
     """Calls over the network."""
 
-    def __init__(self, patience: Patience, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
+    def __init__(self, settings: Models, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
         """`connector` is another way to addresses, for tests."""
         super().__init__(connector or (lambda: aiohttp.TCPConnector(limit=0, force_close=True)))
-        self._patience = patience
+        self._settings = settings
 
     async def load(self, base: str, name: str, uri: str) -> Reply:
         """Loads an adapter. Raises: UnreachableError."""
         body = json.dumps({"lora_name": name, "source": {"uri": uri}}, ensure_ascii=False, separators=(",", ":")).encode()
-        status, text = await self._call("POST", f"{base}{_PATH}", self._patience.load, body)
+        status, text = await self._call("POST", f"{base}{_PATH}", self._settings.load_timeout, body)
         return Reply(status, _shown(text))
 
     async def unload(self, base: str, name: str) -> Reply:
         """Unloads an adapter. Raises: UnreachableError, InvalidNameError."""
-        status, text = await self._call("DELETE", f"{base}{_PATH}/{path_of(name)}", self._patience.unload)
+        status, text = await self._call("DELETE", f"{base}{_PATH}/{path_of(name)}", self._settings.unload_timeout)
         return Reply(status, _shown(text))
 
     async def names(self, base: str) -> frozenset[str] | None:
         """The loaded adapters. Raises: UnreachableError."""
-        status, text = await self._call("GET", f"{base}{_PATH}", self._patience.verify)
+        status, text = await self._call("GET", f"{base}{_PATH}", self._settings.verify_timeout)
         if status != 200:
             return None
         try:
@@ -104,7 +97,7 @@ class Workers(PodClient):
 
     async def _call(self, method: str, url: str, seconds: float, body: bytes | None = None) -> tuple[int, bytes]:
         try:
-            return await self.call(method, URL(url, encoded=True), seconds, self._patience.connect, READ, body)
+            return await self.call(method, URL(url, encoded=True), seconds, self._settings.connect_timeout, READ, body)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
         except TimeoutError:
@@ -115,9 +108,6 @@ class Workers(PodClient):
 
 def _shown(text: bytes) -> str:
     return escape_unprintable(text[: SHOWN * 4].decode(errors="replace"))[:SHOWN]
-
-
-_Answer = TypeVar("_Answer")
 
 
 @dataclass(slots=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import Fields
 from ...conversion.remainder import read_remainder
-from ..common.marks import RETRY
+from ..common.resources import RETRY
 from ..render.merge import as_map, string_map
 from .names import HARDWARE, PROGRESS
 
 _KEY: Final = "disagg.yaml"
 # the profiler's word -> that of v1beta1
 _HARDWARE: Final = {"gpu_model": "gpuSku", "gpuModel": "gpuSku", "num_gpus_per_node": "numGpusPerNode", "gpu_vram_mib": "vramMb"}
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Legacy(NamedTuple):
@@ -29,9 +27,9 @@ class Legacy(NamedTuple):
     output_claim: str = ""
     name: str = ""  # of the graph
     namespace: str = ""
-    labels: Mapping[str, str] = _NONE
-    annotations: Mapping[str, str] = _NONE
-    hardware: Mapping[str, Any] = _NONE
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    hardware: Mapping[str, Any] = {}
 
 
 def legacy_of(request: Fields) -> Legacy:

@@ -10,12 +10,9 @@ from ...kube.protocol import Node
 from ...kube.resources import CLAIMS, JOBS
 from ..common.conditions import condition_of
 from ..common.keys import Key, key_of, uid_of
-from ..common.nesting import explain_cut
-from ..common.problems import TakenError
+from ..common.problems import RETRY_SOON, PassResult, TakenError, explain_cut
 from ..common.resources import GRAPH, GRAPHS
-from ..engine.admission_check import check_admission
-from ..engine.cluster_settings import read_facts
-from ..engine.passes import RETRY_SOON, PassResult
+from ..engine.cluster_settings import check_admission, read_facts
 from ..engine.work import Work
 from . import phases
 from .annotations import graph_name, read_progress, read_requested_hardware
@@ -27,6 +24,8 @@ from .result import Result, ResultError, failure_of, find_result, is_there, prep
 from .shared import Requests, describe_ending
 from .validation import claim_of
 from .write import begin, drop_config_maps, drop_job, is_refusal, live_job, make_config_maps, make_graph, note, output_data, write_hardware
+
+MAX_PHASES: Final = 4  # that one pass goes through
 
 
 async def observe(work: Work, requests: Requests, request: Node) -> Seen:
@@ -47,7 +46,7 @@ async def observe(work: Work, requests: Requests, request: Node) -> Seen:
 
 async def _pending(work: Work, requests: Requests, seen: Seen) -> Seen:
     request = seen.request
-    if refusal := work.judge.refusal(request, read_facts(work.settings, work.known())):
+    if refusal := work.judge.refusal(request, read_facts(work)):
         return seen._replace(refusal=refusal)
     asked = read_requested_hardware(request)
     gpus = requests.gpus.known(key_of(request)) if any(asked.get(name) is None for name in KINDS) else Cluster()
@@ -56,7 +55,7 @@ async def _pending(work: Work, requests: Requests, seen: Seen) -> Seen:
     claim = claim_of(request)
     exists = not claim or await work.cluster.get(CLAIMS, claim, key_of(request).namespace) is not None
     settings = await requests.job_settings()
-    return seen._replace(gpus=gpus, claim=exists, settings=settings, writes_hardware=requests.settings.requests.write_hardware)
+    return seen._replace(gpus=gpus, claim=exists, settings=settings)
 
 
 async def _profiling(work: Work, requests: Requests, seen: Seen) -> Seen:
@@ -97,7 +96,7 @@ async def _with_result(work: Work, seen: Seen, data: Node | None) -> Seen:
         result, results = await asyncio.to_thread(_read, seen.request, data)
     except ResultError as error:
         return seen._replace(unusable=str(error))
-    refusal = check_admission(prepare_graph(seen.request, result.graph), read_facts(work.settings, work.known()))
+    refusal = check_admission(prepare_graph(seen.request, result.graph), read_facts(work))
     return seen._replace(
         result=result, results=results, result_refusal=f"the generated graph would be refused: {refusal}" if refusal else ""
     )
@@ -106,9 +105,6 @@ async def _with_result(work: Work, seen: Seen, data: Node | None) -> Seen:
 def _read(request: Node, data: Node | None) -> tuple[Result, Node]:
     result = result_of(request, data)
     return result, summarise_result(result, data or {})
-
-
-MAX_PHASES: Final = 4  # that one pass goes through
 
 
 async def reconcile_request(work: Work, obj: Node) -> PassResult:
@@ -150,10 +146,7 @@ async def _write_status(work: Work, obj: Node, step: Step) -> bool:
 
 
 async def _act(work: Work, requests: Requests, seen: Seen, plan: Plan) -> Plan:
-    """Writes notes and carries out the action; returns the plan, or a delay where the graph appeared meanwhile.
-
-    Raises: ApiError, StandDownError, TakenError.
-    """
+    """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, TakenError."""
     request = seen.request
     if plan.hardware is not None:
         request = await write_hardware(work, request, plan.hardware)

@@ -54,10 +54,7 @@ def find_result(request: Fields, data: Fields | None) -> Fields | None:
 
 
 def result_of(request: Fields, data: Fields | None) -> Result:
-    """The graph and the ConfigMaps beside it. Costs what `documents` does.
-
-    Raises: ResultError.
-    """
+    """The graph and the ConfigMaps beside it. Costs what `documents` does. Raises: ResultError."""
     where = output_of(request)
     if data is None:
         raise ResultError(f"output ConfigMap {where} not found - profiling may not have completed yet")

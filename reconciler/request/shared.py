@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from yarl import URL
 
@@ -18,11 +18,11 @@ from ...kube.times import parse_time
 from ..common.keys import Key, uid_of
 from ..pod_client import FAILURES, PodClient, host_of
 from ..render.names import GRAPH_NAME
-from ..workload.pods import JOB_PODS, explain_waiting_pods, find_pull_failures, pods_of_job
+from ..workload.pods import PAGE, explain_waiting_pods, find_pull_failures, pods_of_job
 from .decide import PATIENCE
 from .hardware import Cluster as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
-from .job import JobSettings, settings_of
+from .job import with_copier
 
 KEPT: Final = 60.0  # seconds for which what was found counts
 AT_ONCE: Final = 16  # exporters asked at a time
@@ -32,23 +32,14 @@ READ: Final = 1024 * 1024  # bytes of an answer
 EXPORTERS: Final = ("app in (nvidia-dcgm-exporter,dcgm-exporter)", "app.kubernetes.io/name=dcgm-exporter")
 TEMPLATE: Final = "http://{POD_IP}:9400/metrics"
 _NETWORK: Final = "nvidia-network-operator"
+REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
 
 
-class Scraper(Protocol):
-    """Reads the metrics of an exporter."""
-
-    async def read(self, url: str) -> str:
-        """The text, or an empty one where nobody answers. Doesn't raise."""
-
-    async def close(self) -> None:
-        """Closes what is open."""
-
-
-class HttpScraper(PodClient):
-    """Over the network: 3 s to connect, 5 s in all, 1 MiB."""
+class Scraper(PodClient):
+    """Reads the metrics of exporters over the network: 3 s to connect, 5 s in all, 1 MiB."""
 
     async def read(self, url: str) -> str:
-        """The beginning of the text."""
+        """The beginning of the text, or an empty one where nobody answers. Doesn't raise."""
         try:
             status, text = await self.call("GET", URL(url), 5, 3, READ)
         except FAILURES:
@@ -103,7 +94,8 @@ class Gpus:
         try:
             if self._settings.gpu.discovery_enabled:
                 labelled = read_node_labels((await self._cluster.list(NODES, trim=_trim)).items)
-                if labelled and await self._rdma():
+                operators = (await self._cluster.list(PODS, _NETWORK, trim=_trim)).items if labelled else ()
+                if any("rdma" in one["metadata"]["name"] for one in operators):
                     labelled = tuple(one._replace(rdma=True) for one in labelled)
         except ApiError as error:
             why = f"nodes can't be read: {error.message}"
@@ -112,10 +104,6 @@ class Gpus:
         except ApiError as error:
             exported, why = (), why or f"pods can't be read: {error.message}"
         return Hardware(merge_nodes(labelled, exported), why)
-
-    async def _rdma(self) -> bool:
-        pods = (await self._cluster.list(PODS, _NETWORK, trim=_trim)).items
-        return any("rdma" in one["metadata"]["name"] for one in pods)
 
     async def _exported(self) -> tuple[Machine, ...]:
         namespaces = self._settings.namespace.watched
@@ -156,9 +144,6 @@ def _trim(obj: Node) -> None:
     obj["metadata"] = kept
 
 
-REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
-
-
 @dataclass(slots=True)
 class Requests:
     """For one term of leading."""
@@ -170,13 +155,13 @@ class Requests:
     # uid of a Job or a graph -> when its pods were read, why they wait, and which of them can't pull an image
     _waits: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)
 
-    async def job_settings(self) -> JobSettings:
+    async def job_settings(self) -> OperatorConfiguration:
         """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
         found, who = self.settings, self.settings.operator
         image = found.requests.copier_image or self._image
         if not image and who.pod_name:
             image = self._image = await self._own_image(who.pod_name, who.namespace)
-        return settings_of(found)._replace(copier_image=image)
+        return with_copier(found, image)
 
     async def _own_image(self, pod: str, namespace: str) -> str:
         try:
@@ -188,10 +173,7 @@ class Requests:
         return str(mine.get("image") or "")
 
     async def waits(self, job: Node, moment: float) -> tuple[str, list[str]]:
-        """Why the pod of a Job doesn't run, and what it can't pull; empty when it does, or has just been made.
-
-        Reads pods once a minute at most.
-        """
+        """Why the pod of a Job doesn't run, and what it can't pull; empty when it does, or is new. Reads pods once a minute."""
         if (job.get("status") or {}).get("ready"):
             return "", []
         return await self._read(job, f"job-name={job['metadata']['name']}", moment)
@@ -207,7 +189,7 @@ class Requests:
         uid = uid_of(obj)
         when, text, failures = self._waits.get(uid, (-PATIENCE, "", []))
         if moment - when >= PATIENCE:
-            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=JOB_PODS)).items
+            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=PAGE)).items
             text, failures = explain_waiting_pods(pods), find_pull_failures(pods)
             self._waits[uid] = (moment, text, failures)
             while len(self._waits) > REMEMBERED:

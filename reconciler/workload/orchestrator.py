@@ -25,9 +25,9 @@ from .pods import pods_of
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
 _MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
 _GROVE: Final = "Grove"
-_COMPONENTS: Final = "Components"
 _MOVING: Final = "Moving"
 _LOST: Final = "GroveNotServed"
+_REACHED_BY: Final = frozenset({"Service", "Ingress", "VirtualService"})
 
 
 class Orchestrator(NamedTuple):
@@ -85,7 +85,7 @@ def orchestrator_condition(way: Orchestrator, graph: Node, waits: str = "") -> C
     if way.grove:
         return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)
     if condition_of(graph.get("status") or {}, ORCHESTRATOR):
-        return Condition(ORCHESTRATOR, "True", _COMPONENTS, "each component runs by itself", generation)
+        return Condition(ORCHESTRATOR, "True", "Components", "each component runs by itself", generation)
     return None
 
 
@@ -94,12 +94,9 @@ def is_switching(graph: Node) -> bool:
     return bool(condition_of(graph.get("status") or {}, ORCHESTRATOR).get("reason") == _MOVING)
 
 
-_REACHED_BY: Final = frozenset({"Service", "Ingress", "VirtualService"})
-
-
 def find_orchestrator(work: Work, graph: Node) -> Orchestrator:
     """Where a graph runs or is to run."""
-    usable, served = read_grove(work.settings, work.known())
+    usable, served = read_grove(work)
     gone = CLIQUES in work.cache.lacking() and CLIQUES not in work.cache.unreadable()
     return pathway(graph, work.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
@@ -19,16 +19,14 @@ from ..engine.work import Work
 from ..render.discovery import account_of
 from ..render.names import COMPONENT, GRAPH_NAME, SELECTOR
 
-JOB_PODS: Final = 100  # pods of one of them that are read
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
-_PAGE: Final = 100  # pods; anybody may label large ones
+PAGE: Final = 100  # pods of an object that are read; anybody may label large ones
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 PULLED: Final = "ImagePulled"  # the condition
 PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
 _REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _MOST: Final = 5  # containers that are named
-_CONTAINER: Final = " container "
 PATIENCE: Final = 5.0  # seconds in which pods are placed and images found, mostly
 EVERY: Final = 60.0  # seconds between two reads for one object, once it has waited for so long; before, as long as it has waited
 AT_ONCE: Final = 20  # reads for all graphs within a tenth of that time
@@ -47,7 +45,7 @@ async def pods_of(work: Work, obj: Node) -> list[Node]:
     """The unfinished pods of a graph or a component, oldest first, with their account and status alone. Raises: ApiError."""
     metadata = obj["metadata"]
     label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if on_leader_worker_sets(obj) else SELECTOR
-    found = await work.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=_PAGE, trim=_trim)
+    found = await work.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=PAGE, trim=_trim)
     alive = [one for one in found.items if (one.get("status") or {}).get("phase") not in _ENDED]
     return sorted(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]))
 
@@ -72,7 +70,7 @@ def _trim(pod: Node) -> None:
 async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
     """The pods of a Job, few as they are. Raises: ApiError."""
     metadata = job["metadata"]
-    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=JOB_PODS)).items
+    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=PAGE)).items
 
 
 class Reads:
@@ -94,10 +92,7 @@ class Reads:
         return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
 
     def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
-        """Whether the pods of an object may be read now, which counts as having been done; at most once in `pause` seconds.
-
-        No namespace has more than half of the reads.
-        """
+        """Whether an object's pods may be read now, and then are: once in `pause` seconds, and half of all reads for a namespace."""
         now = self._clock()
         for one in [*self._last]:
             if now - self._last[one][0] < EVERY:
@@ -203,13 +198,6 @@ def _sentence(said: Node, otherwise: str) -> str:
     return f"{reason}: {message}" if message else reason
 
 
-class Said(NamedTuple):
-    """What is said of pulls; no text where nothing is."""
-
-    text: str
-    events: tuple[Say, ...] = ()
-
-
 def find_pull_failures(pods: Iterable[Node]) -> list[str]:
     """Containers that wait for an image, as sentences: `pod p container c: reason: message`. Pods that end don't count."""
     out = []
@@ -225,13 +213,10 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
     return out
 
 
-def report_pull_failures(status: Node, failures: Sequence[str]) -> Said:
-    """What a status says of failures; an Event for each container of which it says nothing yet.
-
-    A kubelet changes its words all the time: the earlier ones stay as long as they are of the same containers.
-    """
+def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[Say, ...]]:
+    """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
     before = str(condition_of(status, PULLED).get("message") or "")
     fresh = [one for one in failures[:_MOST] if f"{one.partition(':')[0]}:" not in before]
-    if not fresh and before.count(_CONTAINER) == len(failures[:_MOST]):
-        return Said(before)
-    return Said("; ".join(failures[:_MOST]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh))
+    if not fresh and before.count(" container ") == len(failures[:_MOST]):
+        return before, ()
+    return "; ".join(failures[:_MOST]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh)

@@ -38,10 +38,7 @@ async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> Non
 
 
 async def check_storage(work: Work, asked: Checkpoints, namespace: str) -> str:
-    """What is said where the claim that the configuration names for snapshots isn't there, and isn't to be made.
-
-    Raises: ApiError, RenderError.
-    """
+    """The text about a configured claim for snapshots that isn't there nor to be made. Raises: ApiError, RenderError."""
     kept = storage.find_configured_storage(asked)
     if kept is None or asked.pvc.create or await work.cluster.get(CLAIMS, kept.claim, namespace) is not None:
         return ""

@@ -16,8 +16,8 @@ from dynamo_webhooks.reconciler import worker
 from dynamo_webhooks.reconciler.checkpoint.reconcile import reconcile_checkpoint
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
+from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.engine.passes import PassResult
 from dynamo_webhooks.reconciler.engine.work import Work
 from dynamo_webhooks.reconciler.render.checkpoint import shared_gpus, storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs

@@ -19,10 +19,11 @@ from tests.reconciler.site import settings
 A, B = (Key("DynamoGraphDeploymentRequest", "demo", name) for name in "ab")
 
 
-class Exporters:
+class Exporters(shared.Scraper):
     """Exporters of which some never answer."""
 
     def __init__(self, silent: tuple[str, ...] = ()) -> None:
+        super().__init__()
         self.silent, self.now, self.most = silent, 0, 0
         self.asked: list[str] = []
 

@@ -33,7 +33,7 @@ from .engine.write import Writer
 from .graph.ended_pods import SELECTIONS
 from .metrics.meters import Gauges, Meters, objects_by_state
 from .model.shared import PAUSE, Models, models_by
-from .model.worker import Caller, Workers
+from .model.worker import Workers
 from .pod.controller import PodController
 from .request.shared import Gpus, Requests, Scraper
 from .worker import PASSES, REDUCED, Worker
@@ -58,7 +58,7 @@ class Reconciler:
         *,
         lease: Timings | None = None,
         clocks: Clocks = LOCAL,
-        caller: Callable[[ModelSettings], Caller] = Workers,
+        caller: Callable[[ModelSettings], Workers] = Workers,
         scraper: Callable[[], Scraper] = Scraper,
     ) -> None:
         """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs."""

@@ -14,7 +14,7 @@ from ...kube.clocks import LOCAL, Clocks
 from ..common.keys import Key
 from .endpoints import Endpoint
 from .lora import Standing, Wish
-from .worker import Caller, Pod, RefusedError, UnreachableError, load, unload_all
+from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
@@ -42,7 +42,7 @@ class Loader:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: Workers,
         changed: Callable[[Key], None],
         settings: Models | None = None,
         *,

@@ -21,7 +21,7 @@ from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .endpoints import Endpoint, Found, list_endpoints
 from .loader import Loader
 from .lora import adapter_of
-from .worker import Caller
+from .worker import Workers
 
 PAUSE: Final = 2.0  # seconds between two writes of a status while loading
 _NONE: Final[frozenset[Key]] = frozenset()
@@ -31,7 +31,7 @@ REMEMBERED: Final = 10_000  # Services whose base model is known; they never cha
 def models_by(
     cluster: Cluster,
     how: ModelSettings,
-    caller: Callable[[ModelSettings], Caller],
+    caller: Callable[[ModelSettings], Workers],
     changed: Callable[[Key], None],
     clocks: Clocks,
 ) -> Models:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import aiohttp
 from yarl import URL
@@ -48,24 +48,8 @@ class Reply(NamedTuple):
         return not 400 <= self.status < 500 or self.status in {408, 425, 429}
 
 
-class Caller(Protocol):
-    """What the loader asks of workers; `base` is `http://address:port`. Every call raises UnreachableError."""
-
-    async def load(self, base: str, name: str, uri: str) -> Reply:
-        """Loads an adapter."""
-
-    async def unload(self, base: str, name: str) -> Reply:
-        """Unloads an adapter."""
-
-    async def names(self, base: str) -> frozenset[str] | None:
-        """The loaded adapters; None where the worker doesn't tell."""
-
-    async def close(self) -> None:
-        """Closes what is open; nothing is asked afterwards."""
-
-
 class Workers(PodClient):
-    """Calls over the network."""
+    """Calls over the network; `base` is `http://address:port`."""
 
     def __init__(self, settings: Models, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
         """`connector` is another way to addresses, for tests."""
@@ -84,7 +68,7 @@ class Workers(PodClient):
         return Reply(status, _shown(text))
 
     async def names(self, base: str) -> frozenset[str] | None:
-        """The loaded adapters. Raises: UnreachableError."""
+        """The loaded adapters; None where the worker doesn't tell. Raises: UnreachableError."""
         status, text = await self._call("GET", f"{base}{_PATH}", self._settings.verify_timeout)
         if status != 200:
             return None
@@ -134,7 +118,7 @@ class RefusedError(UnreachableError):
         self.final = not reply.passing
 
 
-async def load(caller: Caller, wish: Wish, pod: Pod) -> None:
+async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
     lora, present = wish.lora, frozenset[str]()
     if pod.check and not wish.replace:
@@ -157,7 +141,7 @@ async def load(caller: Caller, wish: Wish, pod: Pod) -> None:
     pod.clean = True
 
 
-async def _look(caller: Caller, pod: Pod) -> frozenset[str] | None:
+async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
     try:
         found = await _first(pod.endpoint, caller.names)
     except UnreachableError:
@@ -166,13 +150,13 @@ async def _look(caller: Caller, pod: Pod) -> frozenset[str] | None:
     return found
 
 
-async def unload_all(caller: Caller, wish: Wish, endpoint: Endpoint) -> None:
+async def unload_all(caller: Workers, wish: Wish, endpoint: Endpoint) -> None:
     """Unloads all that a model has. Raises: as `load`."""
     for name in dict.fromkeys((wish.lora.name, *wish.stale)):
         await _unload(caller, endpoint, name)
 
 
-async def _unload(caller: Caller, endpoint: Endpoint, name: str) -> None:
+async def _unload(caller: Workers, endpoint: Endpoint, name: str) -> None:
     try:
         reply = await _first(endpoint, lambda base: caller.unload(base, name))
     except InvalidNameError:

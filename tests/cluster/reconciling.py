@@ -20,7 +20,7 @@ from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.reconciler.common.resources import MANAGER
-from dynamo_webhooks.reconciler.model.worker import Caller
+from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
@@ -214,7 +214,7 @@ def controllers(plane: ControlPlane) -> Iterator[Process]:
 
 @contextlib.asynccontextmanager
 async def reconciling(
-    home: Path, caller: Callable[[Models], Caller], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
+    home: Path, caller: Callable[[Models], Workers], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
 ) -> AsyncIterator[Reconciler]:
     """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration.
 

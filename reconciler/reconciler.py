@@ -10,6 +10,7 @@ from typing import Final
 
 from ..api.operator.configuration import OperatorConfiguration
 from ..api.operator.controllers import NONE, OFF
+from ..api.operator.controllers import Models as ModelSettings
 from ..kube.capability import GROVE, Detector, Presence
 from ..kube.clocks import LOCAL, Clocks
 from ..kube.events import Recorder
@@ -18,33 +19,26 @@ from ..kube.protocol import Cluster, Node
 from ..kube.resources import PODS
 from .checkpoint.index import Checkpoints
 from .common.keys import Key, key_of
-from .common.marks import MANAGER
-from .common.resources import GRAPH, MADE, MODEL, OPTIONAL, SECRET, SLICE, WORKER_METADATA
-from .controllers import REDUCED
-from .engine.admission_check import Judge
+from .common.problems import RETRY_SLOW
+from .common.resources import GRAPH, MADE, MANAGER, MODEL, OPTIONAL, SECRET, SLICE, WORKER_METADATA
 from .engine.cache import EVERY, Cache
-from .engine.fair_order import Cause, cause_of
+from .engine.cluster_settings import Judge
 from .engine.namespaces import Territory
-from .engine.no_controller import Waits
-from .engine.passes import RETRY_SLOW
-from .engine.queue import Queue
-from .engine.retries import Retries
+from .engine.pacing import Pace, Retries
+from .engine.queue import Cause, Queue, cause_of
 from .engine.route import is_overwritten, read_intent, route_change
-from .engine.status_rate_limit import Pace
-from .engine.switches import SWITCHES
+from .engine.switches import SWITCHES, Waits
 from .engine.work import Work
 from .engine.write import Writer
 from .graph.ended_pods import SELECTIONS
-from .metrics.meters import Gauges, Meters
-from .metrics.object_counts import objects_by_state
+from .metrics.meters import Gauges, Meters, objects_by_state
 from .model.shared import PAUSE, Models, models_by
-from .model.worker import Caller, Patience, Workers
+from .model.worker import Workers
 from .pod.controller import PodController
-from .request.gpus import Gpus, HttpScraper, Scraper
-from .request.shared import Requests
-from .worker import PASSES, Worker
+from .request.shared import Gpus, Requests, Scraper
+from .worker import PASSES, REDUCED, Worker
 from .workload import pull_secrets
-from .workload.pod_reasons import Reads
+from .workload.pods import Reads
 
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
@@ -64,8 +58,8 @@ class Reconciler:
         *,
         lease: Timings | None = None,
         clocks: Clocks = LOCAL,
-        caller: Callable[[Patience], Caller] = Workers,
-        scraper: Callable[[], Scraper] = HttpScraper,
+        caller: Callable[[ModelSettings], Workers] = Workers,
+        scraper: Callable[[], Scraper] = Scraper,
     ) -> None:
         """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs."""
         self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks, caller
@@ -80,7 +74,7 @@ class Reconciler:
         self.detector.subscribe(self._detected)
         self._judge = Judge()
         self.queue = Queue(clocks)
-        self.worker = Worker(self.queue, self.meters, self.may_write, clocks.monotonic)
+        self.worker = Worker(self.queue, self.meters, clocks.monotonic)
         self.cache: Cache | None = None
         self.models: Models | None = None
         self.checkpoints = Checkpoints()
@@ -142,6 +136,11 @@ class Reconciler:
             self.models = models_by(self._cluster, self._settings.models, self._caller, self._loaded, clocks)
             for obj in (*cache.all(MODEL), *cache.all(SLICE)):
                 self.models.heard(None, obj)
+        begun = partial(self.queue.add, cause=Cause.BEGUN)
+        requests: Requests | None = None
+        if self._settings.controllers.requests != OFF:
+            gpus = Gpus(self._cluster, self._settings, self._scraper(), begun, clocks.monotonic)
+            requests = Requests(self._cluster, self._settings, gpus)
         writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
         work = Work(
             self._cluster,
@@ -154,21 +153,21 @@ class Reconciler:
             lambda: self.detector.known,
             clocks.wall,
             Pace(clocks.monotonic),
-            partial(self.queue.add, cause=Cause.BEGUN),
+            begun,
             Reads(clocks.monotonic),
             Waits(clocks.monotonic),
             self.checkpoints,
             Retries(clocks.monotonic),
             self.models,
             lacking=lambda name: self.detector.denied.get(name, ""),
-            requests=self._requests(),
+            requests=requests,
             lasts=self.queue.lasts,
         )
         tasks = [asyncio.ensure_future(self.territory.run()), asyncio.ensure_future(self.pods.run(work))]
         if self.models is not None:
             tasks.append(asyncio.ensure_future(self.models.loader.run()))
-        if work.requests is not None:
-            tasks.append(asyncio.ensure_future(work.requests.gpus.run()))
+        if requests is not None:
+            tasks.append(asyncio.ensure_future(requests.gpus.run()))
         self._acting = True
         self._all()
         try:
@@ -187,13 +186,6 @@ class Reconciler:
             await self.queue.close()
             self.queue.clear()
 
-    def _requests(self) -> Requests | None:
-        if self._settings.controllers.requests == OFF:
-            return None
-        told = partial(self.queue.add, cause=Cause.BEGUN)
-        gpus = Gpus(self._cluster, self._settings, self._scraper(), told, self._clocks.monotonic)
-        return Requests(self._cluster, self._settings, gpus)
-
     async def _ready(self) -> None:
         """Waits until enough is known to decide anything; says what it waits for."""
         while True:
@@ -209,31 +201,31 @@ class Reconciler:
         cache = self.cache
         if cache is None or self.detector.stale_seconds() is None:
             return f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
-        return "; ".join(f"{kind} is not listed: {cache.why(kind) or 'not asked yet'}" for kind in sorted(cache.waiting))
+        waiting = {kind: cache.reflectors[kind].reason or "not asked yet" for kind in sorted(cache.waiting)}
+        return "; ".join(f"{kind} is not listed: {reason}" for kind, reason in waiting.items())
 
     def _changed(self, old: Node | None, new: Node | None, ours: bool) -> None:
-        cache = self.cache
-        if cache is not None:
-            changed = new or old
-            if changed is not None and changed["kind"] in (MODEL, SLICE) and self.models is not None:
-                for key in self.models.heard(old, new):
-                    self.queue.add(key, GATHER, Cause.BEGUN)
-            concerned = self.checkpoints.heard(old, new)
-            if not self._acting:
-                return
-            for key in concerned:
-                self.queue.add(key, GATHER, Cause.BEGUN)
-            if self.waiting and old is None and changed is not None and changed["kind"] not in PASSES:
-                return  # while all is listed: its owner is passed over for its own sake
-            if changed is not None and changed["kind"] == SECRET and not self.waiting and pull_secrets.concerns(old, new):
-                self._all(key_of(changed).namespace)
-            if changed is not None and is_overwritten(old, new, ours=ours):
-                self.queue.add(key_of(changed), RETRY_SLOW, Cause.LOOK)  # not at once: they may answer each of our writes
-            for key in route_change(old, new, cache, ours=ours):
-                if changed is not None and key_of(changed) == key:
-                    self.queue.add(key, cause=cause_of(changed, known=old is not None))
-                else:
-                    self._gather(key, old, new)
+        cache, models, changed = self.cache, self.models, new or old
+        if cache is None or changed is None:
+            return
+        mine, concerned = key_of(changed), self.checkpoints.heard(old, new)
+        if models is not None and mine.kind in (MODEL, SLICE):
+            concerned |= models.heard(old, new)
+        if not self._acting:
+            return
+        for key in concerned:
+            self.queue.add(key, GATHER, Cause.BEGUN)
+        if self.waiting and old is None and mine.kind not in PASSES:
+            return  # while all is listed: its owner is passed over for its own sake
+        if mine.kind == SECRET and not self.waiting and pull_secrets.concerns(old, new):
+            self._all(mine.namespace)
+        if is_overwritten(old, new, ours=ours):
+            self.queue.add(mine, RETRY_SLOW, Cause.LOOK)  # not at once: they may answer each of our writes
+        for key in route_change(old, new, cache, ours=ours):
+            if key == mine:
+                self.queue.add(key, cause=cause_of(changed, known=old is not None))
+            else:
+                self._gather(key, old, new)
 
     def _gather(self, key: Key, old: Node | None, new: Node | None) -> None:
         """Has an object passed over for what happened to a part of it. While everything is listed there is no hurry, nor use in pauses."""

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     """Reconcile until stopped; tests use a shorter Lease."""
-    from ...reconciler.common.marks import MANAGER
+    from ...reconciler.common.resources import MANAGER
     from ...reconciler.reconciler import Reconciler
     from ..daemon.run import Side, identity, run_daemon
 

@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 from ...conversion.lens.protocol import Fields
 from ..common.applied_diff import digest
 from ..common.keys import controller_reference, is_controlled, key_of
-from ..common.marks import APPLIED_HASH, RECONCILED
-from ..common.problems import Problem, join_messages
-from ..engine.passes import RETRY_SOON, RETRY_UNLISTED, Refusal
+from ..common.problems import RETRY_SOON, RETRY_UNLISTED, Problem, Refusal, join_messages
+from ..common.resources import APPLIED_HASH, RECONCILED
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.job import image_of
 from ..render.checkpoint.storage import Storage

@@ -5,12 +5,10 @@ from typing import Any
 from ...kube.errors import ForbiddenError
 from ...kube.protocol import Node
 from ...kube.resources import LEASES
-from ..common.image_pulls import find_pull_failures
 from ..common.keys import Key, controller_reference, key_of, uid_of
-from ..common.nesting import explain_cut
+from ..common.problems import RETRY_SLOW, Refusal, explain_cut
 from ..common.resources import CHECKPOINTS, JOBS
 from ..engine.cluster_settings import render_settings
-from ..engine.passes import RETRY_SLOW, Refusal
 from ..engine.work import Work
 from ..render.checkpoint import storage
 from ..render.checkpoint.identity import job_name
@@ -18,7 +16,7 @@ from ..render.checkpoint.job import jobs
 from ..render.errors import RenderError
 from ..render.gms import refusal_of
 from ..render.settings import Checkpoints
-from ..workload.pods import pods_of_job
+from ..workload.pods import find_pull_failures, pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import Seen
@@ -39,7 +37,7 @@ async def observe(work: Work, obj: Node) -> Seen:
     if start.status["phase"] in phases.ENDED:
         job = work.cache.get(Key(JOBS.kind, namespace, name)) if name else None
         return seen._replace(job=job, listed=work.cache.knows(JOBS.kind))
-    settings = render_settings(work.settings, work.known(), work.cache, namespace).checkpoints
+    settings = render_settings(work, namespace).checkpoints
     if start.status["phase"] == phases.CREATING:
         seen = seen._replace(storage=_read_storage(settings), listed=work.cache.knows(JOBS.kind))
         job = work.cache.get(Key(JOBS.kind, namespace, name)) or await work.cluster.get(JOBS, name, namespace)

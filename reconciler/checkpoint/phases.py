@@ -7,15 +7,14 @@ from typing import Any, Final, NamedTuple
 from ...kube.protocol import Node
 from ...kube.times import format_time, parse_time
 from ..common.conditions import Condition, Say, condition_of, is_true, set_condition
-from ..common.image_pulls import FAILED as FAILED_PULL
-from ..common.image_pulls import PULLED, report_pull_failures
-from ..common.marks import RETRY
-from ..engine.passes import RETRY_SOON
+from ..common.problems import RETRY_SOON
+from ..common.resources import RETRY
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
 from ..render.checkpoint.storage import Storage
 from ..render.gms import SWITCHED_OFF
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
+from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
 
 PENDING, CREATING, READY, FAILED = "Pending", "Creating", "Ready", "Failed"
 ENDED: Final = frozenset({READY, FAILED})
@@ -115,9 +114,9 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, k
 
 def on_pull_failure(checkpoint: Node, step: Step, failures: Sequence[str], moment: datetime) -> Step:
     """A step with what the pod of the Job can't pull, or with the end of that."""
-    said = report_pull_failures(step.status, failures)
-    told = Condition(PULLED, "False", FAILED_PULL, said.text, _generation(checkpoint)) if said.text else None
-    return step._replace(status=set_condition(step.status, PULLED, told, moment), events=(*step.events, *said.events))
+    text, events = report_pull_failures(step.status, failures)
+    told = Condition(PULLED, "False", PULL_FAILED, text, _generation(checkpoint)) if text else None
+    return step._replace(status=set_condition(step.status, PULLED, told, moment), events=(*step.events, *events))
 
 
 def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step:

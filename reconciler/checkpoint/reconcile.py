@@ -5,10 +5,8 @@ from contextlib import suppress
 from ...kube.errors import ConflictError
 from ...kube.protocol import Node
 from ..common.keys import is_controlled, key_of, uid_of
-from ..common.marks import RECONCILED
-from ..common.problems import Problem
-from ..common.resources import JOBS
-from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult
+from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem
+from ..common.resources import JOBS, RECONCILED
 from ..engine.work import Work
 from ..render.checkpoint.job import KEPT_FOR
 from ..render.objects import reference

@@ -9,8 +9,8 @@ from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of, uid_of
+from ..common.problems import RETRY_SLOW
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
-from ..engine.passes import RETRY_SLOW
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint import storage
@@ -21,7 +21,7 @@ from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Settings
 from ..render.without_effect import explain_cold_start
-from ..workload.pod_reasons import EVERY
+from ..workload.pods import EVERY
 from ..workload.prerequisites import check_storage
 from .restore_condition import (
     ANY_IMAGE,

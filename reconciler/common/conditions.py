@@ -8,10 +8,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ...kube.protocol import Node
 from ...kube.times import format_time
+from ..render.without_effect import Note
+from .problems import LONGEST
 
 READY: Final = "Ready"
-
-
+IGNORED: Final = "FieldsIgnored"
 RECONCILING: Final = "Reconciling"
 
 
@@ -69,6 +70,13 @@ def set_condition(status: Node, kind: str, told: Condition | None, moment: datet
     if told is not None:
         return {**status, "conditions": merge_conditions(before, [told], moment)}
     return {**status, "conditions": [one for one in before if one.get("type") != kind]} if condition_of(status, kind) else status
+
+
+def note_ignored(status: Node, notes: Sequence[Note], generation: int | None, moment: datetime) -> Node:
+    """A status with the condition about fields that nothing acts on, or without it where everything has an effect."""
+    text = "; ".join(map(str, notes))[:LONGEST]
+    told = Condition(IGNORED, "True", "NotActedOn", text, generation) if notes else None
+    return set_condition(status, IGNORED, told, moment)
 
 
 def status_patch(before: Any, now: Any) -> Any:

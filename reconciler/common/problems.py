@@ -1,15 +1,22 @@
-"""Problems of objects: the message, and whether a retry may help."""
+"""Problems of objects and whether a retry may help, results of passes, and objects that are nested too deeply. Pure."""
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
+from ...kube.protocol import Node
 from ..render.errors import RenderError
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
 LONGEST: Final = 2000  # characters of a condition's message; Events have at most a thousand
+LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
+_MARK: Final = "tooDeep"
+RETRY_UNLISTED: Final = 1.0  # seconds until the next pass while objects of a kind are being listed
+RETRY_SOON: Final = 2.0  # seconds until the next pass over an object that is about to change
+RETRY_SLOW: Final = 60.0  # seconds until the next pass over an object that needs a change by a user
 
 
 class Problem(NamedTuple):
@@ -42,10 +49,6 @@ def explain_missing_permission(component: str, value: str = "") -> str:
     return f"add the component overlays/{component}, or set reconciler.{value or component}=true of the chart"
 
 
-def _remedy(message: str) -> str:
-    return f"; {explain_missing_permission('orchestrators')}" if _ORCHESTRATORS.search(message) else ""
-
-
 def problem_of_error(error: ApiError, what: str) -> Problem:
     """The problem of a refused call; `what` begins the sentence."""
     kinds: tuple[tuple[type[ApiError], str], ...] = (
@@ -64,7 +67,8 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
     elif category == "not_found":
         text = f"{what}: the cluster does not serve this kind: {error.message}"
     elif lacks_right(error):
-        text = f"{what}: the reconciler lacks a permission: {error.message}{_remedy(error.message)}"
+        remedy = f"; {explain_missing_permission('orchestrators')}" if _ORCHESTRATORS.search(error.message) else ""
+        text = f"{what}: the reconciler lacks a permission: {error.message}{remedy}"
     else:
         text = f"{what}: {error.message}"
     return Problem(text, category, passing)
@@ -79,3 +83,47 @@ def join_messages(problems: list[Problem]) -> str:
     """All problems as one message."""
     text = "; ".join(dict.fromkeys(problem.text for problem in problems))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def cut_nested(obj: Node) -> None:
+    """Takes the spec from an object that is nested deeper than that. Linear in the size of the object."""
+    level = _nested([obj.get("spec")])
+    for _ in range(LEVELS + 1):
+        if not level:
+            return
+        level = _nested(inner for one in level for inner in (one.values() if isinstance(one, dict) else one))
+    obj["spec"], obj[_MARK] = {}, True
+
+
+def explain_cut(obj: Node) -> str:
+    """Why nothing is done for an object that was cut; empty for any other."""
+    return f"spec: must be nested at most {LEVELS} levels deep; flatten the deepest part" if _MARK in obj else ""
+
+
+def _nested(values: Iterable[Any]) -> list[Any]:
+    return [one for one in values if one and isinstance(one, dict | list)]
+
+
+def first_of(*delays: float) -> float:
+    """The shortest of some delays, of which 0 is none."""
+    return min(filter(None, delays), default=0.0)
+
+
+class Refusal(NamedTuple):
+    """Why a pass does nothing: the reason and message of a condition."""
+
+    reason: str
+    message: str
+    after: float = 0.0  # seconds until the next pass; 0 for the next change
+
+
+class PassResult(NamedTuple):
+    """The result of one pass."""
+
+    problems: tuple[Problem, ...] = ()
+    after: float = 0.0  # seconds until the next pass; 0 for the next change
+
+    @property
+    def passing(self) -> bool:
+        """Whether an early retry is useful."""
+        return any(problem.passing for problem in self.problems)

@@ -1,20 +1,24 @@
-"""Decides the changes of one pass over a component."""
+"""Decides the changes of one pass over a component, and what its status says of them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from ..checkpoint.restore_condition import COLD
+from ...kube.protocol import Node
+from ..checkpoint.restore_condition import COLD, set_restore_condition
 from ..common.applied_diff import digest
-from ..common.problems import Problem, problem_of_render
+from ..common.conditions import RECONCILING, Condition, merge_conditions, note_ignored, set_condition
+from ..common.problems import Problem, join_messages, problem_of_render
+from ..common.workers import runtime_figures
 from ..render.children import direct_children
 from ..render.objects import annotate
 from ..render.service import is_model_service
+from ..render.template import pod_templates
 from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
-from .children import is_of_a_graph
-from .observe import Seen
+from .observe import AVAILABLE, Seen, count, is_of_a_graph, is_ready
 
 
 class Plan(NamedTuple):
@@ -48,3 +52,39 @@ def decide(seen: Seen) -> Plan:
     names = {one["metadata"]["name"] for one in seen.owned if is_model_service(one["kind"], one["metadata"]["name"])}
     kept = frozenset(names if is_of_a_graph(obj) else ())
     return Plan(children, kept, [*problems, *map(problem_of_render, rendered.problems)], rendered.notes)
+
+
+def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:
+    """The status after a successful pass."""
+    before, generation = seen.component.get("status") or {}, seen.component["metadata"]["generation"]
+    standing, waits = seen.choice.standing, seen.choice.waits  # without pods until a checkpoint is ready
+    kind, ready = str(workload["kind"]), not waits and is_ready(workload, workers)
+    told, yes = ("ready", "True") if ready else ("not ready", "False")
+    suffix = "Ready" if ready else "NotReady"
+    now = [
+        Condition(AVAILABLE, yes, f"{kind}{suffix}", f"{kind} is {told}"),
+        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {told}"),
+    ]
+    if waits and standing is not None:
+        now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", standing.message)
+    runtime = runtime_figures(seen.settings.line, pod_templates(workload).values(), workload.get("status") or {})
+    status = {
+        **before,
+        "conditions": merge_conditions(before.get("conditions") or (), now, moment),
+        "component": _figures(workload) | runtime,
+        "observedGeneration": generation,
+    }
+    return set_restore_condition(note_ignored(status, plan.notes, generation, moment), standing, generation, moment)
+
+
+def make_failed_status(before: Node, problems: Sequence[Problem], moment: datetime) -> Node:
+    """The status after a failed pass: only the condition changes."""
+    text = f"Failed to reconcile DynamoComponentDeployment: {join_messages([*problems])}"
+    return set_condition(before, AVAILABLE, Condition(AVAILABLE, "False", RECONCILING, text), moment)
+
+
+def _figures(workload: Node) -> dict[str, Any]:
+    status = workload.get("status") or {}
+    names = ("replicas", "updatedReplicas", "readyReplicas")
+    figures = {name: count(status, name) for name in (*names, *(("availableReplicas",) if workload["kind"] == "Deployment" else ()))}
+    return {"componentKind": workload["kind"], "componentNames": [workload["metadata"]["name"]], **figures}

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..checkpoint.restoring import Choice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
-from ..common.keys import Key, key_of
-from ..common.nesting import explain_cut
+from ..common.conditions import is_true
+from ..common.keys import Key, controller_reference, key_of
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
 from ..engine.work import Work
 from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.graph import nodes, replicas_in
-from ..render.names import SELECTOR
+from ..render.merge import object_items
+from ..render.names import COMPONENT_TYPE, SELECTOR, SUB_TYPE, WORKER
 from ..render.observed import NOTHING, Observed
+from ..render.pod.container import PARENT
 from ..render.settings import Settings
 from ..render.workload import read_graph_label
-from ..workload.device_claims import read_claims
-from ..workload.orchestrator import on_leader_worker_sets
+from ..workload.pods import on_leader_worker_sets
+from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
-from .children import is_of_a_graph, observe_component
-from .status import FAILED, REFUSED, is_ready
+
+REFUSED: Final = "ValidationFailed"  # reasons of refusals
+FAILED: Final = "ReconcileError"
+AVAILABLE: Final = "Available"  # the condition
 
 
 class Seen(NamedTuple):
@@ -41,13 +45,13 @@ class Seen(NamedTuple):
 
 async def observe(work: Work, obj: Node) -> Seen | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
-    wide, facts = on_leader_worker_sets(obj), read_facts(work.settings, work.known())
+    wide, facts = on_leader_worker_sets(obj), read_facts(work)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
         refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
     if refusal:
         return Refusal(REFUSED, refusal)
-    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    settings = render_settings(work, obj["metadata"]["namespace"])
     if read_checkpoint_block(obj) is not None and is_unlisted(work, settings):
         return Refusal("", "", RETRY_UNLISTED)
     spec = obj.get("spec") or {}
@@ -73,3 +77,61 @@ async def _observe_restore(work: Work, seen: Seen) -> Seen:
         labels, replicas = f"{SELECTOR}={key_of(cold).name}", replicas_in(live.get("spec") or {})
         choice = await follow_failures(work, obj, choice, labels, replicas, ready=is_ready(live))
     return seen._replace(cold=cold, choice=choice)
+
+
+def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
+    """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
+    name = frozenset({str(component["metadata"]["name"])})
+    left = beside_graph or any(read_graph_label(component) in _parent_graphs(one) for one in children)
+    found = Observed(left=name if left else frozenset())
+    kind = (component.get("spec") or {}).get("type")
+    if kind not in ("prefill", "decode"):
+        return found
+    told = [_pod_selector(one) for one in children]
+    old = any(one.get(COMPONENT_TYPE) == WORKER and one.get(SUB_TYPE, "") in ("", kind) for one in told)
+    return found._replace(old_selectors=name if old else frozenset())
+
+
+def is_of_a_graph(component: Node) -> bool:
+    """Whether a graph controls the component."""
+    return (controller_reference(component) or {}).get("kind") == GRAPH
+
+
+def _pod_selector(child: Node) -> dict[str, str]:
+    """The pod selector of a child, if it has one."""
+    if child["kind"] == "Service":
+        return (child.get("spec") or {}).get("selector") or {}
+    return (_pod_template(child).get("metadata") or {}).get("labels") or {}
+
+
+def _parent_graphs(child: Node) -> set[str]:
+    """The graphs that the pods of a child are told that they belong to."""
+    containers = object_items((_pod_template(child).get("spec") or {}).get("containers"))
+    variables = [one for each in containers for one in object_items(each.get("env")) if one.get("name") == PARENT]
+    return {str(one.get("value")) for one in variables}
+
+
+def _pod_template(child: Node) -> Node:
+    spec = child.get("spec") or {}
+    templates = {"Deployment": spec.get("template"), "LeaderWorkerSet": (spec.get("leaderWorkerTemplate") or {}).get("workerTemplate")}
+    return templates.get(child["kind"]) or {}
+
+
+def is_ready(workload: Node, workers: Iterable[Node | None] = ()) -> bool:
+    """Whether a Deployment, or a LeaderWorkerSet with the StatefulSets of its `workers`, is up to date and available."""
+    spec, status = workload.get("spec") or {}, workload.get("status") or {}
+    desired = replicas_in(spec)
+    if desired == 0:
+        return not spec.get("paused")
+    available = is_true(status, AVAILABLE)
+    if workload["kind"] != "Deployment":
+        running = all(one is not None and count(one.get("status") or {}, "readyReplicas") >= one["spec"]["replicas"] for one in workers)
+        return count(status, "readyReplicas") >= desired and available and running
+    current = (status.get("observedGeneration") or 0) >= workload["metadata"].get("generation", 0)
+    enough = count(status, "updatedReplicas") >= desired and count(status, "availableReplicas") >= desired
+    return not spec.get("paused") and current and enough and count(status, "replicas") == desired and available
+
+
+def count(status: Node, name: str) -> int:
+    """A figure of a status; 0 for one that it lacks."""
+    return int(status.get(name) or 0)

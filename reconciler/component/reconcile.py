@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
@@ -11,20 +10,14 @@ from ..checkpoint.offers import publish_offers
 from ..checkpoint.restoring import say_standing, write_choices
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of
-from ..common.problems import Problem, join_messages, problem_of_error
+from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
 from ..common.resources import GRAPH, LWS, STATEFUL_SET
-from ..engine.passes import RETRY_SLOW, PassResult, Refusal
 from ..engine.work import Work
 from ..render.graph import replicas_in
-from ..workload.ignored_fields import report_ignored
-from ..workload.pod_reasons import add_pod_reasons
-from ..workload.switch_orchestrator import find_orchestrator
-from .children import is_of_a_graph
-from .decide import Plan, decide
-from .observe import Seen, observe
-from .status import AVAILABLE, FAILED, REFUSED, make_failed_status, report
-
-_WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
+from ..workload.orchestrator import find_orchestrator
+from ..workload.pods import add_pod_reasons
+from .decide import Plan, decide, make_failed_status, report
+from .observe import AVAILABLE, FAILED, REFUSED, Seen, is_of_a_graph, observe
 
 
 async def reconcile_component(work: Work, obj: Node) -> PassResult:
@@ -45,7 +38,7 @@ async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
     await publish_offers(work, key_of(obj).namespace, {key_of(obj).name: (choice.checkpoint, choice.offer)})
     for child in plan.children:
         made = await work.put(child, obj, problems, lambda uid: _is_left_to(work, obj, uid))
-        if child["kind"] in _WORKLOADS:
+        if child["kind"] in ("Deployment", LWS):
             workload = made
     if not problems:
         try:
@@ -68,7 +61,7 @@ async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
         await work.say(obj, "Normal", told["reason"], told["message"])
     if not is_of_a_graph(obj):
         await say_standing(work, obj, before, now)
-        await report_ignored(work, obj, before, now)
+        await work.report_ignored(obj, before, now)
     return PassResult((), seen.choice.after or look)
 
 
@@ -93,10 +86,7 @@ async def _fail(work: Work, obj: Node, problems: list[Problem], after: float) ->
 
 
 def _workers(work: Work, workload: Node) -> Iterator[Node | None]:
-    """The StatefulSet of each replica of a LeaderWorkerSet, None where it isn't there. A reader stops at the first of these.
-
-    None at all for other kinds, and where they can't be read.
-    """
+    """The StatefulSet of each replica of a LeaderWorkerSet, None where it isn't there; none at all where they can't be read."""
     if workload["kind"] != LWS or not work.cache.knows(STATEFUL_SET):
         return
     key = key_of(workload)

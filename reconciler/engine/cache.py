@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
@@ -15,10 +15,8 @@ from ...kube.reflector import Reflector, Subscriber, WatchState
 from ...kube.resources import SERVICE_ACCOUNTS, Resource
 from ...kube.several import Several
 from ..common.keys import Key, controller_reference, key_of, move_key
-from ..common.marks import POD_ACCOUNT, RECONCILED
-from ..common.nesting import cut_nested
-from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, STATEFUL_SET, WATCHED
-from .interning import Sharing
+from ..common.problems import cut_nested
+from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, POD_ACCOUNT, RECONCILED, STATEFUL_SET, WATCHED
 
 Changed = Callable[[Node | None, Node | None, bool], None]
 
@@ -31,6 +29,8 @@ _SHALLOW: Final = frozenset({"Deployment", "Service", "ServiceAccount", "Role", 
 EVERY: Final = ("", "")
 _LABELLED: Final = (f"{RECONCILED}=true", "")
 ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
+MOST: Final = 8192  # parts in one generation of what is remembered
+_PARTS: Final = frozenset({str, dict, list})
 
 
 class Cache:
@@ -45,10 +45,7 @@ class Cache:
         *,
         clocks: Clocks = LOCAL,
     ) -> None:
-        """An empty namespace is all of them. `changed(old, new, ours)` hears of every change.
-
-        `ours` says that it is exactly what our last write of the object gave back. `reduce`: by kind, drops unread parts.
-        """
+        """An empty namespace is all. `changed(old, new, ours)`: ours is what our last write gave back. `reduce` drops unread parts."""
         self._cluster, self._namespaces, self._changed, self._reduce = cluster, namespaces, changed, reduce
         self._clocks, self._clock = clocks, clocks.monotonic
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
@@ -80,27 +77,17 @@ class Cache:
 
     @property
     def waiting(self) -> list[str]:
-        """Kinds without which nothing may be decided yet: a component that isn't known of would be made a second time.
-
-        Of other kinds it is enough to know why they can't be listed.
-        """
+        """Kinds without which nothing may be decided: neither listed nor, but for graphs and components, known to be unreadable."""
         lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _OPTED]
         known = (WatchState.FORBIDDEN, WatchState.ABSENT)
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
-
-    def why(self, kind: str) -> str:
-        """Why a kind is not listed; empty when nothing is wrong."""
-        return self.reflectors[kind].reason
 
     def lacking(self) -> dict[str, str]:
         """Kinds that can't be read, and why."""
         return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (WatchState.FORBIDDEN, WatchState.ABSENT)}
 
     def unreadable(self) -> list[str]:
-        """Those of them that somebody must do something about: forbidden ones, and definitions of ours that are missing.
-
-        What only newer clusters serve is no fault of this one.
-        """
+        """Those that somebody must do something about: forbidden kinds, and missing definitions of ours."""
         return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is WatchState.FORBIDDEN]
 
     def knows(self, kind: str) -> bool:
@@ -141,10 +128,7 @@ class Cache:
 
     @contextlib.contextmanager
     def writing(self, key: Key) -> Iterator[None]:
-        """During a write, changes of its object are told of only afterwards: half of all writes are heard of before they are answered.
-
-        What it costs: the changes of one object during one request.
-        """
+        """During a write, changes of its object are told of only afterwards: half of all writes are heard of before they are answered."""
         self._held.setdefault(key, [])
         try:
             yield
@@ -236,3 +220,42 @@ def _version(obj: Node) -> int:
     """Versions are numbers in fact, whatever they are in name; one that isn't is never newer."""
     text = str(obj["metadata"].get("resourceVersion") or "")
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+class Sharing:
+    """Remembers the parts that were met lately, in two generations: what is not met again in the time of one is forgotten."""
+
+    def __init__(self) -> None:
+        self._now: dict[object, Any] = {}
+        self._before: dict[object, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._now) + len(self._before)
+
+    def share(self, obj: dict[str, Any]) -> None:
+        """Replaces the parts of an object, which must be the caller's alone, by equal ones that are known."""
+        for name, value in obj.items():
+            obj[name] = self._part(value)
+
+    def _part(self, value: Any) -> Any:
+        """An equal value. Parts of a known map or list live as long as it does, so that their identities tell them apart."""
+        kind = type(value)
+        if kind is str:
+            return self._known(value, value)
+        if kind is dict:
+            for name, one in value.items():
+                if type(one) in _PARTS:
+                    value[name] = self._part(one)
+            return self._known((dict, *value, *map(id, value.values())), value)
+        if kind is list:
+            value[:] = map(self._part, value)
+            return self._known((list, *map(id, value)), value)
+        return value
+
+    def _known(self, key: object, value: Any) -> Any:
+        known = self._now.get(key)
+        if known is None:
+            if len(self._now) >= MOST:
+                self._before, self._now = self._now, {}
+            known = self._now[key] = self._before.pop(key, value)
+        return known

@@ -1,23 +1,32 @@
-"""What a pass depends on beside objects: the configuration, what the cluster can do, whose a namespace is. Asked anew in each pass."""
+"""What a pass depends on beside objects, asked anew in each pass: configuration, cluster, and whether admission would refuse the object."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
+from typing import Final
 
-from ...api.operator.configuration import OperatorConfiguration
+from ...admission import pipeline
+from ...api.paths import format_path
+from ...conversion.lens.protocol import ConversionError
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
+from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
+from ...policies.finding import Level
+from ...policies.review import CREATE
+from ..common.applied_diff import fingerprint
+from ..common.keys import uid_of
 from ..render.settings import Settings, settings_from
-from .cache import Cache
+from .work import Work
 
 
-def render_settings(found: OperatorConfiguration, known: Mapping[str, Presence], cache: Cache, namespace: str) -> Settings:
+def render_settings(work: Work, namespace: str) -> Settings:
     """Settings for objects of one namespace.
 
     What is served but not permitted counts as there: making it fails with a sentence about the permission, which is better than to run
     the same graph in another way. Pull secrets are nobody's but the pods': we may not read Secrets, hence name none.
     """
-    return settings_from(found, read_served(known), service_account=cache.account(namespace) or "default")
+    return settings_from(work.settings, read_served(work.known()), service_account=work.cache.account(namespace) or "default")
 
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
@@ -31,15 +40,16 @@ def read_served(known: Mapping[str, Presence]) -> Settings:
     return Settings(grove=grove, lws=lws, kai=kai, dra=dra, istio=istio)
 
 
-def read_grove(found: OperatorConfiguration, known: Mapping[str, Presence]) -> tuple[bool, bool]:
+def read_grove(work: Work) -> tuple[bool, bool]:
     """Whether Grove may be used, and whether the cluster serves it."""
-    served = read_served(known).grove
-    switch = found.orchestrators.grove.enabled
+    served = read_served(work.known()).grove
+    switch = work.settings.orchestrators.grove.enabled
     return served if switch is None else switch, served
 
 
-def read_facts(found: OperatorConfiguration, known: Mapping[str, Presence]) -> Facts:
+def read_facts(work: Work) -> Facts:
     """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
+    found, known = work.settings, work.known()
 
     def fact(name: str, switch: bool | None = None) -> bool | Unknown:
         presence = known.get(name)
@@ -62,3 +72,41 @@ def read_facts(found: OperatorConfiguration, known: Mapping[str, Presence]) -> F
         lpx=found.lpx.enabled,
         switchedOff=found.switched_off,
     )
+
+
+REMEMBERED: Final = 20_000  # objects, of some 300 bytes; judging one costs about a millisecond
+LISTED: Final = 5  # findings in the message
+
+
+class Judge:
+    """Judges an object again only if it or a fact changed."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[str, Facts, str]] = OrderedDict()  # uid -> (content, facts, verdict)
+
+    def refusal(self, obj: Node, facts: Facts) -> str:
+        """Why admission would refuse the object, or an empty string."""
+        uid, content = uid_of(obj), fingerprint(obj)
+        known = self._known.get(uid)
+        if known is not None and known[:2] == (content, facts):
+            return known[2]
+        verdict = check_admission(obj, facts)
+        self._known[uid] = (content, facts, verdict)
+        self._known.move_to_end(uid)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return verdict
+
+
+def check_admission(obj: Node, facts: Facts) -> str:
+    """Why admission would refuse an object, or an empty string; findings that depend on a user or on an unknown fact don't count."""
+    kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
+    write = pipeline.Admission(kind, version, CREATE, obj, user="", settings=pipeline.Settings(facts))
+    if wrong := write.decode():
+        return f"{format_path(wrong[0].path)}: {wrong[0].message}"
+    try:
+        errors = [one for one in write.judge() if one.level is Level.ERROR]
+    except ConversionError as error:
+        return f"{format_path(error.path)}: {error.reason}"
+    texts = dict.fromkeys(f"{format_path(one.path)}: {one.text} [{one.rule.code}]" for one in errors[:LISTED])
+    return "; ".join(texts) + (f"; and {len(errors) - LISTED} more" if len(errors) > LISTED else "")

@@ -4,18 +4,116 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import Counter, OrderedDict
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from ...kube.backoff import Backoff
 from ...kube.clocks import LOCAL, Clocks
-from ..common.keys import Key
-from ..metrics.queue import QueueStatistics
-from .fair_order import Cause, Lanes
+from ...kube.protocol import Node
+from ..common.keys import Key, controller_reference
+from ..metrics.controller_runtime import QueueStatistics
 
+FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
 FIRST: Final = 0.5  # seconds before the first retry
 MOST: Final = 120.0  # maximum seconds between retries
 URGENT: Final = 3  # retries before new work; later ones come after it
+
+
+class Cause(IntEnum):
+    """Smaller values come first."""
+
+    EDIT = 0  # the object was changed or is being deleted
+    BEGUN = 1  # a part of it changed, it is a new part of something else, or the last pass failed
+    NEW = 2  # nothing was done for it
+    LOOK = 3  # no known change: after a restart, or periodically
+
+
+def cause_of(obj: Node, *, known: bool) -> Cause:
+    """The cause for an object itself; `known` means that an earlier state of it was known, so it changed."""
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    if metadata.get("deletionTimestamp"):
+        return Cause.EDIT
+    if not status:
+        return Cause.BEGUN if controller_reference(obj) else Cause.NEW
+    acted_on = status.get("observedGeneration")
+    if known or (acted_on is not None and acted_on != metadata.get("generation")):
+        return Cause.EDIT
+    return Cause.LOOK
+
+
+class _Lane:
+    """One lane, whose namespaces take turns; `served` is the number of its last turn."""
+
+    __slots__ = ("namespaces", "served")
+
+    def __init__(self) -> None:
+        self.namespaces: OrderedDict[str, OrderedDict[Key, None]] = OrderedDict()  # the next one first, each with its keys as they came
+        self.served = 0
+
+    def put(self, key: Key) -> None:
+        """Add a key that isn't there."""
+        self.namespaces.setdefault(key.namespace, OrderedDict())[key] = None
+
+    def remove(self, key: Key) -> None:
+        """Remove a key that is there."""
+        keys = self.namespaces[key.namespace]
+        del keys[key]
+        if not keys:
+            del self.namespaces[key.namespace]
+
+    def first(self) -> Key:
+        """The first key of the namespace whose turn it is; then it is the next one's."""
+        namespace, keys = next(iter(self.namespaces.items()))
+        self.namespaces.move_to_end(namespace)
+        return next(iter(keys))
+
+
+class Lanes:
+    """Orders keys by cause, then by turns of kinds, then of namespaces, then first in, first out."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[Cause, str], _Lane] = {}
+        self._causes: OrderedDict[Key, Cause] = OrderedDict()  # the longest waiting key first
+        self._turn = 0
+
+    def __len__(self) -> int:
+        return len(self._causes)
+
+    def kinds(self) -> Counter[str]:
+        """The number of waiting keys of each kind."""
+        return Counter(key.kind for key in self._causes)
+
+    def put(self, key: Key, cause: Cause) -> None:
+        """Add a key; one that waits already keeps the more urgent cause."""
+        known = self._causes.get(key)
+        if known is not None:
+            if known <= cause:
+                return
+            self._lanes[known, key.kind].remove(key)
+            del self._causes[key]
+        self._causes[key] = cause
+        self._lanes.setdefault((cause, key.kind), _Lane()).put(key)
+
+    def take(self) -> Key:
+        """Remove the next key. Raises: ValueError if none waits."""
+        self._turn += 1
+        if self._turn % FAIR == 0 and self._causes:
+            key = next(iter(self._causes))
+            lane = self._lanes[self._causes[key], key.kind]
+        else:
+            standing = {at: lane for at, lane in self._lanes.items() if lane.namespaces}
+            lane = min(standing.items(), key=lambda each: (each[0][0], each[1].served))[1]
+            key = lane.first()
+        lane.served = self._turn
+        lane.remove(key)
+        del self._causes[key]
+        return key
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        self._lanes.clear()
+        self._causes.clear()
 
 
 class _Later(NamedTuple):
@@ -69,7 +167,8 @@ class Queue:
         key = self._ready.take()
         self._running.add(key)
         self.turns.began(key)
-        self._forget_later(key)
+        if (later := self._later.pop(key, None)) is not None:
+            later.task.cancel()
         return key
 
     def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.LOOK) -> None:
@@ -77,7 +176,7 @@ class Queue:
         self._failures.pop(key, None)
         self._end(key)
         if after > 0:
-            self.turns.put_off(key)
+            self.turns.repeated[key.kind] += 1
             self.add(key, after, cause)
 
     def failed(self, key: Key) -> float:
@@ -85,7 +184,7 @@ class Queue:
         failures = self._failures.setdefault(key, Backoff(FIRST, MOST, self._clocks.chance))
         pause = failures.next()
         self._end(key)
-        self.turns.put_off(key)
+        self.turns.repeated[key.kind] += 1
         self.add(key, pause, Cause.BEGUN if failures.errors <= URGENT else Cause.LOOK)
         return pause
 
@@ -126,11 +225,6 @@ class Queue:
                 return
             known.task.cancel()
         self._later[key] = _Later(due, cause, asyncio.ensure_future(self._wake(key, after)))
-
-    def _forget_later(self, key: Key) -> None:
-        known = self._later.pop(key, None)
-        if known is not None:
-            known.task.cancel()
 
     async def _wake(self, key: Key, after: float) -> None:
         with contextlib.suppress(asyncio.CancelledError):

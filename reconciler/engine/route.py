@@ -6,8 +6,6 @@ from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.conditions import condition_of as found
 from ..common.keys import Key, controller_reference, key_of
-from ..common.marks import REQUEST_NAME as REQUEST
-from ..common.registered import components_of_worker
 from ..common.resources import (
     ADAPTER,
     CLIQUE_GROUP,
@@ -21,6 +19,8 @@ from ..common.resources import (
     STATEFUL_SET,
     WORKER_METADATA,
 )
+from ..common.resources import REQUEST_NAME as REQUEST
+from ..common.workers import components_of_worker
 from ..render.names import GRAPH_NAME
 from .cache import Cache
 
@@ -74,14 +74,8 @@ def _state(graph: Node | None) -> object:
     """What the request that a graph was made for reads of it."""
     if graph is None:
         return None
-    status = graph.get("status") or {}
-    return (
-        graph["metadata"].get("uid"),
-        graph["metadata"].get("labels"),
-        status.get("state"),
-        status.get("components"),
-        found(status, "Ready"),
-    )
+    metadata, status = graph["metadata"], graph.get("status") or {}
+    return metadata.get("uid"), metadata.get("labels"), status.get("state"), status.get("components"), found(status, "Ready")
 
 
 def _of_set(key: Key, cache: Cache) -> list[Key]:
@@ -113,13 +107,5 @@ def _owners(old: Node | None, new: Node | None, namespace: str) -> dict[Key, boo
 
 def read_intent(obj: Node) -> object:
     """What somebody else than we may have changed."""
-    metadata = obj["metadata"]
-    return (
-        metadata.get("uid"),
-        metadata.get("generation"),
-        metadata.get("annotations"),
-        metadata.get("labels"),
-        metadata.get("finalizers"),
-        metadata.get("deletionTimestamp"),
-        obj.get("spec"),
-    )
+    names = ("uid", "generation", "annotations", "labels", "finalizers", "deletionTimestamp")
+    return [obj["metadata"].get(name) for name in names], obj.get("spec")

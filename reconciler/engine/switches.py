@@ -1,15 +1,29 @@
-"""Switches of kinds that are reconciled only where the configuration and the permissions allow it."""
+"""Kinds that are reconciled only where the configuration and the permissions allow it: their switches, and what objects say otherwise."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from ...api.operator.controllers import AUTO, OFF, ON, Controllers
 from ...kube.capability import Presence
+from ...kube.errors import ForbiddenError
+from ...kube.protocol import Node
 from ...kube.resources import ENDPOINT_SLICES, Resource
-from ..common.marks import RECONCILED
+from ..common.conditions import Condition, condition_of, set_condition
+from ..common.keys import key_of, uid_of
+from ..common.problems import RETRY_SLOW, PassResult, Problem
 from ..common.problems import explain_missing_permission as grant
-from ..common.resources import CHECKPOINTS, JOBS, MODELS, REQUESTS
+from ..common.resources import CHECKPOINTS, JOBS, MODELS, RECONCILED, REQUESTS
 from ..render.names import BASE_MODEL_HASH
+from .work import Work
+
+_TOLD: Final = "Reconciled"  # the condition
+FORBIDDEN: Final = "Forbidden"
+PATIENCE: Final = 60.0  # seconds within which another controller's word is expected
+REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
 
 
 class Switch(NamedTuple):
@@ -42,3 +56,63 @@ SWITCHES: Final = {
         Switch(REQUESTS, "requests", (JOBS, f"{RECONCILED}=true")),
     )
 }
+
+
+class Waits:
+    """Since when objects have been seen waiting: by our own clock, which the API server's may differ from."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: OrderedDict[str, float] = OrderedDict()
+
+    def seconds(self, uid: str) -> float:
+        """For how long an object has been waiting."""
+        moment = self._clock()
+        since = self._since.setdefault(uid, moment)
+        if len(self._since) > REMEMBERED:
+            self._since.popitem(last=False)
+        return moment - since
+
+
+async def report_no_controller(work: Work, obj: Node, reason: str, text: str, *, others: bool = True) -> PassResult:
+    """Puts a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
+    status: Node = obj.get("status") or {}
+    ours = condition_of(status, _TOLD)
+    if obj["metadata"].get("deletionTimestamp"):
+        return PassResult()
+    # a condition that is not ours is another controller's word
+    if others and (any(one.get("type") != _TOLD for one in status.get("conditions") or ()) or status.get("observedGeneration")):
+        await clear_no_controller(work, obj)
+        return PassResult()
+    waited = 0.0 if ours else work.waits.seconds(uid_of(obj))
+    if waited < PATIENCE and not ours:
+        return PassResult((), PATIENCE - waited)
+    if await _tell(work, obj, reason, text):
+        await work.say(obj, "Warning", reason, text)
+    return PassResult()
+
+
+async def report_forbidden(work: Work, obj: Node, text: str) -> PassResult:
+    """Tells in a condition, or else an Event, of the missing permission that ended a pass. Raises: ApiError, StandDownError."""
+    try:
+        changed = await _tell(work, obj, FORBIDDEN, text)
+    except ForbiddenError:
+        changed = True
+    if changed:
+        await work.say(obj, "Warning", FORBIDDEN, text, lasting=True)
+    return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), RETRY_SLOW)
+
+
+async def clear_no_controller(work: Work, obj: Node) -> None:
+    """Takes the condition off an object that is acted on. Raises: ApiError, StandDownError."""
+    now = work.cache.get(key_of(obj)) or obj
+    status: Node = now.get("status") or {}
+    if condition_of(status, _TOLD):
+        await work.patch_status(now, set_condition(status, _TOLD, None, work.now()))
+
+
+async def _tell(work: Work, obj: Node, reason: str, text: str) -> bool:
+    now = work.cache.get(key_of(obj)) or obj
+    status: Node = now.get("status") or {}
+    told = Condition(_TOLD, "False", reason, text, obj["metadata"].get("generation"))
+    return await work.patch_status(now, set_condition(status, _TOLD, told, work.now()))

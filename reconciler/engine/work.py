@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ...kube.errors import ApiError
-from ..common.conditions import status_patch
+from ..common.conditions import IGNORED, condition_of, status_patch
 from ..common.keys import Key, key_of
-from ..common.marks import FINALIZER
 from ..common.problems import ContestedError, Problem, StandDownError, TakenError, problem_of_error
-from ..common.resources import KEPT, resource_of
-from .retries import Retries
+from ..common.resources import FINALIZER, KEPT, resource_of
+from .pacing import Retries
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from ..checkpoint.index import Checkpoints
     from ..model.shared import Models
     from ..request.shared import Requests
-    from ..workload.pod_reasons import Reads
-    from .admission_check import Judge
+    from ..workload.pods import Reads
     from .cache import Cache
-    from .no_controller import Waits
-    from .status_rate_limit import Pace
+    from .cluster_settings import Judge
+    from .pacing import Pace
+    from .switches import Waits
     from .write import Writer
 
 
@@ -74,10 +73,7 @@ class Work:
         return None
 
     async def patch_status(self, obj: Node, status: Node) -> bool:
-        """Makes the status so; whether it was another before. What is mere progress may be left to a later pass.
-
-        Raises: ApiError, StandDownError.
-        """
+        """Makes the status so, mere progress perhaps later; whether it was another before. Raises: ApiError, StandDownError."""
         before = obj.get("status") or {}
         patch = status_patch(before, status)
         if patch is None:
@@ -93,13 +89,9 @@ class Work:
         return True
 
     async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:
-        """Merges a change into an object or one of its children, and knows it from then on; gives it as it is then.
-
-        Raises: ApiError, StandDownError.
-        """
+        """Merges a change into an object or one of its children; returns what is known from then on. Raises: ApiError, StandDownError."""
         self.ask(obj)
         made = await self.cluster.merge_patch(resource, name, change, key_of(obj).namespace)
-        made = {**made, "apiVersion": resource.api_version, "kind": resource.kind}
         self.cache.wrote(made)
         return made
 
@@ -137,6 +129,12 @@ class Work:
         at = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
         steps = [{"op": "test", "path": at, "value": FINALIZER}, {"op": "remove", "path": at}]
         await self.cluster.json_patch(resource_of(obj), key.name, steps, key.namespace)
+
+    async def report_ignored(self, obj: Node, before: Node, now: Node) -> None:
+        """An Event when a status says something new of fields that nothing acts on."""
+        told = condition_of(now, IGNORED)
+        if told and told["message"] != condition_of(before, IGNORED).get("message"):
+            await self.say(obj, "Warning", "NotActedOn", told["message"])
 
     async def report_repairs(self, owner: Node) -> None:
         """Says which changes by others of an owner's children were undone."""

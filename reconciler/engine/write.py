@@ -14,9 +14,8 @@ from ...kube.errors import ConflictError, InvalidError
 from ...kube.protocol import ABSENT, Cluster, Node
 from ..common.applied_diff import contains, digest, fingerprint
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
-from ..common.marks import APPLIED_HASH, MANAGER, RECONCILED
 from ..common.problems import ContestedError, StandDownError, TakenError
-from ..common.resources import ADAPTER, ONCE, REMADE, resource_of
+from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
 from ..render.objects import co_owner, reference
 from ..render.service import is_model_service
 from .cache import Cache
@@ -134,8 +133,8 @@ class Writer:
         self._ask(key.namespace)
         steps = [{"op": "test", "path": "/metadata/uid", "value": uid_of(live)}, step]
         made = await self._cluster.json_patch(resource_of(live), key.name, steps, key.namespace)
-        self._cache.wrote({**made, "apiVersion": live["apiVersion"], "kind": live["kind"]})
-        return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
+        self._cache.wrote(made)
+        return made
 
     async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
         """Whether an own object lost its owner, as after `kubectl delete --cascade=orphan`."""
@@ -188,7 +187,7 @@ class Writer:
         """Whether the decision was based on the current state, so as not to overwrite an autoscaler's newer number."""
         fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)
         if fresh is not None and fresh["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
-            self._cache.wrote({**fresh, "apiVersion": live["apiVersion"], "kind": live["kind"]})
+            self._cache.wrote(fresh)
             return False
         return fresh is not None
 
@@ -208,7 +207,6 @@ class Writer:
             self._applied.pop(uid_of(made), None)
         else:
             self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
-        made = {**made, "apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
         self._cache.wrote(made)
         return made
 

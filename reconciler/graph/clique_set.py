@@ -31,7 +31,8 @@ async def read_cliques(work: Work, graph: Graph) -> None:
 
 async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
     """Apply a graph's set, and scale each component. Raises: StandDownError."""
-    problems += _unreadable(work)
+    lacking = work.cache.lacking()  # without these kinds the state is unknown
+    problems += [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
     made = await work.put(as_grove_has_it(rendered, work.cache.get(key_of(rendered))), graph.object, problems)
     if made is not None:
         await _scale(work, graph, made, problems)
@@ -66,12 +67,6 @@ def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
     """Existing cliques in their order, then new ones."""
     places = {one.get("name"): place for place, one in enumerate(theirs)}
     return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
-
-
-def _unreadable(work: Work) -> list[Problem]:
-    """The problem of kinds without which the state is unknown."""
-    lacking = work.cache.lacking()
-    return [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
 
 
 async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) -> None:

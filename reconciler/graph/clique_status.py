@@ -1,15 +1,15 @@
-"""Reads a graph's state from Grove: readiness and figures of components, restarts, and topology. Pure."""
+"""Reads a graph's state from Grove: readiness and figures of components, restarts, topology, and how well pods are placed. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ...api.line import INSTALLED, Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
-from ..common.resources import CLIQUE, CLIQUE_GROUP
-from ..common.runtime_figures import runtime_figures
+from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
+from ..common.workers import runtime_figures
 from ..engine.cache import Cache
 from ..render.generation import is_parallel, order
 from ..render.graph import Graph, Member
@@ -18,14 +18,13 @@ from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
 from ..render.observed import Observed
 from ..render.template import pod_templates
-from .placement import read_placement
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
 NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
-_NO_TOPOLOGY: Final = "ClusterTopologyNotFound"  # Grove's reason
 _TEMPLATE: Final = "grove.io/pod-template-hash"  # Grove's label of a PodClique: the template that its pods are to have
 _SHORT: Final = {CLIQUE: "podclique", CLIQUE_GROUP: "pcsg"}
 _SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
+_SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
 
 
 class OnGrove(NamedTuple):
@@ -172,7 +171,7 @@ def _place(graph: Graph, made: Node) -> Condition | None:
         return None
     generation = graph.object["metadata"].get("generation")
     said = condition_of(made.get("status") or {}, NO_LEVELS)
-    if said.get("reason") == _NO_TOPOLOGY:
+    if said.get("reason") == "ClusterTopologyNotFound":
         return Condition(PLACED, "False", "TopologyDefinitionNotFound", str(said.get("message") or ""), generation)
     if said.get("status") == "True":
         return Condition(PLACED, "False", NO_LEVELS, str(said.get("message") or ""), generation)
@@ -182,3 +181,22 @@ def _place(graph: Graph, made: Node) -> Condition | None:
     return Condition(
         PLACED, "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework", generation
     )
+
+
+def lighten(gang: Node) -> None:
+    """Drop all of a PodGang but its score, in place, so that no other change asks for a pass."""
+    gang.pop("spec", None)
+    gang["status"] = {name: value for name, value in (gang.get("status") or {}).items() if name == _SCORE}
+
+
+def read_placement(line: Line, below: Iterable[Node] | None) -> Node:
+    """The field `placement` of a status by the least score of the objects `below` a set, None off Grove; empty before line 1.4."""
+    if line < Line.V1_4:
+        return {}
+    if below is None:
+        return {"state": "Unsupported"}
+    said = [(one.get("status") or {}).get(_SCORE) for one in below if one["kind"] == POD_GANG]
+    scores = [one for one in said if isinstance(one, int | float)]
+    if not scores:
+        return {"state": "Unknown"}
+    return {"state": "Reported" if len(scores) == len(said) else "Partial", "score": min(1, *scores)}

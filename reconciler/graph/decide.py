@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...kube.protocol import Node
-from ..common.problems import Problem, problem_of_render
+from ..common.problems import RETRY_SLOW, Problem, Refusal, problem_of_render
 from ..common.resources import CLIQUES, COMPONENT, SECRET
-from ..engine.passes import RETRY_SLOW, Refusal
 from ..render.children import graph_children, worker_hash, worker_hashes
 from ..render.errors import RenderError
 from ..render.graph import Graph
@@ -16,8 +15,8 @@ from ..render.names import RESTART_AT
 from ..render.observed import NOTHING, Observed
 from ..render.template import shared_template
 from ..render.without_effect import Note
+from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
-from ..workload.switch_orchestrator import find_shared_services
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
 from .observe import Seen
 from .report import REFUSED
@@ -58,27 +57,13 @@ def decide(seen: Seen) -> Plan | Refusal:
         return Refusal(REFUSED, str(error), RETRY_SLOW)
     rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: graph_children(graph, settings, observed), problems)
     problems += map(problem_of_render, rendered.problems)
-    applied = [
-        child for child in rendered.children if not (_is_applied_apart(child) or (seen.waits and child["kind"] in (CLIQUES, COMPONENT)))
-    ]
-    plan = Plan(
-        roll,
-        observed,
-        digest,
-        rendered.children,
-        applied,
-        plan_owners(graph, seen.snapshots),
-        frozenset(),
-        problems,
-        [*rendered.notes, *seen.notes],
-    )
+    left = (SECRET, CLIQUES, COMPONENT) if seen.waits else (SECRET,)
+    applied = [child for child in rendered.children if child["kind"] not in left and not is_claim_template(child)]
+    owners, notes = plan_owners(graph, seen.snapshots), [*rendered.notes, *seen.notes]
+    plan = Plan(roll, observed, digest, rendered.children, applied, owners, problems=problems, notes=notes)
     if way.grove:
         return plan
     return plan._replace(kept=find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted))
-
-
-def _is_applied_apart(child: Node) -> bool:
-    return child["kind"] == SECRET or is_claim_template(child)
 
 
 def _roll(seen: Seen) -> tuple[Roll, Observed]:

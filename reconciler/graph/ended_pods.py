@@ -1,17 +1,20 @@
-"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Pure."""
+"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Deleted, they are made anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from ...kube.capability import POD_REPLACEMENT, Presence
+from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
+from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, first_of, problem_of_error
 from ..common.resources import CLIQUE
-from ..engine.cache import Cache
+from ..engine.work import Work
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
-from ..workload.pod_reasons import explain_end
+from ..workload.pods import explain_end
 
 GROUP: Final = "grove.io/podcliquescalinggroup"
 REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"
@@ -22,6 +25,8 @@ _MOST_ENGINES: Final = 100  # of a clique, whose reasons are listed: a user who 
 SELECTIONS: Final = ((f"{ENGINE_GROUP}=true", ""), (f"{GRAPH_NAME},{ENGINE_GROUP}!=true", "status.phase=Failed"))
 _METADATA: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences", "deletionTimestamp")
 _STATUS: Final = ("phase", "reason", "message", "initContainerStatuses", "containerStatuses")
+Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
+AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
 
 
 class Ended(NamedTuple):
@@ -45,20 +50,12 @@ class Ended(NamedTuple):
         return "-l " + ",".join([f"{ENGINE_GROUP}=true", *(f"{label}={value}" for label, value in terms)])
 
 
-Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
-
-
 def lighten(pod: Node) -> None:
     """Drops what isn't read of a pod."""
     metadata, status = pod["metadata"], pod.get("status") or {}
     pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
     pod["status"] = {name: status[name] for name in _STATUS if name in status}
     pod.pop("spec", None)
-
-
-def list_cliques(cache: Cache, below: Sequence[Node]) -> Cliques:
-    """The PodCliques of a set with their watched pods."""
-    return [(one, [pod for pod in cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
 
 
 def find_ended(cliques: Cliques) -> list[Ended]:
@@ -81,10 +78,7 @@ def find_ended(cliques: Cliques) -> list[Ended]:
 
 
 def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
-    """Why engine groups are not complete: Grove calls a component available as long as one engine of each rank is.
-
-    `replaced` says why a group was replaced lately; empty for one that wasn't.
-    """
+    """Why engine groups lack engines, which Grove calls available; `replaced` says why a group was replaced lately, empty if it wasn't."""
     waits: dict[str, str] = {}
     for clique, pods in cliques:
         labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
@@ -116,3 +110,47 @@ def _place(pod: Node, index: str = "") -> tuple[str, ...]:
         return (namespace, *(str(labels.get(name) or "") for name in (GROUP, REPLICA)), index or str(labels.get(INDEX) or ""))
     owner = next((one["name"] for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), "")
     return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))
+
+
+async def replace_ended_pods(work: Work, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
+    """Replace pods that ended; what is not whole and why, and seconds until the next look, 0 for none. Raises: StandDownError."""
+    if not work.cache.knows(PODS.kind):
+        return {}, 0.0
+    cliques = [(one, [pod for pod in work.cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
+    waits, looks = dict[str, str](), list[float]()
+    allowed = work.known().get(POD_REPLACEMENT.name) is Presence.USABLE
+    replaced = 0
+    for one in find_ended(cliques):
+        left, tries = work.retries.left(one.name), work.retries.find(one.name)
+        again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
+        waits["/".join(("pod", *one.name[1:]))] = one.why + (again if allowed and one.pods else _remedy(one, graph))
+        if not allowed or not one.pods:
+            continue
+        if left or replaced == AT_ONCE:
+            looks.append(left or RETRY_SOON)
+            continue
+        replaced += 1
+        await _replace(work, graph, one, problems)
+    missing = explain_missing_engines(cliques, lambda place: work.retries.find(place).why)
+    return {**missing, **waits}, first_of(*looks)
+
+
+async def _replace(work: Work, graph: Node, one: Ended, problems: list[Problem]) -> None:
+    try:
+        for pod in one.pods:
+            await work.writer.drop(pod, grace=0 if one.is_group else None)
+    except ApiError as error:
+        problems.append(problem_of_error(error, one.why))
+        return
+    work.retries.note(one.name, one.why)
+    names = ", ".join(pod["metadata"]["name"] for pod in one.pods)
+    reason = "FailoverCascade" if one.is_group else "PodReplaced"
+    await work.say(graph, "Warning", reason, f"{one.why}; deleted {names}, which Grove makes anew")
+
+
+def _remedy(one: Ended, graph: Node) -> str:
+    """What a user can do where the reconciler may not, or can't."""
+    if not one.pods:
+        return "; Grove's labels don't say which engines belong to it: delete the engines of its group"
+    command = f"kubectl delete pod -n {graph['metadata']['namespace']} {one.selection}"
+    return f"; Grove does not replace it: {command}, or {explain_missing_permission(POD_REPLACEMENT.name, 'podReplacement')}"

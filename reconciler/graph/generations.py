@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import is_true
-from ..common.marks import WORKER_DIGEST
+from ..common.resources import WORKER_DIGEST
 from ..render.generation import Digests, Sizes, next_sizes, replicas_held_back
 from ..render.graph import Graph, Member, replicas_in, template_annotations
 from ..render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
 
 Resize = tuple[Any, int]  # a component's object and its wanted replicas
-READY: Final = "Available"
 
 
 class Replicas(NamedTuple):
@@ -52,7 +51,7 @@ def component_of(obj: Node) -> str:
 def is_ready(obj: Node) -> bool:
     """Whether a component's object is observed at its current generation and available."""
     status = obj.get("status") or {}
-    return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and is_true(status, READY)
+    return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and is_true(status, "Available")
 
 
 def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[str, bool]:
@@ -74,10 +73,7 @@ def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[st
 
 
 def plan_roll(graph: Graph, digests: Digests, objects: Sequence[Node], registered: Mapping[str, int] = {}) -> Roll:
-    """The next step of a roll, if any. `objects` are all components' objects that the graph controls.
-
-    `registered` counts the workers of each that frontends know.
-    """
+    """The next step of a roll, from all component objects of the graph; `registered` counts the workers of each that frontends know."""
     workers = {one.name: one for one in graph.members if one.is_worker}
     # a removed worker belongs to the older generation, which serves as a whole until the new one does
     theirs = [

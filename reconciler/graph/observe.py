@@ -6,31 +6,32 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...kube.capability import TOPOLOGY_LABELS, Presence
+from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
+from ...kube.resources import TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
 from ..common.conditions import Condition
-from ..common.nesting import explain_cut
-from ..common.registered import count_registered
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
+from ..common.workers import count_registered
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.passes import RETRY_SLOW, RETRY_UNLISTED, Refusal
 from ..engine.work import Work
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
+from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
 from ..render.observed import NOTHING, Observed
 from ..render.settings import Settings
 from ..render.without_effect import Note
-from ..workload.device_claims import read_claims
-from ..workload.orchestrator import Orchestrator, on_leader_worker_sets, orchestrator_condition
+from ..workload.orchestrator import Orchestrator, find_blocking_pods, find_orchestrator, orchestrator_condition
+from ..workload.pods import on_leader_worker_sets
+from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
-from ..workload.switch_orchestrator import find_blocking_pods, find_orchestrator
 from .clique_set import read_cliques
 from .clique_status import list_below, observe_on_grove
 from .generations import component_of
 from .report import REFUSED
-from .restoring_on_grove import choose_restore_on_grove
-from .snapshots import Snapshots, observe_snapshots
-from .topology import note_unlabelled, resolve_topology
+from .snapshots import Snapshots, choose_restore_on_grove, observe_snapshots
 
 
 class Seen(NamedTuple):
@@ -55,7 +56,7 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
         return Refusal(REFUSED, cut)
     way = find_orchestrator(work, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(work, obj))
-    facts = way.facts(read_facts(work.settings, work.known()))
+    facts = way.facts(read_facts(work))
     if message := work.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
     if way.lost and not way.moving:
@@ -72,7 +73,7 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
 
 
 async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
-    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    settings = render_settings(work, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
     if way.grove:
         claims = await read_claims(work, (one.fields for one in graph.members if one.nodes > 1), graph.namespace)
@@ -108,3 +109,31 @@ def _registered(work: Work, graph: Node) -> Mapping[str, int]:
 def components_of(work: Work, graph: Node) -> list[Node]:
     """The objects of a graph's components that it controls, of all generations."""
     return [child for child in work.cache.owned(graph) if child["kind"] == COMPONENT]
+
+
+async def resolve_topology(work: Work, graph: Node) -> tuple[Node, str]:
+    """The graph with the label that its topology means, or why there is none; then its workers stay as they are. Raises: ApiError."""
+    name, domain = read_topology(graph)
+    if not name:
+        return graph, ""
+    field = "spec.experimental.kvTransferPolicy.clusterTopologyName"
+    try:
+        found = await work.cluster.get(TOPOLOGY_BINDINGS, name)
+    except ForbiddenError as error:
+        return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
+    except NotServedError:
+        found = None
+    key = key_in(found, domain)
+    if key:
+        return with_label_key(graph, key), ""
+    what = "which is not there" if found is None else f'which has no level of the domain "{domain[:80]}" with a key'
+    return graph, f'{field}: must name a ClusterTopologyBinding, got "{name[:80]}", {what}'
+
+
+def note_unlabelled(work: Work, graph: Graph) -> list[Note]:
+    """That a graph's policy has no effect where nobody labels its pods with their place."""
+    if not any(label_key(graph, one) for one in graph.members) or work.known().get(TOPOLOGY_LABELS.name) is not Presence.FORBIDDEN:
+        return []
+    lacking, remedy = work.lacking(TOPOLOGY_LABELS.name), explain_missing_permission(TOPOLOGY_LABELS.name, "topologyLabels")
+    text = f"has no effect: workers don't know their place, as the reconciler lacks a permission to label pods ({lacking}); {remedy}"
+    return [Note(("spec", "experimental", "kvTransferPolicy"), text)]

@@ -10,25 +10,20 @@ from ...kube.protocol import Node
 from ..checkpoint.offers import publish_offers
 from ..checkpoint.restoring import say_standing, write_choices
 from ..common.keys import key_of, uid_of
-from ..common.marks import MANAGER, WORKER_DIGEST
-from ..common.problems import Problem, problem_of_error
-from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, SECRET
-from ..engine.passes import RETRY_SLOW, RETRY_SOON, PassResult, Refusal, first_of
+from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem, Refusal, first_of, problem_of_error
+from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
 from ..engine.work import Work
 from ..render.graph import Graph, start_waiting
 from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, component_name
-from ..workload.ignored_fields import report_ignored
-from ..workload.orchestrator import is_switching
-from ..workload.pod_reasons import add_pod_reasons
-from ..workload.pods import find_used_permissions
+from ..workload.orchestrator import finish_switch, is_switching
+from ..workload.pods import add_pod_reasons, find_used_permissions
 from ..workload.prerequisites import check_claims, check_scheduler
-from ..workload.switch_orchestrator import finish_switch
 from .clique_set import put_cliques
 from .clique_status import OnGrove, list_below, read_grove_status
 from .decide import Plan, decide
+from .ended_pods import replace_ended_pods
 from .generations import Roll
 from .observe import Seen, components_of, observe
-from .replace_pods import replace_ended_pods
 from .report import FAILED, REFUSED, list_events, make_refused_status, report, unreachable_status
 from .scaling_adapter import prepare_adapter
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
@@ -136,10 +131,7 @@ async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -
 
 
 async def _remove_old(work: Work, obj: Node, plan: Plan, problems: list[Problem]) -> float:
-    """Shrink and delete older generations, and prune unwanted children, once all wanted ones exist.
-
-    During a roll the older generation still needs its children. Returns the seconds until the next pass.
-    """
+    """Shrink and delete older generations, which need their children until then, and prune; the seconds until the next pass."""
     roll = plan.roll
     try:
         for component, replicas in roll.resized:
@@ -196,4 +188,4 @@ async def _write_status(work: Work, obj: Node, status: Node, roll: Roll) -> None
     for event in list_events(before, status, roll):
         await work.say(obj, *event)
     await say_standing(work, obj, before, status)
-    await report_ignored(work, obj, before, status)
+    await work.report_ignored(obj, before, status)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...kube.times import format_time
-from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, set_condition
+from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
 from ..common.problems import LONGEST, join_messages
 from ..render.generation import is_parallel, order
-from ..workload.ignored_fields import note_ignored
 from ..workload.orchestrator import ORCHESTRATOR
-from .clique_status import PLACED
+from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
-from .placement import read_placement
 from .snapshots import add_checkpoint_status, note_forbidden
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ...kube.protocol import Node
-    from ..engine.passes import Refusal
+    from ..common.problems import Refusal
     from ..render.graph import Graph
     from .decide import Plan
     from .observe import Seen
@@ -102,7 +100,9 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
     if result.problems:
         return "failed", FAILED, join_messages([*result.problems])
     if plan.roll.rolling:
-        text = "; ".join(["Rolling update in progress", *_list_failures(plan, result)])
+        failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
+        stopped = [f"{name}: {why}" for name, why in failures if why and name in plan.expected]
+        text = "; ".join(["Rolling update in progress", *stopped])
         return "pending", ROLLING, text[:LONGEST]
     reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
     if reasons:
@@ -121,12 +121,6 @@ def _not_ready(plan: Plan, result: Result) -> dict[str, str]:
         elif not is_ready(obj):
             reasons[name] = _why_not(obj)
     return reasons
-
-
-def _list_failures(plan: Plan, result: Result) -> list[str]:
-    """Failures of component objects that stop a roll."""
-    reasons = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
-    return [f"{name}: {why}" for name, why in reasons if why and name in plan.expected]
 
 
 def _failure(obj: Node) -> str:

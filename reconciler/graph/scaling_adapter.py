@@ -6,14 +6,13 @@ from ...kube.errors import ApiError, InvalidError
 from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.keys import Key, is_controlled, key_of
-from ..common.problems import Problem, problem_of_error
+from ..common.problems import RETRY_SLOW, PassResult, Problem, problem_of_error
 from ..common.resources import ADAPTERS, GRAPH, GRAPHS
 from ..engine.cache import Cache
-from ..engine.passes import RETRY_SLOW, PassResult
 from ..engine.work import Work
 from ..render.graph import nodes, replicas_in
 from ..render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
-from ..workload.switch_orchestrator import find_orchestrator
+from ..workload.orchestrator import find_orchestrator
 
 
 async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
@@ -29,16 +28,18 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
         return await _unusable(work, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
     members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
     status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(work, graph, component, members)}
-    if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
+    differs = bool(members) and replicas_in(members[0]) != wanted
+    if differs and (obj.get("status") or {}).get("replicas") != wanted:  # not the last agreed number: the adapter has changed
         problem_found = await _scale(work, obj, graph, component, wanted)
         if problem_found is not None:
             return PassResult((problem_found,), RETRY_SLOW)
         status["lastScaleTime"] = format_time(work.now())
-    elif members and replicas_in(members[0]) != wanted:
+    elif differs:
         if is_controlled(obj, graph):
             return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
         status["replicas"] = replicas_in(members[0])
-        obj = await _follow(work, obj, status["replicas"])
+        change = {"metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]}, "spec": {"replicas": status["replicas"]}}
+        obj = await work.merge(obj, ADAPTERS, key_of(obj).name, change)
     work.recorder.over(obj)
     await work.patch_status(obj, status)
     return PassResult()
@@ -70,17 +71,6 @@ def _selector(work: Work, graph: Node, component: str, members: list[Node]) -> s
     return (
         f"{selector},{ROLE}={LEADER}" if any(nodes(one) > 1 for one in members) and not find_orchestrator(work, graph).grove else selector
     )
-
-
-def _graph_leads(adapter: Node) -> bool:
-    """Whether the adapter has the last agreed number, so that the graph changed."""
-    return bool((adapter.get("status") or {}).get("replicas") == adapter["spec"]["replicas"])
-
-
-async def _follow(work: Work, adapter: Node, replicas: int) -> Node:
-    """Write the graph's number into an adapter that the graph doesn't make, unless that has changed. Raises: ApiError, StandDownError."""
-    change = {"metadata": {"resourceVersion": adapter["metadata"]["resourceVersion"]}, "spec": {"replicas": replicas}}
-    return await work.merge(adapter, ADAPTERS, key_of(adapter).name, change)
 
 
 async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:

@@ -1,4 +1,4 @@
-"""The checkpoints of a graph's components: existing ones, why none is made, and their part of the graph's status."""
+"""The checkpoints of a graph's components: existing ones, why none is made, what pods are restored from, and their part of the status."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from ...kube.errors import ForbiddenError
 from ...kube.protocol import Node
 from ..checkpoint.phases import READY
 from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
-from ..checkpoint.restoring import Choice
+from ..checkpoint.restoring import Choice, Pods, choose_restore, follow_failures
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import Problem, problem_of_error
-from ..common.resources import CHECKPOINT, CHECKPOINTS, GRAPH
+from ..common.resources import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint.checkpoint import DELETE, RETAIN
 from ..render.checkpoint.identity import read_identity_hash
+from ..render.children import direct_children
+from ..render.errors import RenderError
 from ..render.gms import shares_gpus
 from ..render.graph import Graph, experimental
 from ..render.merge import object_items
+from ..render.names import COMPONENT, GRAPH_NAME, lower_name
 from ..render.objects import co_owner, reference
+from ..render.observed import Observed
 from ..render.settings import Settings
+from .clique_status import pair_with_runners, why_not
 from .generations import component_of, generation_of
 
 
@@ -144,3 +149,46 @@ def is_optional(problem: Problem) -> bool:
 def _entry(checkpoint: Node) -> Node:
     ready = (checkpoint.get("status") or {}).get("phase") == READY
     return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": read_identity_hash(checkpoint), "ready": ready}
+
+
+async def choose_restore_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
+    """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
+    rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
+    if rendered is None:
+        return seen
+    made = work.cache.get(key_of(rendered))
+    cold, live, asked = _templates(rendered), _templates(made), _asked_replicas(made)
+    choices = {}
+    for member, one in pair_with_runners(graph, work.cache.owned(made) if made is not None else ()):
+        if member.name not in seen.wanted:
+            continue
+        obj = {**graph.object, "spec": member.fields}
+        clique = lower_name(member.name)
+        replicas = one["spec"].get("replicas") if one is not None else asked.get(clique, 0)
+        pods = Pods(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
+        try:
+            choice = await choose_restore(work, obj, pods, settings)
+        except RenderError as error:
+            raise RenderError((*member.path, *error.path[1:]), error.reason) from None
+        labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
+        runs = one["spec"].get("replicas", 1) if one is not None else 0  # pods of one that isn't there are not looked for
+        choices[member.name] = await follow_failures(work, obj, choice, labels, runs, ready=not why_not(member, one))
+    return seen._replace(choices=choices)
+
+
+def _asked_replicas(made: Node | None) -> dict[str, int | None]:
+    """The replicas that the template of a set asks for, by the name of the clique or the group: they count before that is there."""
+    template = ((made or {}).get("spec") or {}).get("template") or {}
+    groups = {str(one.get("name")): one.get("replicas") for one in object_items(template.get("podCliqueScalingGroups"))}
+    return {str(one.get("name")): (one.get("spec") or {}).get("replicas") for one in object_items(template.get("cliques"))} | groups
+
+
+def _templates(cliques: Node | None) -> dict[str, Node]:
+    """The pod template of each clique of a set, by the clique's name."""
+    found = object_items((((cliques or {}).get("spec") or {}).get("template") or {}).get("cliques"))
+    return {str(one.get("name")): _template(one) for one in found}
+
+
+def _template(clique: Node) -> Node:
+    metadata = {name: clique.get(name) or {} for name in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": (clique.get("spec") or {}).get("podSpec") or {}}

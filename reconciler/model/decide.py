@@ -1,20 +1,128 @@
-"""Chooses what a pass over a DynamoModel does."""
+"""Chooses what a pass over a DynamoModel does, and what its status says of the pods found and how loading stands. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Final, NamedTuple
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, Final, Literal, NamedTuple
 
 from ...kube.protocol import Node
-from ..common.conditions import Say
-from ..common.marks import FINALIZER
-from ..engine.passes import RETRY_SLOW, Refusal
-from .endpoints import Found
+from ..common.conditions import Condition, Say, condition_of, merge_conditions
+from ..common.problems import LONGEST, RETRY_SLOW, Refusal
+from ..common.resources import FINALIZER
+from .endpoints import Endpoint, Found
 from .lora import InvalidNameError, Lora, Standing, Wish, is_lora, lora_of, path_of, read_names
-from .status import NAMED, Verdict, no_pod_status, of_base
 
-_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
+SERVICES: Final = "ServicesFound"
+ENDPOINTS: Final = "EndpointsReady"
+READY: Final = "Ready"
+NO_ENDPOINTS: Final = "NoEndpoints"
+NOT_READY: Final = "NotReady"
+LOADING: Final = "Loading"
+LISTED: Final = 1000  # endpoints in a status at most
+NAMED: Final = 3  # pods in a message at most
+
+
+class Verdict(NamedTuple):
+    """One answer about the endpoints of a model."""
+
+    fine: bool
+    reason: str
+    message: str
+    detail: tuple[str, str] | None = None  # reason and message of the condition `Ready` where they say more
+
+    @property
+    def word(self) -> str:
+        """The status of conditions."""
+        return "True" if self.fine else "False"
+
+
+def of_base(total: int, ready: int) -> Verdict:
+    """How it stands with a model that nothing is loaded for."""
+    if ready:
+        return Verdict(True, "EndpointsDiscovered", f"Found {total} endpoint(s) for base model")
+    return _not_ready(total, ready)
+
+
+def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Sequence[tuple[str, str]], *, busy: bool) -> Verdict:
+    """How it stands with an adapter that is loaded on each pod."""
+    total, done = len(endpoints), len(ready)
+    if done == total and not failures:
+        return Verdict(True, "AllEndpointsReady", f"All {total} endpoint(s) are ready")
+    if failures:
+        named = [f"{pod}: {text}" for pod, text in failures[:NAMED]]
+        more = [f"and {len(failures) - NAMED} more"] if len(failures) > NAMED else []
+        return _not_ready(total, done)._replace(detail=("LoadFailed", ", ".join([*named, *more])))
+    if busy:
+        return Verdict(False, LOADING, f"Loading the adapter on {total - done} of {total} endpoint(s)")
+    return _not_ready(total, done)
+
+
+def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[Say]]:
+    """The whole status after a pass, and Events about its change; `ready` are uids. Unchanged endpoints stay the digest that they were."""
+    before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
+    generation = model["metadata"].get("generation")
+    reason, message = verdict.detail or (verdict.reason, verdict.message)
+    told = [
+        _services(seen, base, generation),
+        Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:LONGEST], generation),
+        Condition(READY, verdict.word, reason, message[:LONGEST], generation),
+    ]
+    listed: list[Node] = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
+    status: dict[str, Any] = {**before, "conditions": merge_conditions(before.get("conditions") or (), told, moment)}
+    status |= {"readyEndpoints": sum(one.uid in ready for one in seen.endpoints), "totalEndpoints": len(listed)}
+    listed = listed if len(listed) <= LISTED else sorted(listed, key=itemgetter("ready"))[:LISTED]
+    if not listed:
+        status.pop("endpoints", None)
+    elif status.get("endpoints") != _digest(listed):
+        status["endpoints"] = listed
+    was = condition_of(before, ENDPOINTS)
+    same = (was.get("status"), was.get("reason")) == (verdict.word, verdict.reason)
+    return status, [] if same else _events(verdict, status, base)
+
+
+def lighten(model: Node) -> None:
+    """Leaves only a digest of the endpoints in a status, in place: a cluster has a hundred thousand of them."""
+    status = model.get("status") or {}
+    if isinstance(status.get("endpoints"), list):
+        status["endpoints"] = _digest(status["endpoints"])
+
+
+def _digest(listed: list[Node]) -> str:
+    text = json.dumps(listed, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _services(seen: Found, base: str, generation: int | None) -> Condition:
+    if not seen.endpoints:
+        return Condition(SERVICES, "False", "NoServicesFound", f"No endpoint slices found for base model {base}", generation)
+    if not seen.services:
+        return Condition(SERVICES, "False", "NoServicesFound", "No services associated with endpoint slices", generation)
+    return Condition(SERVICES, "True", "ServicesFound", f"Found {len(seen.services)} service(s)", generation)
+
+
+def _events(verdict: Verdict, status: Node, base: str) -> list[Say]:
+    ready, total = status["readyEndpoints"], status["totalEndpoints"]
+    level: Literal["Normal", "Warning"] = "Normal" if verdict.fine else "Warning"
+    if verdict.reason == LOADING:
+        return []
+    if verdict.reason == NO_ENDPOINTS:
+        return [Say(level, "NoEndpointsFound", verdict.message)]
+    if verdict.reason == "EndpointsDiscovered":
+        return [Say(level, "EndpointsDiscovered", f"Discovered {total} endpoints for base model {base}")]
+    if verdict.reason == "AllEndpointsReady":
+        return [Say(level, "EndpointsReady", f"All {total} endpoints ready for base model {base}")]
+    if verdict.reason == NOT_READY:
+        failed = [Say(level, "PartialEndpointFailure", verdict.detail[1])] if verdict.detail else []
+        return [*failed, Say(level, "NotReady", f"Only {ready} of {total} endpoints ready for base model {base}")]
+    return [Say(level, verdict.reason, verdict.message)]
+
+
+def _not_ready(total: int, ready: int) -> Verdict:
+    return Verdict(False, NOT_READY, f"Found {ready} ready endpoint(s) out of {total} total")
 
 
 class Seen(NamedTuple):
@@ -35,7 +143,7 @@ class Plan(NamedTuple):
     ready: frozenset[str] = frozenset()  # uids of pods
     wish: Wish | None = None
     check: bool = False  # whether pods are asked for their adapters before they load one
-    names: Mapping[str, str] = _NO_NAMES  # the adapters to record before loading
+    names: Mapping[str, str] = {}  # the adapters to record before loading
     event: Say | None = None
 
 
@@ -64,7 +172,7 @@ def _find_obstacle(seen: Seen) -> Verdict | None:
     """The reason why nothing may be loaded, or why the pods may serve another base model."""
     model, base = seen.model, str((seen.model.get("spec") or {}).get("baseModelName") or "")
     if not seen.pods.endpoints:
-        return no_pod_status(base)
+        return Verdict(False, NO_ENDPOINTS, f"No endpoint slices found for base model {base}")
     for service, served in seen.bases:
         if served and served != base:
             text = f"baseModelName: Service {service} serves {served}, whose name has the same digest; rename one of both base models"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ...kube.protocol import Node
-from ..addresses import host_of
+from ..pod_client import host_of
 
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 SLICE_CONTROLLER: Final = "endpointslice-controller.k8s.io"
@@ -44,7 +44,7 @@ def lighten(found: Node) -> None:
     if isinstance(found.get("endpoints"), tuple):
         return
     namespace = str(found["metadata"].get("namespace") or "")
-    port = _port(found.get("ports") or ())
+    port = next((int(one["port"]) for one in found.get("ports") or () if one.get("name") == SYSTEM and one.get("port")), PORT)
     seen = [_endpoint(one, namespace, port) for one in found.get("endpoints") or ()]
     found["endpoints"] = tuple(one for one in seen if one is not None)
 
@@ -81,10 +81,6 @@ def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:
     ready = conditions.get("ready") is not False or conditions.get("serving") is True  # absent is ready, as the API says
     name = str(target.get("name") or "")
     return Endpoint(str(target.get("uid") or name), name, str(addresses[0]), port, ready)
-
-
-def _port(ports: Sequence[Node]) -> int:
-    return next((int(one["port"]) for one in ports if one.get("name") == SYSTEM and one.get("port")), PORT)
 
 
 def _order(found: Node) -> tuple[int, str]:

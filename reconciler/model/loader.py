@@ -7,14 +7,14 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from ...api.operator.controllers import Models
 from ...kube.clocks import LOCAL, Clocks
 from ..common.keys import Key
-from .adapter_calls import Pod, RefusedError, load, unload_all
 from .endpoints import Endpoint
 from .lora import Standing, Wish
-from .worker import Caller, UnreachableError
+from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
@@ -24,14 +24,6 @@ UNLOADING: Final = 4.0  # between two attempts to unload from a model that is be
 SLOW: Final = 10.0  # seconds after which a call gives its turn to others, and goes on beside them
 IN_NAMESPACE: Final = 128  # calls under way for the models of one namespace, slow ones included
 PORTION: Final = 4  # a changed source is loaded on one of so many pods at a time
-
-
-class Pace(NamedTuple):
-    """How much at a time."""
-
-    concurrency: int = 64  # calls of all models together
-    per_model: int = 32
-    verify: float = 600.0  # seconds between two looks whether an adapter is still loaded
 
 
 @dataclass(slots=True)
@@ -50,19 +42,19 @@ class Loader:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: Workers,
         changed: Callable[[Key], None],
-        pace: Pace | None = None,
+        settings: Models | None = None,
         *,
         stray: Callable[[Key, Endpoint], Awaitable[str]] | None = None,
         clocks: Clocks = LOCAL,
     ) -> None:
         """`changed(key)` hears of every call that ended; `stray` says why an address isn't the pod's, and is asked once for each."""
         self._stray = stray
-        self._caller, self._changed, self._pace = caller, changed, pace or Pace()
+        self._caller, self._changed, self._settings = caller, changed, settings or Models()
         self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance
         self._models: dict[Key, _Loads] = {}
-        self._turns = asyncio.Semaphore(self._pace.concurrency)
+        self._turns = asyncio.Semaphore(self._settings.concurrency)
         self._namespaces: dict[str, asyncio.Semaphore] = {}
         self._active = 0  # models with calls under way or waiting
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,7 +63,7 @@ class Loader:
     async def run(self) -> None:
         """Asks every worker now and then whether it still has what it should."""
         while True:
-            await self._sleep(self._pace.verify / 10)
+            await self._sleep(self._settings.verify_interval / 10)
             for key, loads in [*self._models.items()]:
                 if self._clock() >= loads.due and not loads.wish.unload:
                     loads.due = self._next_look()
@@ -145,7 +137,7 @@ class Loader:
                 self._drop(loads, uid)
 
     def _next_look(self) -> float:
-        return self._clock() + self._pace.verify * (0.9 + 0.2 * self._chance())
+        return self._clock() + self._settings.verify_interval * (0.9 + 0.2 * self._chance())
 
     def _wish(self, loads: _Loads, wish: Wish) -> None:
         again = (wish.lora, wish.unload, wish.replace) != (loads.wish.lora, loads.wish.unload, loads.wish.replace)
@@ -173,7 +165,7 @@ class Loader:
 
     def _limit(self, loads: _Loads) -> int:
         """Calls at a time for one model: all that there may be, unless others wait too."""
-        limit = self._pace.concurrency if self._active <= 1 else self._pace.per_model
+        limit = self._settings.concurrency if self._active <= 1 else self._settings.per_model
         return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wish.replace else limit
 
     def _start(self, key: Key, loads: _Loads) -> None:

@@ -99,8 +99,4 @@ def adapter_of(model: Node) -> tuple[str, str, str]:
 def owner_of(model: Node, same: Iterable[Node]) -> Node:
     """The model that loads an adapter which several ask for: the oldest one that isn't being deleted."""
     alive = (one for one in same if is_lora(one) and not one["metadata"].get("deletionTimestamp"))
-    return min(alive, key=_age, default=model)
-
-
-def _age(model: Node) -> tuple[str, str]:
-    return str(model["metadata"].get("creationTimestamp") or ""), str(model["metadata"]["name"])
+    return min(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), str(one["metadata"]["name"])), default=model)

@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping
 
 from ...kube.protocol import Node
 from ..common.keys import key_of
-from ..common.marks import FINALIZER
-from ..common.resources import SLICE
-from ..engine.passes import PassResult, Refusal
+from ..common.problems import PassResult, Refusal
+from ..common.resources import FINALIZER, SLICE
 from ..engine.work import Work
-from .decide import Plan, Seen, decide, report_unload
+from .decide import Plan, Seen, Verdict, assess, decide, of_lora, report_unload
 from .endpoints import Found
 from .lora import LOADED, Wish, encode_names, owner_of, read_names
 from .shared import Models
-from .status import Verdict, assess, of_lora
 
 
 async def reconcile_model(work: Work, model: Node) -> PassResult:
@@ -39,12 +37,12 @@ async def reconcile_model(work: Work, model: Node) -> PassResult:
 
 async def _observe(work: Work, models: Models, model: Node) -> Seen:
     """The pods and Services of a model, and the owner of its adapter. Raises: ApiError."""
-    metadata, unlisted = model["metadata"], "" if work.cache.knows(SLICE) else work.cache.why(SLICE) or "not listed yet"
+    metadata, unlisted = model["metadata"], "" if work.cache.knows(SLICE) else work.cache.reflectors[SLICE].reason or "not listed yet"
     pods = Found((), ()) if unlisted else models.seen(work.cache, model)
     services = () if metadata.get("deletionTimestamp") else pods.services
     bases = [(name, await models.base_of(work, metadata["namespace"], name)) for name in services]
     owner = owner_of(model, models.same(work.cache, model))
-    return Seen(model, pods, bases, str(owner["metadata"]["name"]), unlisted, base_as_reference=models.base_as_reference)
+    return Seen(model, pods, bases, str(owner["metadata"]["name"]), unlisted, base_as_reference=models.settings.base_ready == "legacy")
 
 
 async def _load(work: Work, models: Models, seen: Seen, plan: Plan, wish: Wish) -> PassResult:
@@ -67,7 +65,7 @@ async def _release(work: Work, models: Models, seen: Seen, plan: Plan) -> PassRe
     model, key, event = seen.model, key_of(seen.model), plan.event
     if plan.wish is not None:
         models.loader.keep(key, plan.wish, seen.pods.endpoints, check=False)
-        left = models.unload_patience - models.loader.seconds(key)
+        left = models.settings.unload_timeout - models.loader.seconds(key)
         event = report_unload(seen, models.loader.standing(key), left)
         if event is None:
             return PassResult((), left)

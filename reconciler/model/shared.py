@@ -19,9 +19,9 @@ from ..engine.cache import Cache
 from ..engine.work import Work
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .endpoints import Endpoint, Found, list_endpoints
-from .loader import Loader, Pace
+from .loader import Loader
 from .lora import adapter_of
-from .worker import Caller, Patience
+from .worker import Workers
 
 PAUSE: Final = 2.0  # seconds between two writes of a status while loading
 _NONE: Final[frozenset[Key]] = frozenset()
@@ -31,16 +31,13 @@ REMEMBERED: Final = 10_000  # Services whose base model is known; they never cha
 def models_by(
     cluster: Cluster,
     how: ModelSettings,
-    caller: Callable[[Patience], Caller],
+    caller: Callable[[ModelSettings], Workers],
     changed: Callable[[Key], None],
     clocks: Clocks,
 ) -> Models:
     """As the configuration says; `changed` hears of models whose calls ended."""
-    patience = Patience(how.connect_timeout, how.load_timeout, how.unload_timeout, how.verify_timeout)
-    pace = Pace(how.concurrency, how.per_model, how.verify_interval)
     stray = None if how.any_slice else partial(_stray, cluster)
-    loader = Loader(caller(patience), changed, pace, stray=stray, clocks=clocks)
-    return Models(loader, how.any_slice, how.unload_timeout, base_as_reference=how.base_ready == "legacy")
+    return Models(Loader(caller(how), changed, how, stray=stray, clocks=clocks), how)
 
 
 @dataclass(slots=True)
@@ -48,9 +45,7 @@ class Models:
     """For one term of leading."""
 
     loader: Loader
-    any_slice: bool  # whether EndpointSlices of others are believed, too
-    unload_patience: float  # seconds for which a model that is being deleted waits for its pods
-    base_as_reference: bool  # whether pods of base models are told as the Go operator tells them
+    settings: ModelSettings
     # keys of models by their adapter, and by the digest of their base model; keys of slices by the digest
     _keys: dict[Hashable, set[Key]] = field(default_factory=dict)
     _bases: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -60,8 +55,7 @@ class Models:
         seen = new or old
         if seen is None:
             return set()
-        places = _places_of_slice if seen["kind"] == SLICE else _places_of_model
-        for before, now in zip_longest(places(old) if old else (), places(new) if new else ()):
+        for before, now in zip_longest(_places(old) if old else (), _places(new) if new else ()):
             move_key(self._keys, key_of(seen), before, now)
         known = [one for one in (old, new) if one is not None]
         if seen["kind"] == SLICE:
@@ -75,7 +69,7 @@ class Models:
         """The pods that serve a model's base model."""
         base = str((model.get("spec") or {}).get("baseModelName") or "")
         slices = (cache.get(key) for key in self._keys.get(("slices", str(model["metadata"]["namespace"]), digest(base)), _NONE))
-        return list_endpoints((one for one in slices if one is not None), any_slice=self.any_slice)
+        return list_endpoints((one for one in slices if one is not None), any_slice=self.settings.any_slice)
 
     def same(self, cache: Cache, model: Node) -> list[Node]:
         """The models that ask for the same adapter, this one among them as it is given."""
@@ -109,13 +103,11 @@ async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
     return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
 
 
-def _places_of_model(model: Node) -> tuple[Hashable, ...]:
-    adapter = adapter_of(model)
+def _places(found: Node) -> tuple[Hashable, ...]:
+    if found["kind"] == SLICE:
+        return (("slices", *_place(found)),)
+    adapter = adapter_of(found)
     return adapter, ("models", adapter[0], digest(adapter[1]))
-
-
-def _places_of_slice(found: Node) -> tuple[Hashable, ...]:
-    return (("slices", *_place(found)),)
 
 
 def _place(found: Node) -> tuple[str, str]:

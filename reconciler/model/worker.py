@@ -1,20 +1,26 @@
-"""Calls of a worker's control API: load an adapter, unload it, list those loaded. Bounded in time and bytes; no redirects."""
+"""Calls of a worker's control API: load adapters on a pod, unload those unwanted. Bounded in time and bytes; no redirects."""
+
+from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
 
 import aiohttp
 from yarl import URL
 
+from ...api.operator.controllers import Models
 from ...api.wording import escape_unprintable
 from ..pod_client import FAILURES, PodClient
-from .lora import path_of
+from .endpoints import Endpoint
+from .lora import InvalidNameError, Wish, path_of
 
 READ: Final = 64 * 1024  # bytes of an answer at most
 SHOWN: Final = 200  # characters of an answer in a message
 _PATH: Final = "/v1/loras"
+_Answer = TypeVar("_Answer")
 
 
 class UnreachableError(Exception):
@@ -42,53 +48,28 @@ class Reply(NamedTuple):
         return not 400 <= self.status < 500 or self.status in {408, 425, 429}
 
 
-class Caller(Protocol):
-    """What the loader asks of workers; `base` is `http://address:port`. Every call raises UnreachableError."""
-
-    async def load(self, base: str, name: str, uri: str) -> Reply:
-        """Loads an adapter."""
-
-    async def unload(self, base: str, name: str) -> Reply:
-        """Unloads an adapter."""
-
-    async def names(self, base: str) -> frozenset[str] | None:
-        """The loaded adapters; None where the worker doesn't tell."""
-
-    async def close(self) -> None:
-        """Closes what is open; nothing is asked afterwards."""
-
-
-class Patience(NamedTuple):
-    """Seconds."""
-
-    connect: float = 3.0
-    load: float = 300.0
-    unload: float = 60.0
-    verify: float = 5.0
-
-
 class Workers(PodClient):
-    """Calls over the network."""
+    """Calls over the network; `base` is `http://address:port`."""
 
-    def __init__(self, patience: Patience, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
+    def __init__(self, settings: Models, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
         """`connector` is another way to addresses, for tests."""
         super().__init__(connector or (lambda: aiohttp.TCPConnector(limit=0, force_close=True)))
-        self._patience = patience
+        self._settings = settings
 
     async def load(self, base: str, name: str, uri: str) -> Reply:
         """Loads an adapter. Raises: UnreachableError."""
         body = json.dumps({"lora_name": name, "source": {"uri": uri}}, ensure_ascii=False, separators=(",", ":")).encode()
-        status, text = await self._call("POST", f"{base}{_PATH}", self._patience.load, body)
+        status, text = await self._call("POST", f"{base}{_PATH}", self._settings.load_timeout, body)
         return Reply(status, _shown(text))
 
     async def unload(self, base: str, name: str) -> Reply:
         """Unloads an adapter. Raises: UnreachableError, InvalidNameError."""
-        status, text = await self._call("DELETE", f"{base}{_PATH}/{path_of(name)}", self._patience.unload)
+        status, text = await self._call("DELETE", f"{base}{_PATH}/{path_of(name)}", self._settings.unload_timeout)
         return Reply(status, _shown(text))
 
     async def names(self, base: str) -> frozenset[str] | None:
-        """The loaded adapters. Raises: UnreachableError."""
-        status, text = await self._call("GET", f"{base}{_PATH}", self._patience.verify)
+        """The loaded adapters; None where the worker doesn't tell. Raises: UnreachableError."""
+        status, text = await self._call("GET", f"{base}{_PATH}", self._settings.verify_timeout)
         if status != 200:
             return None
         try:
@@ -100,7 +81,7 @@ class Workers(PodClient):
 
     async def _call(self, method: str, url: str, seconds: float, body: bytes | None = None) -> tuple[int, bytes]:
         try:
-            return await self.call(method, URL(url, encoded=True), seconds, self._patience.connect, READ, body)
+            return await self.call(method, URL(url, encoded=True), seconds, self._settings.connect_timeout, READ, body)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
         except TimeoutError:
@@ -111,3 +92,85 @@ class Workers(PodClient):
 
 def _shown(text: bytes) -> str:
     return escape_unprintable(text[: SHOWN * 4].decode(errors="replace"))[:SHOWN]
+
+
+@dataclass(slots=True)
+class Pod:
+    """What is known of one pod, and of the calls to it."""
+
+    endpoint: Endpoint
+    done: bool = False  # what is wanted is so
+    clean: bool = False  # other names are gone, too
+    check: bool = False  # ask before loading
+    silent: bool = False  # doesn't tell what is loaded
+    confirmed: tuple[str, str] | None = None  # addresses that the pod's own status holds
+    running: bool = False
+    failure: str = ""
+    errors: int = 0
+    wait: asyncio.Task[None] | None = None
+
+
+class RefusedError(UnreachableError):
+    """The worker answered that it doesn't; `final` if it never will."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(f"{reply.status} {reply.text}".rstrip())
+        self.final = not reply.passing
+
+
+async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
+    """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
+    lora, present = wish.lora, frozenset[str]()
+    if pod.check and not wish.replace:
+        found = await _look(caller, pod)
+        if found is None and pod.done:
+            pod.check = False
+            return  # looking again told nothing: it stays as it was
+        present = found or frozenset()
+        pod.check = False
+    if lora.name not in present:
+        pod.done = False
+        if wish.replace:
+            await _unload(caller, pod.endpoint, lora.name)
+        reply = await _first(pod.endpoint, lambda base: caller.load(base, lora.name, lora.uri))
+        if not reply.fine:
+            raise RefusedError(reply)
+    pod.done = True
+    for name in wish.stale:
+        await _unload(caller, pod.endpoint, name)
+    pod.clean = True
+
+
+async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
+    try:
+        found = await _first(pod.endpoint, caller.names)
+    except UnreachableError:
+        return None
+    pod.silent = found is None
+    return found
+
+
+async def unload_all(caller: Workers, wish: Wish, endpoint: Endpoint) -> None:
+    """Unloads all that a model has. Raises: as `load`."""
+    for name in dict.fromkeys((wish.lora.name, *wish.stale)):
+        await _unload(caller, endpoint, name)
+
+
+async def _unload(caller: Workers, endpoint: Endpoint, name: str) -> None:
+    try:
+        reply = await _first(endpoint, lambda base: caller.unload(base, name))
+    except InvalidNameError:
+        return  # a name that was never loaded
+    if not reply.fine and reply.status != 404:
+        raise RefusedError(reply)
+
+
+async def _first(endpoint: Endpoint, call: Callable[[str], Awaitable[_Answer]]) -> _Answer:
+    """Asks at the first address that takes a connection. Raises: UnreachableError."""
+    *others, last = endpoint.urls
+    for url in others:
+        try:
+            return await call(url)
+        except NoConnectionError:
+            continue
+    return await call(last)

@@ -16,10 +16,9 @@ from ...kube.reflector import Reflector
 from ...kube.resources import NODES, PODS
 from ...kube.several import Several
 from ..common.keys import Key, key_of, uid_of
+from ..common.problems import RETRY_SLOW
 from ..common.resources import GRAPH
-from ..engine.fair_order import Cause
-from ..engine.passes import RETRY_SLOW
-from ..engine.queue import Queue
+from ..engine.queue import Cause, Queue
 from ..engine.work import Work
 from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
 from .decide import decide, find_missing_label, lighten

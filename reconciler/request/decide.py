@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.protocol import Node
 from ...kube.times import parse_time
 from ..common.conditions import Say, condition_of
 from ..common.keys import key_of, uid_of
-from ..common.marks import REQUEST_NAME
-from ..common.problems import Problem
-from ..engine.passes import RETRY_SLOW, RETRY_SOON
+from ..common.problems import RETRY_SLOW, RETRY_SOON, Problem
+from ..common.resources import REQUEST_NAME
 from ..render.objects import yaml_text
 from . import phases
+from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
 from .hardware import Cluster, fill_hardware
-from .job import JobSettings
-from .legacy import graph_name, read_requested_hardware
 from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
 from .phases import Step
-from .progress import digest_of, read_progress, retry_of
 from .result import Result, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
 
@@ -33,7 +30,6 @@ LATE: Final = 60.0  # seconds after the end of a Job within which its result may
 MAX_JOBS: Final = 2  # of one spec: one, and another if a user deletes it
 MAX_ANNOTATION: Final = 100 * 1024  # bytes of a graph that are also kept in an annotation
 Action = Literal["", "begin", "drop job", "make config maps", "drop config maps", "adopt graph", "make graph"]
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Seen(NamedTuple):
@@ -44,8 +40,7 @@ class Seen(NamedTuple):
     refusal: str = ""  # why admission refuses the request
     gpus: Cluster | None = Cluster()  # None while they are being discovered
     claim: bool = True  # whether the claim of the model cache exists
-    settings: JobSettings = JobSettings()
-    writes_hardware: bool = False
+    settings: OperatorConfiguration = OperatorConfiguration()
     job: Node | None = None
     ending: str = ""  # how the Job failed
     data: Node | None = None  # of the profiler's ConfigMap
@@ -69,8 +64,8 @@ class Plan(NamedTuple):
     step: Step | None = None  # None: the status stays
     after: float = 0.0
     problems: tuple[Problem, ...] = ()
-    notes: Mapping[str, Any] = _NONE
-    annotations: Mapping[str, str | None] = _NONE
+    notes: Mapping[str, Any] = {}
+    annotations: Mapping[str, str | None] = {}
     hardware: Node | None = None  # written into the spec
     action: Action = ""
 
@@ -112,7 +107,7 @@ def _pending(seen: Seen) -> Plan:
         return Plan(phases.begin(), RETRY_SOON)
     hardware = fill_hardware(read_requested_hardware(request), seen.gpus)
     wrong = hindrance(request, hardware)
-    writes = seen.writes_hardware and not wrong
+    writes = seen.settings.requests.write_hardware and not wrong
     if writes:
         request = {**request, "spec": {**request["spec"], "hardware": hardware}}
     asked = read_requested_hardware(request)
@@ -122,7 +117,7 @@ def _pending(seen: Seen) -> Plan:
     plan = Plan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
     if wrong:
         return plan._replace(step=phases.refuse_job(wrong))
-    if not seen.settings.copier_image:
+    if not seen.settings.requests.copier_image:
         text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
         return plan._replace(step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), after=RETRY_SLOW)
     return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")

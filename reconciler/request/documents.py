@@ -1,6 +1,7 @@
 """Reads YAML that somebody else's program wrote, within bounds: size, depth, and how much aliases may repeat. Pure."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -12,6 +13,7 @@ DEEPEST: Final = 100  # levels of maps and lists
 MOST: Final = 100_000  # values of one text, those of aliases counted where they stand
 _CORE: Final = "tag:yaml.org,2002:"
 _NUMBER: Final = 100  # characters of one
+_ABSENT: Final = object()
 
 
 class UnreadableError(Exception):
@@ -23,12 +25,15 @@ class UnreadableError(Exception):
         self.values = values
 
 
-class _Open(NamedTuple):
+@dataclass(slots=True)
+class _Open:
     """A map or list whose end has not come yet."""
 
     value: Any  # dict or list
     anchor: str | None
     began: int  # values before it
+    key: Any = _ABSENT  # of a map, whose value has not come yet
+    depth: int = 0  # levels below it
 
 
 class _Known(NamedTuple):
@@ -37,9 +42,6 @@ class _Known(NamedTuple):
     value: Any
     size: int
     depth: int  # levels that it adds
-
-
-_ABSENT: Final = object()
 
 
 def read_documents(text: str) -> list[Any]:
@@ -53,7 +55,7 @@ def read(text: str, most: int = MOST) -> tuple[list[Any], int]:
         raise UnreadableError(f"must be at most {LARGEST} characters, got {len(text)}")
     reader = _Reader(most)
     try:
-        parser = _parser(text)
+        parser = (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)(text)
         while (event := parser.get_event()) is not None:
             reader.take(event)
             if isinstance(event, yaml.StreamEndEvent):
@@ -64,14 +66,6 @@ def read(text: str, most: int = MOST) -> tuple[list[Any], int]:
     return reader.found, reader.values
 
 
-def _parser(text: str) -> Any:
-    if yaml.__with_libyaml__:
-        from yaml._yaml import CParser
-
-        return CParser(text)
-    return yaml.SafeLoader(text)
-
-
 class _Reader:
     """Builds values from events, without recursion."""
 
@@ -79,9 +73,7 @@ class _Reader:
         self.found: list[Any] = []
         self.values, self._most = 0, most
         self._open: list[_Open] = []
-        self._keys: list[Any] = []
         self._anchors: dict[str, _Known] = {}
-        self._depth: list[int] = []
         self._resolver = Resolver()
         self._constructor = SafeConstructor()
 
@@ -92,9 +84,8 @@ class _Reader:
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor)
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-            done, depth = self._open.pop(), self._depth.pop()
-            self._keys.pop()
-            self._add(done.value, done.anchor, self.values - done.began, depth + 1, counted=True)
+            done = self._open.pop()
+            self._add(done.value, done.anchor, self.values - done.began, done.depth + 1, counted=True)
         elif isinstance(event, yaml.AliasEvent):
             known = self._anchors.get(str(event.anchor))
             if known is None:
@@ -107,8 +98,6 @@ class _Reader:
         if len(self._open) >= DEEPEST:
             raise self.refused(f"must be nested at most {DEEPEST} levels deep")
         self._open.append(_Open(value, anchor, self.values))
-        self._keys.append(_ABSENT)
-        self._depth.append(0)
         self.values += 1
 
     def _add(self, value: Any, anchor: str | None, size: int, depth: int, *, counted: bool = False) -> None:
@@ -122,17 +111,17 @@ class _Reader:
         if not self._open:
             self.found.append(value)
             return
-        self._depth[-1] = max(self._depth[-1], depth)
-        holder = self._open[-1].value
-        if isinstance(holder, list):
-            holder.append(value)
-        elif self._keys[-1] is _ABSENT:
+        holder = self._open[-1]
+        holder.depth = max(holder.depth, depth)
+        if isinstance(holder.value, list):
+            holder.value.append(value)
+        elif holder.key is _ABSENT:
             if isinstance(value, (dict, list)):
                 raise self.refused("a key must be text")
-            self._keys[-1] = value if isinstance(value, str) else _text(value)
+            holder.key = value if isinstance(value, str) else _text(value)
         else:
-            holder[self._keys[-1]] = value
-            self._keys[-1] = _ABSENT
+            holder.value[holder.key] = value
+            holder.key = _ABSENT
 
     def _scalar(self, event: Any) -> Any:
         """A value of JSON: what YAML has beside those stays text."""

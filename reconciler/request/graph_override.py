@@ -56,10 +56,7 @@ def explain_unfit(override: Fields) -> str:
 
 
 def override_graph(graph: Fields, override: Fields, line: Line = INSTALLED) -> Overridden:
-    """The graph with what the override says; the graph itself where that changes nothing, as after a first time.
-
-    Costs two conversions where their versions differ. Raises: OverrideError.
-    """
+    """The graph with what the override says; the graph itself where that changes nothing. Raises: OverrideError."""
     if unfit := explain_unfit(override):
         raise OverrideError(unfit)
     if unfit := explain_unfit(graph):

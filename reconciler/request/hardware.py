@@ -17,24 +17,11 @@ KINDS: Final = (*NEEDED, "totalGpus", "interconnect", "rdma")  # what is looked 
 MOST: Final = 32  # GPUs that a request gets when it doesn't say how many
 # family -> (SKU on a board of its own, SKU in a slot); the same where only one form is made
 _FAMILIES: Final = {
-    "GB200": ("gb200_sxm", "gb200_sxm"),
-    "GB10": ("gb10", "gb10"),
-    "B200": ("b200_sxm", "b200_sxm"),
-    "H200": ("h200_sxm", "h200_sxm"),
-    "H100": ("h100_sxm", "h100_pcie"),
-    "A100": ("a100_sxm", "a100_pcie"),
-    "A30": ("a30", "a30"),
-    "L40S": ("l40s", "l40s"),
-    "L40": ("l40", "l40"),
-    "L4": ("l4", "l4"),
-    "V100": ("v100_sxm", "v100_pcie"),
-    "T4": ("t4", "t4"),
-    "MI300": ("mi300", "mi300"),
-    "MI300X": ("mi300", "mi300"),
-    "MI300A": ("mi300", "mi300"),
-    "MI250": ("mi200", "mi200"),
-    "MI250X": ("mi200", "mi200"),
-    "MI200": ("mi200", "mi200"),
+    **{name: (f"{name.lower()}_sxm", f"{name.lower()}_pcie") for name in ("H100", "A100", "V100")},
+    **{name: (f"{name.lower()}_sxm",) * 2 for name in ("GB200", "B200", "H200")},
+    **{name: (name.lower(),) * 2 for name in ("GB10", "A30", "L40S", "L40", "L4", "T4")},
+    **dict.fromkeys(("MI300", "MI300X", "MI300A"), ("mi300", "mi300")),
+    **dict.fromkeys(("MI200", "MI250", "MI250X"), ("mi200", "mi200")),
 }
 _BOARD: Final = ("SXM", "HGX", "DGX", "HBM3")  # how words of a product on a board of its own begin
 _SLOT: Final = ("PCIE", "NVL")

@@ -1,19 +1,20 @@
-"""The profiling Job of a request. Overlays of its author are merged in overrides.py."""
+"""The profiling Job of a request, with the overlay of its author: only what is listed is taken, and the copier is nobody's to change."""
 
 from __future__ import annotations
 
+import copy
 import json
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final
 
 from ...api.operator.configuration import OperatorConfiguration
-from ...api.operator.surroundings import Infrastructure
 from ...conversion.lens.protocol import Fields
+from ..common.resources import REQUEST_NAME
 from ..render.discovery import RBAC_GROUP, account_labels, binding
-from ..render.merge import merge_env
+from ..render.merge import as_map, merge_env, object_items, string_map
 from ..render.objects import make_child
-from .legacy import legacy_of
-from .names import COPIER, JOB_NAME, MANAGED, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
-from .overrides import overlay_job
+from .annotations import legacy_of
+from .names import COPIER, JOB_NAME, MANAGED, NAMESPACE, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
 
 # what profiling on real graphs needs in the request's namespace
 _ONLINE: Final = (
@@ -21,6 +22,40 @@ _ONLINE: Final = (
     ("", "pods", ("get", "list")),
     ("", "pods/log", ("get",)),
 )
+OUTPUT: Final = "profiling-output"
+DATA: Final = "/data"
+ARGUMENT: Final = 32 * 1024  # bytes of JSON that are passed as an argument; more are a file
+_SPEC_PATH: Final = "/etc/dynamo-request"
+_CACHE: Final = "/opt/model-cache"
+_HUB_TOKEN: Final = {"secretKeyRef": {"name": "hf-token-secret", "key": "HF_TOKEN", "optional": True}}
+_COPY: Final = ("/opt/dynamo-webhooks/bin/python", "-m", "dynamo_webhooks.reconciler.request.copier")
+# members in the order of the schema, as the Go operator writes them
+_NAMES: Final = (
+    *("model", "backend", "image", "modelCache", "pvcName", "pvcModelPath", "pvcMountPath"),
+    *("hardware", "gpuSku", "vramMb", "totalGpus", "numGpusPerNode", "interconnect", "rdma"),
+    *("workload", "isl", "osl", "concurrency", "requestRate", "sla", "ttft", "itl", "e2eLatency", "optimizationType"),
+    *("overrides", "profilingJob", "dgd", "features", "planner", "mocker", "searchStrategy", "autoApply"),
+)
+_ORDER: Final = {name: place for place, name in enumerate(_NAMES)}
+_JOB: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "completions", "parallelism", "suspend")
+_OWN: Final = frozenset({"app", "dgdr", REQUEST_NAME, NAMESPACE, MANAGED})
+_POD: Final = (
+    *("tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulingGroup", "serviceAccountName", "runtimeClassName"),
+    *("dnsPolicy", "dnsConfig", "terminationGracePeriodSeconds", "topologySpreadConstraints", "automountServiceAccountToken"),
+)
+_SECURITY: Final = (
+    *("runAsNonRoot", "runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "sysctls", "fsGroupChangePolicy"),
+    *("seccompProfile", "appArmorProfile", "seLinuxOptions", "windowsOptions"),
+)
+ACCESS: Final = "output-copier-kube-api-access"
+_ACCESS_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_API_TOKEN: Final = {
+    "sources": [
+        {"serviceAccountToken": {"expirationSeconds": 3600, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+    ]
+}
 
 
 def render_rights(request: Fields, account: str) -> list[Fields]:
@@ -46,31 +81,6 @@ def render_rights(request: Fields, account: str) -> list[Fields]:
     ]
 
 
-OUTPUT: Final = "profiling-output"
-DATA: Final = "/data"
-ARGUMENT: Final = 32 * 1024  # bytes of JSON that are passed as an argument; more are a file
-_SPEC_PATH: Final = "/etc/dynamo-request"
-_CACHE: Final = "/opt/model-cache"
-_TOKEN: Final = {"secretKeyRef": {"name": "hf-token-secret", "key": "HF_TOKEN", "optional": True}}
-_COPY: Final = ("/opt/dynamo-webhooks/bin/python", "-m", "dynamo_webhooks.reconciler.request.copier")
-# members in the order of the schema, as the Go operator writes them
-_NAMES: Final = (
-    *("model", "backend", "image", "modelCache", "pvcName", "pvcModelPath", "pvcMountPath"),
-    *("hardware", "gpuSku", "vramMb", "totalGpus", "numGpusPerNode", "interconnect", "rdma"),
-    *("workload", "isl", "osl", "concurrency", "requestRate", "sla", "ttft", "itl", "e2eLatency", "optimizationType"),
-    *("overrides", "profilingJob", "dgd", "features", "planner", "mocker", "searchStrategy", "autoApply"),
-)
-_ORDER: Final = {name: place for place, name in enumerate(_NAMES)}
-
-
-class JobSettings(NamedTuple):
-    """What the operator's configuration says of profiling Jobs."""
-
-    copier_image: str = ""  # of output-copier; empty where nobody knows
-    deadline: float = 86_400.0  # seconds that a Job may take; an overlay has the last word
-    infrastructure: Infrastructure = Infrastructure()
-
-
 def config_text(request: Fields, hardware: Fields) -> str:
     """The spec for the profiler as JSON, escaped as Go does: it may be shown in a page. Linear in its size."""
     spec = {**(request.get("spec") or {}), **({"hardware": hardware} if hardware else {})}
@@ -88,12 +98,12 @@ def _ordered(fields: Fields) -> Fields:
     return dict(sorted(kept.items(), key=lambda one: (_ORDER.get(one[0], len(_ORDER)), one[0])))
 
 
-def render_job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
+def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguration) -> Fields:
     """The Job, with the overlay of the request's author."""
     metadata = request["metadata"]
     name, namespace = str(metadata["name"]), str(metadata["namespace"])
     labels = {"app": "dynamo-profiler", JOB_NAME: name, MANAGED: OPERATOR}
-    config = config_text(request, hardware)
+    config, claim = config_text(request, hardware), legacy_of(request).output_claim
     file = len(config.encode()) > ARGUMENT
     pod: Fields = {
         "serviceAccountName": account_of(name),
@@ -102,10 +112,10 @@ def render_job(request: Fields, hardware: Fields, settings: JobSettings) -> Fiel
         "imagePullSecrets": [{"name": "nvcr-imagepullsecret"}],
         "initContainers": [_copier(request, settings)],
         "containers": [_profiler(request, f"{_SPEC_PATH}/{SPEC_KEY}" if file else config, settings)],
-        "volumes": [_output(request)],
+        "volumes": [{"name": OUTPUT, **({"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}})}],
     }
     _add_volumes(request, pod, file=file)
-    deadline = max(1, int(settings.deadline))
+    deadline = max(1, int(settings.requests.deadline))
     spec: Fields = {"backoffLimit": 0, "activeDeadlineSeconds": deadline, "template": {"metadata": {}, "spec": pod}}
     overlay_job(spec, ((request.get("spec") or {}).get("overrides") or {}).get("profilingJob"))
     return make_child("batch/v1", "Job", job_of(request), namespace, labels=labels, owner=request, spec=spec)
@@ -119,7 +129,7 @@ def render_output(request: Fields, hardware: Fields) -> Fields:
     return make_child("v1", "ConfigMap", output_of(request), namespace, labels=labels_of(request), owner=request, **content)
 
 
-def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
+def _profiler(request: Fields, config: str, settings: OperatorConfiguration) -> Fields:
     metadata, infrastructure = request["metadata"], settings.infrastructure
     told = {
         "DGDR_NAME": metadata["name"],
@@ -136,17 +146,17 @@ def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
         "image": str((request.get("spec") or {}).get("image") or ""),
         "command": ["python", "-m", "dynamo.profiler"],
         "args": ["--config", config, "--output-dir", DATA],
-        "env": merge_env(env, [{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": _TOKEN}]),
+        "env": merge_env(env, [{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": _HUB_TOKEN}]),
         "workingDir": "/workspace",
         "volumeMounts": [{"name": OUTPUT, "mountPath": DATA}],
     }
 
 
-def _copier(request: Fields, settings: JobSettings) -> Fields:
+def _copier(request: Fields, settings: OperatorConfiguration) -> Fields:
     """A sidecar, so that it outlives the profiler for as long as it takes to write the result, and no longer."""
     return {
         "name": COPIER,
-        "image": settings.copier_image,
+        "image": settings.requests.copier_image,
         "command": [*_COPY],
         "args": [str(request["metadata"]["namespace"]), output_of(request), DATA],
         "restartPolicy": "Always",
@@ -159,11 +169,6 @@ def _copier(request: Fields, settings: JobSettings) -> Fields:
         },
         "volumeMounts": [{"name": OUTPUT, "mountPath": DATA, "readOnly": True}],
     }
-
-
-def _output(request: Fields) -> Fields:
-    claim = legacy_of(request).output_claim
-    return {"name": OUTPUT, **({"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}})}
 
 
 def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
@@ -185,6 +190,63 @@ def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
         mounts.append({"name": name, "mountPath": path, "readOnly": True})
 
 
-def settings_of(found: OperatorConfiguration) -> JobSettings:
-    """What the configuration says; the copier's image may be empty."""
-    return JobSettings(found.requests.copier_image, found.requests.deadline, found.infrastructure)
+def with_copier(settings: OperatorConfiguration, image: str) -> OperatorConfiguration:
+    """The configuration with the image of the copier."""
+    return replace(settings, requests=replace(settings.requests, copier_image=image))
+
+
+def overlay_job(spec: Fields, asked: Any) -> None:
+    """Changes the spec of a Job as its author asks. Linear in the overlay, but for lists by name, which are as short as a pod's."""
+    if not isinstance(asked, dict):
+        return
+    asked = copy.deepcopy(asked)
+    _take(spec, asked, _JOB)
+    template = as_map(asked.get("template"))
+    head, pod = as_map(template.get("metadata")), as_map(template.get("spec"))
+    labels = {name: value for name, value in string_map(as_map(head.get("labels"))).items() if name not in _OWN}
+    found = {"labels": labels, "annotations": string_map(as_map(head.get("annotations")))}
+    spec["template"]["metadata"] |= {name: value for name, value in found.items() if value}
+    _overlay_pod(spec["template"]["spec"], pod)
+
+
+def _overlay_pod(pod: Fields, asked: Fields) -> None:
+    _take(pod, asked, _POD)
+    pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], object_items(asked.get("imagePullSecrets")))
+    pod["volumes"] = _by_name(pod["volumes"], object_items(asked.get("volumes")))
+    more = [one for one in object_items(asked.get("initContainers")) if one.get("name") != COPIER]
+    pod["initContainers"] = [*more, *pod["initContainers"]]
+    _take(pod["securityContext"], as_map(asked.get("securityContext")), _SECURITY)
+    containers = object_items(asked.get("containers"))
+    if containers:
+        _overlay_container(pod["containers"][0], containers[0])
+    if pod.get("automountServiceAccountToken") is False:
+        _grant_alone(pod)
+
+
+def _overlay_container(profiler: Fields, asked: Fields) -> None:
+    _take(profiler, asked, ("image", "resources", "securityContext"))
+    profiler["env"] = merge_env(profiler["env"], object_items(asked.get("env")))
+    profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], object_items(asked.get("volumeMounts")))
+    if more := object_items(asked.get("envFrom")):
+        profiler["envFrom"] = more
+
+
+def _grant_alone(pod: Fields) -> None:
+    """Gives the token to the copier and to nobody else."""
+    pod["volumes"] = [*(one for one in pod["volumes"] if one.get("name") != ACCESS), {"name": ACCESS, "projected": _API_TOKEN}]
+    for one in [*pod["containers"], *pod["initContainers"]]:
+        mounts = [mount for mount in object_items(one.get("volumeMounts")) if mount.get("name") != ACCESS]
+        if one["name"] == COPIER:
+            mounts.append({"name": ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True})
+        if mounts or "volumeMounts" in one:
+            one["volumeMounts"] = mounts
+
+
+def _take(holder: Fields, asked: Fields, names: tuple[str, ...]) -> None:
+    holder |= {name: asked[name] for name in names if asked.get(name) not in (None, "", [], {})}
+
+
+def _by_name(ours: list[Fields], theirs: list[Fields]) -> list[Fields]:
+    """One list of both: an entry of theirs replaces ours of its name in place."""
+    by_name = {str(one.get("name")): one for one in ours} | {str(one.get("name")): one for one in theirs}
+    return [*by_name.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...conversion.lens.protocol import Fields
-from ..common.marks import REQUEST_NAME
+from ..common.resources import REQUEST_NAME
 
 ACCOUNT: Final = "dgdr-profiling-job"  # begins the names of a request's account, Role and RoleBinding
 NAMESPACE: Final = "dgdr.nvidia.com/namespace"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
-from ..common.image_pulls import FAILED as FAILED_PULL
-from ..common.image_pulls import PULLED, report_pull_failures
 from ..common.problems import LONGEST
-from .progress import digest
+from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
+from .annotations import digest
 
 PENDING: Final = "Pending"
 PROFILING: Final = "Profiling"
@@ -30,8 +28,7 @@ DEPLOYMENT: Final = "DeploymentReady"
 SUCCEEDED: Final = "Succeeded"
 CHANGED: Final = "SpecChanged"
 AGAIN: Final = "StartingAgain"  # reason of the condition Profiling
-_STAGES: Final = (VALIDATION, RUN, SPEC, DEPLOYMENT)
-_FAILURE: Final = {
+_FAILURE: Final = {  # in the order of the stages
     VALIDATION: "Validation failed: ",
     RUN: "Profiling failed: ",
     SPEC: "Spec generation failed: ",
@@ -45,6 +42,7 @@ _SUMMARY: Final = {
     DEPLOYING: ("False", DEPLOYING, "Deployment is in progress"),
     DEPLOYED: ("True", DEPLOYED, "Deployment is healthy"),
 }
+_COMPLETED: Final = (RUN, "True", "ProfilingCompleted", "Profiling job completed successfully")
 
 
 class Step(NamedTuple):
@@ -52,7 +50,7 @@ class Step(NamedTuple):
 
     phase: str
     told: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
-    fields: Mapping[str, Any] = MappingProxyType({})
+    fields: Mapping[str, Any] = {}
     events: tuple[Say, ...] = ()
     gone: tuple[str, ...] = ()  # conditions that mean nothing any more
 
@@ -81,11 +79,10 @@ def _summarize(phase: str, status: Node) -> tuple[str, str, str]:
     """Status, reason and message of what all conditions add up to; of several failures the latest counts."""
     if phase in _SUMMARY:
         return _SUMMARY[phase]
-    for kind in reversed(_STAGES):
+    for kind, prefix in reversed(_FAILURE.items()):
         one = condition_of(status, kind)
         message = str(one.get("message") or "")
         if one.get("status") == "False" and message:
-            prefix = _FAILURE[kind]
             plain = message.lower().startswith(prefix.lower())
             return "False", str(one.get("reason")), (message if plain else prefix + message)[:LONGEST]
     return "False", FAILED, "DGDR has failed"
@@ -146,10 +143,10 @@ def follow(status: Node, data: Node, waits: str) -> Step:
 
 def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
     """A step with what pods can't pull, or with the end of that."""
-    said = report_pull_failures(status, failures)
-    if not said.text:
+    text, events = report_pull_failures(status, failures)
+    if not text:
         return step._replace(gone=(*step.gone, PULLED)) if condition_of(status, PULLED) else step
-    return step._replace(told=(*step.told, (PULLED, "False", FAILED_PULL, said.text)), events=step.events + said.events)
+    return step._replace(told=(*step.told, (PULLED, "False", PULL_FAILED, text)), events=step.events + events)
 
 
 def fail_profiling(status: Node, data: Node | None, text: str) -> Step:
@@ -158,9 +155,6 @@ def fail_profiling(status: Node, data: Node | None, text: str) -> Step:
     step = word if word in STEPS else str(status.get("profilingPhase") or "")
     failed = fail(RUN, f"{step or 'Profiling'}Failed", text, "ProfilingCheckFailed")
     return failed._replace(fields={"profilingPhase": step} if step else {})
-
-
-_COMPLETED: Final = (RUN, "True", "ProfilingCompleted", "Profiling job completed successfully")
 
 
 def refuse_result(text: str) -> Step:

@@ -7,11 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from ...conversion.lens.protocol import Fields
 from ..render.merge import as_map, string_map
+from .annotations import digest_of, graph_name, legacy_of, read_progress
 from .documents import UnreadableError, read, read_documents
 from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, override_of
-from .legacy import graph_name, legacy_of
 from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
-from .progress import digest_of, read_progress
 
 CHOSEN: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
 SHOWN: Final = 200_000  # bytes of JSON of configurations to choose from in a status; the first ones count
@@ -55,10 +54,7 @@ def find_result(request: Fields, data: Fields | None) -> Fields | None:
 
 
 def result_of(request: Fields, data: Fields | None) -> Result:
-    """The graph and the ConfigMaps beside it. Costs what `documents` does.
-
-    Raises: ResultError.
-    """
+    """The graph and the ConfigMaps beside it. Costs what `documents` does. Raises: ResultError."""
     where = output_of(request)
     if data is None:
         raise ResultError(f"output ConfigMap {where} not found - profiling may not have completed yet")

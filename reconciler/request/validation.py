@@ -1,14 +1,19 @@
-"""Whether a request can be profiled at all, from what it says and what the cluster holds."""
+"""Whether a request can be profiled, from what it says and what the cluster holds, and all that is made for its profiling. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
+from ...conversion.objects import convert_object, target
+from ..render.children import Rendered
+from ..render.errors import RenderError
+from .annotations import legacy_of, read_requested_hardware
 from .graph_override import explain_unfit, override_of
-from .hardware import NEEDED, Cluster, fill_hardware, unknown_products
-from .job import config_text
-from .legacy import legacy_of, read_requested_hardware
+from .hardware import NEEDED, Cluster, fill_hardware, read_node_labels, unknown_products
+from .job import config_text, render_job, render_output, render_rights
 from .names import job_of
 
 LONGEST_NAME: Final = 63  # of a Job: its controller writes the name into a label of its pods
@@ -66,3 +71,18 @@ def _without_gpus(request: Fields, gpus: Cluster) -> str:
     if products := unknown_products(asked, gpus):
         return f"spec.hardware.gpuSku: must be given, since no SKU is known for {', '.join(products)}; set it and vramMb, numGpusPerNode"
     return f"{_NOT_FOUND} ({gpus.why})" if gpus.why else _NOT_FOUND
+
+
+def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], settings: OperatorConfiguration) -> Rendered:
+    """Account, rights, ConfigMap and Job of a request of either version; none for one that can't be profiled, and why. `claims`: names."""
+    request = convert_object(request, target("nvidia.com/v1beta1")).object
+    gpus = Cluster(read_node_labels(nodes))
+    hardware = fill_hardware(read_requested_hardware(request), gpus)
+    claim = claim_of(request)
+    if wrong := explain_invalid(request, gpus, claim=not claim or claim in claims) or hindrance(request, hardware):
+        field, separator, reason = wrong.partition(": ")
+        named = separator and field.startswith(("spec.", "metadata.")) and " " not in field
+        return Rendered([], [RenderError(tuple(field.split(".")), reason) if named else RenderError(("spec",), wrong)])
+    made = render_job(request, hardware, settings)
+    account = str(made["spec"]["template"]["spec"]["serviceAccountName"])
+    return Rendered([*render_rights(request, account), render_output(request, hardware), made], [])

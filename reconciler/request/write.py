@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from ...api.operator.configuration import OperatorConfiguration
 from ...kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from ...kube.protocol import Node
 from ...kube.resources import CONFIG_MAPS, JOBS
 from ..common.keys import controller_reference, is_controlled, key_of, uid_of
-from ..common.marks import REQUEST_NAME
 from ..common.problems import TakenError
-from ..common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
+from ..common.resources import GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUESTS
 from ..engine.work import Work
 from ..engine.write import mark_applied
 from ..render.objects import reference
-from .job import JobSettings, render_job, render_output, render_rights
-from .legacy import read_requested_hardware
+from .annotations import digest_of, hardware_of, read_progress, read_requested_hardware
+from .job import render_job, render_output, render_rights
 from .names import JOB_NAME, MANAGED, OURS, PROGRESS, SPEC_KEY, job_of, output_of
-from .progress import digest_of, hardware_of, read_progress
 from .result import Result, prepare_graph
 
 SPEC_DIGEST: Final = OURS + "spec-digest"  # annotation of a Job: the spec that it profiles
@@ -42,11 +41,8 @@ async def write_hardware(work: Work, request: Node, hardware: Node) -> Node:
     return await work.merge(request, REQUESTS, key_of(request).name, patch)
 
 
-async def begin(work: Work, request: Node, settings: JobSettings) -> None:
-    """Makes the Job, and before it what its pod needs; what is there already stays. GPUs that were found are in the request's notes.
-
-    Raises: ApiError, StandDownError, TakenError.
-    """
+async def begin(work: Work, request: Node, settings: OperatorConfiguration) -> None:
+    """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, TakenError."""
     hardware = {**hardware_of(request), **read_requested_hardware(request)}
     wanted = mark_applied(render_job(request, hardware, settings))
     wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
@@ -61,11 +57,9 @@ async def begin(work: Work, request: Node, settings: JobSettings) -> None:
     await _put_output(work, request, render_output(request, hardware))
     work.ask(request)
     try:
-        made = await work.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"])
+        work.cache.wrote(await work.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
     except AlreadyExistsError:
         await live_job(work, request)  # somebody else's is told; ours was made in this moment
-    else:
-        work.cache.wrote({**made, "apiVersion": JOBS.api_version, "kind": JOBS.kind})
 
 
 async def live_job(work: Work, request: Node) -> Node | None:
@@ -96,7 +90,7 @@ async def make_graph(work: Work, request: Node, result: Result) -> Node:
     work.ask(request)
     made = await work.cluster.create(GRAPHS if beta else GRAPHS_ALPHA, wanted, wanted["metadata"]["namespace"])
     if beta:
-        work.cache.wrote({**made, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind})
+        work.cache.wrote(made)
     return made
 
 
@@ -105,7 +99,7 @@ async def make_config_maps(work: Work, request: Node, wanted: Iterable[Node], gr
 
     Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
     """
-    owner = reference({**graph, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind}) if graph is not None else None
+    owner = reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
     for one in wanted:
         metadata = one["metadata"]
         work.ask(request)

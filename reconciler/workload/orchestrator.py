@@ -1,7 +1,7 @@
-"""Where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other. Pure.
+"""Where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other.
 
-Told from what the graph owns; a condition remembers Grove, whose objects vanish with its API, and a move, between whose two ends the
-graph owns neither.
+Then what ran ends before anything is asked for again, and Services go from owner to owner. Told from what the graph owns; a condition
+remembers Grove, whose objects vanish with its API, and a move, between whose two ends the graph owns neither.
 """
 
 from __future__ import annotations
@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from ...kube.errors import NotServedError
 from ...kube.protocol import Node
 from ...policies.facts import Facts
 from ..common.conditions import Condition, condition_of
-from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT, LWS
+from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT
+from ..engine.cluster_settings import read_grove
+from ..engine.work import Work
+from ..render.children import render
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
+from ..render.observed import Observed
+from ..render.settings import Settings
+from .pods import pods_of
 
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
 _MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
 _GROVE: Final = "Grove"
-_COMPONENTS: Final = "Components"
 _MOVING: Final = "Moving"
 _LOST: Final = "GroveNotServed"
+_REACHED_BY: Final = frozenset({"Service", "Ingress", "VirtualService"})
 
 
 class Orchestrator(NamedTuple):
@@ -78,7 +85,7 @@ def orchestrator_condition(way: Orchestrator, graph: Node, waits: str = "") -> C
     if way.grove:
         return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)
     if condition_of(graph.get("status") or {}, ORCHESTRATOR):
-        return Condition(ORCHESTRATOR, "True", _COMPONENTS, "each component runs by itself", generation)
+        return Condition(ORCHESTRATOR, "True", "Components", "each component runs by itself", generation)
     return None
 
 
@@ -87,6 +94,40 @@ def is_switching(graph: Node) -> bool:
     return bool(condition_of(graph.get("status") or {}, ORCHESTRATOR).get("reason") == _MOVING)
 
 
-def on_leader_worker_sets(component: Node) -> bool:
-    """Whether a component's object has a LeaderWorkerSet, which goes on where the cluster can't have new ones."""
-    return bool(((component.get("status") or {}).get("component") or {}).get("componentKind") == LWS)
+def find_orchestrator(work: Work, graph: Node) -> Orchestrator:
+    """Where a graph runs or is to run."""
+    usable, served = read_grove(work)
+    gone = CLIQUES in work.cache.lacking() and CLIQUES not in work.cache.unreadable()
+    return pathway(graph, work.cache.owned(graph), usable=usable and not gone, served=served and not gone)
+
+
+async def find_blocking_pods(work: Work, graph: Node, way: Orchestrator) -> str:
+    """What has yet to end before a graph may run elsewhere; empty when it runs where it is to. Raises: ApiError."""
+    if not way.moving:
+        return ""
+    where = "to Grove" if way.grove else "away from Grove"
+    if way.old:
+        return f"moves {where}: {way.old[0]['kind']} {way.old[0]['metadata']['name']} must end first"
+    pods = await pods_of(work, graph)
+    return f"moves {where}: {len(pods)} pods must end first, the oldest is {pods[0]['metadata']['name']}" if pods else ""
+
+
+async def finish_switch(work: Work, way: Orchestrator) -> None:
+    """Deletes what runs a graph where it is not to run any more. Raises: ApiError, StandDownError."""
+    for one in way.old:
+        if not one["metadata"].get("deletionTimestamp"):
+            try:
+                await work.writer.drop(one)
+            except NotServedError:
+                continue  # it went with its kind
+
+
+def find_shared_services(
+    graph: Node, owned: Sequence[Node], settings: Settings, observed: Observed, wanted: set[tuple[str, str]]
+) -> frozenset[str]:
+    """Names of children on Grove that components take over: clients keep the Service that they know. Pure."""
+    mine = {(child["kind"], child["metadata"]["name"]) for child in owned if child["kind"] in _REACHED_BY}
+    if mine <= wanted:
+        return frozenset()
+    below = {(one["kind"], one["metadata"]["name"]) for one in render(graph, settings, observed).children}
+    return frozenset(name for kind, name in mine & below)

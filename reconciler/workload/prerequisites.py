@@ -1,22 +1,23 @@
-"""What graphs and checkpoints need and nobody makes for them: claims, and the queue of pods. One call each in a pass."""
+"""What workloads need and nobody makes for them: claims of volumes and devices, and the queue of pods. One call each in a pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...kube.capability import VOLCANO as SERVED
 from ...kube.capability import Presence
 from ...kube.errors import ApiError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
-from ...kube.resources import CLAIMS, QUEUES
+from ...kube.resources import CLAIM_TEMPLATES, CLAIMS, DEVICE_CLASSES, QUEUES, Resource
 from ...policies.no_effect import KAI_QUEUE
-from ..common.problems import Problem, problem_of_error
+from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..common.resources import CLIQUES
 from ..engine.work import Work
 from ..render.checkpoint import storage
 from ..render.graph import Graph
 from ..render.grove.member import QUEUE, VOLCANO
-from ..render.settings import Checkpoints
+from ..render.multinode.device_claims import find_needed_classes, find_needed_templates
+from ..render.settings import Checkpoints, Claims
 
 
 async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
@@ -37,10 +38,7 @@ async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> Non
 
 
 async def check_storage(work: Work, asked: Checkpoints, namespace: str) -> str:
-    """What is said where the claim that the configuration names for snapshots isn't there, and isn't to be made.
-
-    Raises: ApiError, RenderError.
-    """
+    """The text about a configured claim for snapshots that isn't there nor to be made. Raises: ApiError, RenderError."""
     kept = storage.find_configured_storage(asked)
     if kept is None or asked.pvc.create or await work.cluster.get(CLAIMS, kept.claim, namespace) is not None:
         return ""
@@ -64,3 +62,21 @@ async def check_scheduler(work: Work, children: Sequence[Node], problems: list[P
         if there is None:
             text = f"Queue {name} must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
             problems.append(Problem(text, "not_found"))
+
+
+async def read_claims(work: Work, components: Iterable[Node], namespace: str) -> Claims:
+    """The claim templates and device classes by which the GPUs of components are counted. Raises: ApiError."""
+    names = {name for one in components for name in find_needed_templates(one)}
+    templates = {name: await _read(work, CLAIM_TEMPLATES, name, namespace) for name in sorted(names)}
+    classes = {name for one in templates.values() if isinstance(one, dict) for name in find_needed_classes(one)}
+    return Claims(templates, {name: await _read(work, DEVICE_CLASSES, name) for name in sorted(classes)})
+
+
+async def _read(work: Work, resource: Resource, name: str, namespace: str = "") -> Node | str:
+    try:
+        found = await work.cluster.get(resource, name, namespace)
+    except ForbiddenError as error:
+        return f"can't be read: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
+    except NotServedError:
+        return f"can't be read: the cluster does not serve {resource.api_version}"
+    return f"is not in the {'namespace' if namespace else 'cluster'}; create it" if found is None else found

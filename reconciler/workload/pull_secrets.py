@@ -10,11 +10,9 @@ from ...kube.protocol import Node
 from ...kube.resources import SECRETS
 from ..common.applied_diff import contains, digest
 from ..common.keys import key_of
-from ..common.marks import APPLIED_HASH, PODS_HASH, PULL_SECRET
-from ..common.problems import Problem
-from ..common.resources import SECRET
+from ..common.problems import PassResult, Problem
+from ..common.resources import APPLIED_HASH, PODS_HASH, PULL_SECRET, SECRET
 from ..engine.cache import Cache
-from ..engine.passes import PassResult
 from ..engine.work import Work
 from ..render.children import Rendered
 from ..render.objects import annotate
@@ -97,14 +95,10 @@ def render_with_secrets(
     held = {name for child in live.values() for name in _names(child)}
     kept = {address: chosen for address, names in secrets.names.items() if (chosen := tuple(name for name in names if name in held))}
     if kept != secrets.names and live:
-        before = _controllers(make(settings._replace(pull_secrets=kept)))
-        unchanged = {key: child for key, child in before.items() if key in live and _is_as_before(child, live[key])}
+        before = [child for child in make(settings._replace(pull_secrets=kept)).children if pod_templates(child)]
+        unchanged = {key: child for child in before if (key := _key(child)) in live and _is_as_before(child, live[key])}
         full = full._replace(children=[unchanged.get(_key(child), child) for child in full.children])
     return full._replace(children=[_noted(child) for child in full.children])
-
-
-def _controllers(rendered: Rendered) -> Mapping[tuple[str, str], Node]:
-    return {_key(child): child for child in rendered.children if pod_templates(child)}
 
 
 def _key(child: Node) -> tuple[str, str]:

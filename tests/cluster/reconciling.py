@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.protocol import Cluster
-from dynamo_webhooks.reconciler.common.marks import MANAGER
-from dynamo_webhooks.reconciler.model.worker import Caller, Patience
+from dynamo_webhooks.reconciler.common.resources import MANAGER
+from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
@@ -213,7 +214,7 @@ def controllers(plane: ControlPlane) -> Iterator[Process]:
 
 @contextlib.asynccontextmanager
 async def reconciling(
-    home: Path, caller: Callable[[Patience], Caller], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
+    home: Path, caller: Callable[[Models], Workers], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
 ) -> AsyncIterator[Reconciler]:
     """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration.
 

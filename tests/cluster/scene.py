@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 from aiohttp import UnixConnector, web
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.controllers import Requests
+from dynamo_webhooks.api.operator.controllers import Models, Requests
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.protocol import Cluster
-from dynamo_webhooks.reconciler.model.worker import Patience, Workers
+from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.checkpoint.identity import read_identity_hash
 from tests.cluster.harness import ControlPlane, control_plane
@@ -73,9 +73,9 @@ class Fleet:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def caller(self, patience: Patience) -> Workers:
+    def caller(self, settings: Models) -> Workers:
         """What calls these pods, whatever their addresses are."""
-        return Workers(patience, lambda: UnixConnector(str(self.socket), limit=0))
+        return Workers(settings, lambda: UnixConnector(str(self.socket), limit=0))
 
     async def _load(self, request: web.Request) -> web.Response:
         address = _address(request)

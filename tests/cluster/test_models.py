@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.reconciler.common.marks import FINALIZER
+from dynamo_webhooks.reconciler.common.resources import FINALIZER
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE

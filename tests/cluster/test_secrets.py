@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import BETA
-from dynamo_webhooks.reconciler.common.marks import PULL_SECRET
+from dynamo_webhooks.reconciler.common.resources import PULL_SECRET
 from tests.cluster.objects import make, path_of
 from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, NAMESPACE, Reconciled, controllers, installed
 from tests.cluster.rendering import charted

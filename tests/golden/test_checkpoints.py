@@ -12,12 +12,12 @@ import yaml
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
-from dynamo_webhooks.reconciler import controllers
+from dynamo_webhooks.reconciler import worker
 from dynamo_webhooks.reconciler.checkpoint.reconcile import reconcile_checkpoint
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
+from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.engine.passes import PassResult
 from dynamo_webhooks.reconciler.engine.work import Work
 from dynamo_webhooks.reconciler.render.checkpoint import storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
@@ -110,7 +110,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, name: str, passes: int) -> None:
         left[0] -= 1
         return await reconcile_checkpoint(work, obj)
 
-    monkeypatch.setitem(controllers.CONTROLLERS, CHECKPOINTS.kind, limited)
+    monkeypatch.setitem(worker.CONTROLLERS, CHECKPOINTS.kind, limited)
 
 
 async def _set_up(site: Site, case: Node) -> None:

@@ -43,9 +43,9 @@ class Recorded(FakeWorkers):
         self.requests.append(f"DELETE {_address(base)}/v1/loras/{self.calls[-1][2]}  ")
         return reply
 
-    async def _call(self, verb: str, base: str, what: str) -> Reply:
+    async def _answer(self, verb: str, base: str, what: str) -> Reply:
         self.status[_address(base)] = self.answers.get(_address(base))
-        return await super()._call(verb, base, what)
+        return await super()._answer(verb, base, what)
 
 
 def _address(base: str) -> str:

@@ -13,9 +13,9 @@ from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler import controllers, worker
+from dynamo_webhooks.reconciler import worker
+from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
-from dynamo_webhooks.reconciler.engine.passes import PassResult
 from dynamo_webhooks.reconciler.engine.work import Work
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.children import Rendered
@@ -24,6 +24,7 @@ from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
+from dynamo_webhooks.reconciler.request.shared import Scraper
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import DIFFERENT
 from tests.reconciler.site import NAMESPACE, Site, settings
@@ -38,7 +39,7 @@ _FIELDS: Final = ("phase", "dgdName", "profilingJobName", "profilingPhase", "dep
 _DEADLINE: Final = 86_400
 
 
-class NoScraper:
+class NoScraper(Scraper):
     """No exporter answers, as none did when the record was made."""
 
     async def read(self, url: str) -> str:  # noqa: ARG002 - all answer alike
@@ -113,7 +114,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
     async def nothing(_: Work, __: Node) -> PassResult:
         return PassResult()
 
-    monkeypatch.setitem(controllers.CONTROLLERS, REQUESTS.kind, limited)
+    monkeypatch.setitem(worker.CONTROLLERS, REQUESTS.kind, limited)
     for one in (GRAPHS, COMPONENTS):
         monkeypatch.setitem(worker.PASSES, one.kind, nothing)
 

@@ -15,9 +15,8 @@ from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
-from dynamo_webhooks.reconciler.common.marks import APPLIED_HASH, MANAGER
-from dynamo_webhooks.reconciler.common.resources import ADAPTERS, COMPONENTS, GRAPHS
-from dynamo_webhooks.reconciler.engine.status_rate_limit import HELD
+from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
+from dynamo_webhooks.reconciler.engine.pacing import HELD
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage

@@ -7,7 +7,7 @@ from ....api.operator.configuration import OperatorConfiguration
 from ....api.operator.controllers import LABELLED, NONE
 from ....conversion.lens.protocol import Fields
 from ....reconciler.checkpoint.offline import explain_missing_claim, observe_offline
-from ....reconciler.common.marks import PULL_SECRET
+from ....reconciler.common.resources import PULL_SECRET
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.gms import refusal_of
@@ -99,15 +99,14 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
 
 def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
     """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
-    from ....reconciler.request.children import Surroundings, children
-    from ....reconciler.request.job import settings_of
+    from ....reconciler.request.job import with_copier
+    from ....reconciler.request.validation import children
 
     how = operator.configuration()
     namespace = str(obj["metadata"]["namespace"])
     claims = frozenset(one["metadata"]["name"] for one in held.all("PersistentVolumeClaim", namespace))
     nodes = held.all("Node") if how.gpu.discovery_enabled else []
-    settings = settings_of(how)
-    return children(obj, Surroundings(nodes, claims), settings._replace(copier_image=settings.copier_image or OWN_IMAGE))
+    return children(obj, nodes, claims, with_copier(how, how.requests.copier_image or OWN_IMAGE))
 
 
 ROWS: Final[Mapping[str, Children]] = {

@@ -15,8 +15,7 @@ from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, Unavail
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
 from ....policies.domain import ORIGIN_VERSION
-from ....reconciler.common.marks import RECONCILED
-from ....reconciler.common.resources import OPTIONAL, WATCHED
+from ....reconciler.common.resources import OPTIONAL, RECONCILED, WATCHED
 from ...installation.connection import connect_cluster
 from .registration import MARK
 

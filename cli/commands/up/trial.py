@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from ....api.line import Line
 from ....certs.files import local_names
-from ....reconciler.common.marks import MANAGER
+from ....reconciler.common.resources import MANAGER
 from ....reconciler.reconciler import Reconciler
 from ....webhooks import process
 from ....webhooks.cluster.observed_facts import read_configured_facts

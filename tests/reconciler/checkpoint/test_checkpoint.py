@@ -14,9 +14,8 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
 from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
-from dynamo_webhooks.reconciler.common.marks import FINALIZER, MANAGER, RETRY
-from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, JOBS
-from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW
+from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, FINALIZER, JOBS, MANAGER, RETRY
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
 from tests.reconciler.site import NAMESPACE, Site, settings

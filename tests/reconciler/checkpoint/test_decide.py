@@ -12,8 +12,8 @@ from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint import phases
 from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
 from dynamo_webhooks.reconciler.common.conditions import condition_of
-from dynamo_webhooks.reconciler.common.marks import RECONCILED
-from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
+from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
+from dynamo_webhooks.reconciler.common.resources import RECONCILED
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.common.nesting import LEVELS, cut_nested, explain_cut
+from dynamo_webhooks.reconciler.common.problems import LEVELS, cut_nested, explain_cut
 
 
 def nested(levels: int, inner: Any = 1) -> Any:

@@ -7,10 +7,9 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler.common.marks import POD_ACCOUNT
+from dynamo_webhooks.reconciler.common.resources import POD_ACCOUNT
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.metrics.meters import Meters
-from dynamo_webhooks.reconciler.metrics.object_counts import objects_by_state
+from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import settle
 

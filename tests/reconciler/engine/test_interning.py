@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dynamo_webhooks.reconciler.engine.interning import MOST, Sharing
+from dynamo_webhooks.reconciler.engine.cache import MOST, Sharing
 from tests.reconciler.site import disagg, running
 
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.floats(0, 1) | st.sampled_from(["", "a", "b", "1"])

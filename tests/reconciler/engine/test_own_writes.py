@@ -12,8 +12,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
 from dynamo_webhooks.reconciler import reconciler as module
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.marks import RECONCILED
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.route import route_change
 from tests.kube.memory import MemoryCluster

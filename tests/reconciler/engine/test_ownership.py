@@ -10,8 +10,7 @@ from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, Resource
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.marks import RECONCILED
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL, RECONCILED
 from dynamo_webhooks.reconciler.engine.route import route_change
 from tests.reconciler.rendering import component
 from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.engine.fair_order import FAIR, Cause, cause_of
-from dynamo_webhooks.reconciler.engine.queue import URGENT, Queue
+from dynamo_webhooks.reconciler.engine.queue import FAIR, URGENT, Cause, Queue, cause_of
 from tests.kube.timing import Timing
 
 A, B = Key("K", "n", "a"), Key("K", "n", "b")

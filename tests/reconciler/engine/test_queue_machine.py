@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.engine.fair_order import Cause
-from dynamo_webhooks.reconciler.engine.queue import MOST, Queue
+from dynamo_webhooks.reconciler.engine.queue import MOST, Cause, Queue
 from tests.kube.timing import Timing
 
 KEYS = st.builds(Key, st.sampled_from(["K", "L"]), st.just("n"), st.sampled_from(["a", "b", "c"]))

@@ -8,9 +8,9 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import ContestedError
-from dynamo_webhooks.reconciler.engine import admission_check, write
-from dynamo_webhooks.reconciler.engine.admission_check import Judge
+from dynamo_webhooks.reconciler.engine import cluster_settings, write
 from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.cluster_settings import Judge
 from dynamo_webhooks.reconciler.engine.write import Writer
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
@@ -37,8 +37,8 @@ def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatc
         asked.append(obj["metadata"]["uid"])
         return ""
 
-    monkeypatch.setattr(admission_check, "REMEMBERED", 2)
-    monkeypatch.setattr(admission_check, "check_admission", judged)
+    monkeypatch.setattr(cluster_settings, "REMEMBERED", 2)
+    monkeypatch.setattr(cluster_settings, "check_admission", judged)
     judging, facts = Judge(), Facts()
 
     def refusal(uid: str, generation: int) -> None:

@@ -8,8 +8,8 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, GRAPHS, OPTIONAL, resource_of
-from dynamo_webhooks.reconciler.engine.passes import RETRY_SLOW
 from dynamo_webhooks.reconciler.engine.write import REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.graph.clique_status import why_not

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.component.children import observe_component
+from dynamo_webhooks.reconciler.component.observe import observe_component
 
 _TYPE, _SUB_TYPE = "nvidia.com/dynamo-component-type", "nvidia.com/dynamo-sub-component-type"
 _OLD = {_TYPE: "worker"}

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import MADE, OPTIONAL, POD_GANG
-from dynamo_webhooks.reconciler.graph.placement import read_placement
+from dynamo_webhooks.reconciler.graph.clique_status import read_placement
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, settings
 

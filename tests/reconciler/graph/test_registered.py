@@ -8,8 +8,8 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.registered import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, WORKER_METADATA
+from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.generations import plan_roll
 from dynamo_webhooks.reconciler.render.generation import Digests
 from dynamo_webhooks.reconciler.render.graph import read_graph

@@ -7,8 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENT, GRAPH
-from dynamo_webhooks.reconciler.engine.fair_order import Cause
-from dynamo_webhooks.reconciler.engine.queue import Queue
+from dynamo_webhooks.reconciler.engine.queue import Cause, Queue
 from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters
 from tests.kube.timing import Timing
 from tests.reconciler.site import Site, disagg, running, settings

@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.model import loader as under_test
 from dynamo_webhooks.reconciler.model.endpoints import Endpoint, lighten, list_endpoints
-from dynamo_webhooks.reconciler.model.loader import Loader, Pace
+from dynamo_webhooks.reconciler.model.loader import Loader
 from dynamo_webhooks.reconciler.model.lora import Lora, Wish
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
@@ -26,10 +27,10 @@ WISH = Wish(Lora("a", "s3://b/a"))
 class Scene:
     """A loader with workers and a clock."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, settings: Models | None = None) -> None:
         self.workers, self.timing = FakeWorkers(), Timing()
         self.heard: list[Key] = []
-        self.loader = Loader(self.workers, self.heard.append, pace, clocks=self.timing.clocks())
+        self.loader = Loader(self.workers, self.heard.append, settings, clocks=self.timing.clocks())
 
     def keep(self, *pods: Node | str, wish: Wish = WISH, check: bool = False, key: Key = MODEL) -> None:
         """Says what is wanted."""
@@ -50,9 +51,9 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(pace: Pace | None = None) -> AsyncIterator[Scene]:
+async def scene(settings: Models | None = None) -> AsyncIterator[Scene]:
     """A scene that ends in order."""
-    made = Scene(pace)
+    made = Scene(settings)
     verifier = asyncio.ensure_future(made.loader.run())
     try:
         yield made
@@ -128,7 +129,7 @@ async def test_what_a_worker_refuses_for_good_is_tried_at_most_every_ten_minutes
 
 async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "SLOW", 0.01)
-    async with scene(Pace(concurrency=4, per_model=4)) as at:
+    async with scene(Models(concurrency=4, per_model=4)) as at:
         addresses = many(200)
         at.workers.stuck = set(addresses[:20])
         at.keep(*addresses)
@@ -140,7 +141,7 @@ async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: py
 async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "SLOW", 0.001)
     monkeypatch.setattr(under_test, "IN_NAMESPACE", 10)
-    async with scene(Pace(concurrency=4, per_model=4)) as at:
+    async with scene(Models(concurrency=4, per_model=4)) as at:
         addresses = many(100)
         at.workers.stuck = set(addresses)
         for number in range(5):
@@ -153,7 +154,7 @@ async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pyt
 
 
 async def test_models_that_wait_share_and_a_lonely_one_has_all() -> None:
-    async with scene(Pace(concurrency=8, per_model=3)) as at:
+    async with scene(Models(concurrency=8, per_model=3)) as at:
         at.workers.gate = asyncio.Event()
         at.keep(*many(20))
         await at.run()
@@ -214,7 +215,7 @@ async def test_where_workers_do_not_tell_it_loads() -> None:
 
 
 async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_look() -> None:
-    async with scene(Pace(verify=600)) as at:
+    async with scene(Models(verify_interval=600)) as at:
         at.keep(*many(3))
         await at.run()
         at.workers.loaded["10.0.0.3"].clear()
@@ -226,7 +227,7 @@ async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_loo
 
 
 async def test_looking_again_where_nothing_has_changed_wakes_nobody() -> None:
-    async with scene(Pace(verify=600)) as at:
+    async with scene(Models(verify_interval=600)) as at:
         at.keep(*many(3))
         await at.run()
         at.heard.clear()

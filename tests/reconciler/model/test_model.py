@@ -9,8 +9,7 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, PODS, SERVICES
-from dynamo_webhooks.reconciler.common.marks import FINALIZER
-from dynamo_webhooks.reconciler.common.resources import MODELS
+from dynamo_webhooks.reconciler.common.resources import FINALIZER, MODELS
 from dynamo_webhooks.reconciler.model.lora import LOADED
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL

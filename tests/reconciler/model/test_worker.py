@@ -11,14 +11,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Patience, Reply, UnreachableError, Workers
+from dynamo_webhooks.api.operator.controllers import Models
+from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, UnreachableError, Workers
 from tests.cluster.processes import free_ports
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @contextlib.asynccontextmanager
-async def serving(handler: Handler, patience: Patience | None = None) -> AsyncIterator[tuple[Workers, str]]:
+async def serving(handler: Handler, settings: Models | None = None) -> AsyncIterator[tuple[Workers, str]]:
     """A worker that answers so, and who calls it."""
     application = web.Application()
     application.router.add_route("*", "/{rest:.*}", handler)
@@ -26,7 +27,7 @@ async def serving(handler: Handler, patience: Patience | None = None) -> AsyncIt
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    workers = Workers(patience or Patience(connect=5, load=5, unload=5, verify=5))
+    workers = Workers(settings or Models(connect_timeout=5, load_timeout=5, unload_timeout=5, verify_timeout=5))
     try:
         yield workers, f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
@@ -108,14 +109,14 @@ async def test_a_worker_that_keeps_silent_is_given_up() -> None:
             await request.read()
             await asyncio.sleep(10)
 
-    async with serving(handler, Patience(load=0.2)) as (workers, base):
+    async with serving(handler, Models(load_timeout=0.2)) as (workers, base):
         with pytest.raises(UnreachableError, match=r"no answer within 0\.2 s"):
             await workers.load(base, "a", "u")
 
 
 async def test_where_nobody_listens_another_address_may_be_tried() -> None:
     [port] = free_ports(1)
-    workers = Workers(Patience())
+    workers = Workers(Models())
     with pytest.raises(NoConnectionError):
         await workers.names(f"http://127.0.0.1:{port}")
     await workers.close()
@@ -145,7 +146,7 @@ async def test_no_answer_of_http_is_no_answer() -> None:
         writer.close()
 
     server = await asyncio.start_server(garbage, "127.0.0.1", 0)
-    workers = Workers(Patience())
+    workers = Workers(Models())
     try:
         with pytest.raises(UnreachableError):
             await workers.load(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "a", "u")

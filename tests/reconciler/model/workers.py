@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER
 from dynamo_webhooks.reconciler.model.lora import path_of
-from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply
+from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, Workers
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH, digest
 
 NAMESPACE = "demo"
 BASE = "Qwen/Qwen3-0.6B"
 
 
-class FakeWorkers:
+class FakeWorkers(Workers):
     """Keeps what is loaded where; `status` says how an address answers, no status that nobody answers there."""
 
     def __init__(self) -> None:
+        super().__init__(Models())
         self.status: dict[str, int | None] = {}
         self.loaded: dict[str, dict[str, str]] = {}
         self.calls: list[tuple[str, str, str]] = []  # (verb, address, path or name)
@@ -33,30 +35,30 @@ class FakeWorkers:
         return [(address, what) for name, address, what in self.calls if name == verb]
 
     async def load(self, base: str, name: str, uri: str) -> Reply:
-        """As the protocol says."""
-        found = await self._call("POST", base, name)
+        """As a worker does."""
+        found = await self._answer("POST", base, name)
         if found.fine:
             self.loaded.setdefault(_address(base), {})[name] = uri
         return found
 
     async def unload(self, base: str, name: str) -> Reply:
-        """As the protocol says."""
-        found = await self._call("DELETE", base, path_of(name))
+        """As a worker does."""
+        found = await self._answer("DELETE", base, path_of(name))
         if found.fine and self.lists and name not in self.loaded.get(_address(base), {}):
             return Reply(404, "no such adapter")
         self.loaded.get(_address(base), {}).pop(name, None)
         return found
 
     async def names(self, base: str) -> frozenset[str] | None:
-        """As the protocol says."""
-        await self._call("GET", base, "")
+        """As a worker does."""
+        await self._answer("GET", base, "")
         return frozenset(self.loaded.get(_address(base), {})) if self.lists else None
 
     async def close(self) -> None:
-        """As the protocol says."""
+        """As a worker does."""
         self.closed = True
 
-    async def _call(self, verb: str, base: str, what: str) -> Reply:
+    async def _answer(self, verb: str, base: str, what: str) -> Reply:
         address = _address(base)
         self.calls.append((verb, address, what))
         self.open += 1

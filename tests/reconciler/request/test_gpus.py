@@ -9,8 +9,8 @@ import pytest
 
 from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.request import gpus
-from dynamo_webhooks.reconciler.request.gpus import AT_ONCE, Gpus
+from dynamo_webhooks.reconciler.request import shared
+from dynamo_webhooks.reconciler.request.shared import AT_ONCE, Gpus
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.request.test_hardware import METRICS
 from tests.reconciler.request.test_request import NODE
@@ -19,10 +19,11 @@ from tests.reconciler.site import settings
 A, B = (Key("DynamoGraphDeploymentRequest", "demo", name) for name in "ab")
 
 
-class Exporters:
+class Exporters(shared.Scraper):
     """Exporters of which some never answer."""
 
     def __init__(self, silent: tuple[str, ...] = ()) -> None:
+        super().__init__()
         self.silent, self.now, self.most = silent, 0, 0
         self.asked: list[str] = []
 
@@ -96,7 +97,7 @@ async def test_all_who_ask_are_told_by_one_look_that_counts_for_a_minute() -> No
 
 
 async def test_exporters_are_asked_a_few_at_a_time_and_the_silent_ones_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpus, "IN_ALL", 0.3)
+    monkeypatch.setattr(shared, "IN_ALL", 0.3)
     cluster, exporters = MemoryCluster(), Exporters(silent=("10.0.0.3:", "10.0.0.4:"))
     for number in range(40):
         await _exporter(cluster, f"p{number}", f"10.0.0.{number}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.resources import JOBS, PODS
-from dynamo_webhooks.reconciler.common.image_pulls import find_pull_failures, report_pull_failures
+from dynamo_webhooks.reconciler.workload.pods import find_pull_failures, report_pull_failures
 from tests.reconciler.checkpoint import test_checkpoint
 from tests.reconciler.checkpoint.objects import JOB, checkpoint
 from tests.reconciler.request import test_request
@@ -86,11 +86,11 @@ def test_what_is_no_pull_does_not_count(reason: str) -> None:
 
 
 def test_a_further_container_is_one_more_event() -> None:
-    first = report_pull_failures({}, ["pod p container a: ErrImagePull"])
-    status = {"conditions": [{"type": "ImagePulled", "message": first.text}]}
-    second = report_pull_failures(status, ["pod p container a: ImagePullBackOff", "pod p container ab: ErrImagePull"])
-    assert [one.message for one in second.events] == ["pod p container ab: ErrImagePull"]
-    assert second.text == "pod p container a: ImagePullBackOff; pod p container ab: ErrImagePull"
-    assert report_pull_failures(status, []).text == ""
+    first, _ = report_pull_failures({}, ["pod p container a: ErrImagePull"])
+    status = {"conditions": [{"type": "ImagePulled", "message": first}]}
+    second, events = report_pull_failures(status, ["pod p container a: ImagePullBackOff", "pod p container ab: ErrImagePull"])
+    assert [one.message for one in events] == ["pod p container ab: ErrImagePull"]
+    assert second == "pod p container a: ImagePullBackOff; pod p container ab: ErrImagePull"
+    assert report_pull_failures(status, [])[0] == ""
     many = [f"pod p{number} container c: ErrImagePull: {'x' * 300}" for number in range(100)]
-    assert len(report_pull_failures({}, many).events) == 5
+    assert len(report_pull_failures({}, many)[1]) == 5

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
+from dynamo_webhooks.api.operator.controllers import Requests
 from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
-from dynamo_webhooks.reconciler.request.job import JobSettings, config_text, render_job, render_output, render_rights
+from dynamo_webhooks.reconciler.request.job import config_text, render_job, render_output, render_rights
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.reconciler.request.asked import HARDWARE, asked
 
-SETTINGS = JobSettings("copier:1")
+SETTINGS = OperatorConfiguration(requests=Requests(copier_image="copier:1"))
 
 
 def _pod(request: dict[str, Any]) -> dict[str, Any]:

@@ -12,10 +12,10 @@ import pytest
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS, Resource
-from dynamo_webhooks.reconciler.common.marks import FINALIZER, RETRY
-from dynamo_webhooks.reconciler.common.resources import GRAPHS, REQUESTS
+from dynamo_webhooks.reconciler.common.resources import FINALIZER, GRAPHS, REQUESTS, RETRY
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
+from dynamo_webhooks.reconciler.request.shared import Scraper
 from tests.reconciler.request.asked import GRAPH, asked
 from tests.reconciler.site import NAMESPACE, Site, settings
 
@@ -33,7 +33,7 @@ NODE = {
 }
 
 
-class FakeExporters:
+class FakeExporters(Scraper):
     """Answers as exporters of metrics."""
 
     text = ""

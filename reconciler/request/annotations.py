@@ -1,23 +1,22 @@
-"""What a request of v1alpha1 asks for that v1beta1 has no field for: conversion keeps it in annotations."""
+"""What annotations of a request keep: what v1alpha1 asks for that v1beta1 has no field for, and our own notes."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import Fields
 from ...conversion.remainder import read_remainder
+from ..common.resources import RETRY
 from ..render.merge import as_map, string_map
+from .names import HARDWARE, PROGRESS
 
-_REQUEST: Final = "DynamoGraphDeploymentRequest"
 _KEY: Final = "disagg.yaml"
 # the profiler's word -> that of v1beta1
 _HARDWARE: Final = {"gpu_model": "gpuSku", "gpuModel": "gpuSku", "num_gpus_per_node": "numGpusPerNode", "gpu_vram_mib": "vramMb"}
-
-
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Legacy(NamedTuple):
@@ -28,14 +27,14 @@ class Legacy(NamedTuple):
     output_claim: str = ""
     name: str = ""  # of the graph
     namespace: str = ""
-    labels: Mapping[str, str] = _NONE
-    annotations: Mapping[str, str] = _NONE
-    hardware: Mapping[str, Any] = _NONE
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    hardware: Mapping[str, Any] = {}
 
 
 def legacy_of(request: Fields) -> Legacy:
     """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
-    said = read_remainder(KINDS[_REQUEST], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
+    said = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
     profiling, overrides = as_map(said.get("profilingConfig")), as_map(said.get("deploymentOverrides"))
     source = as_map(profiling.get("configMapRef"))
     return Legacy(
@@ -73,3 +72,57 @@ def _hardware(config: Fields) -> Fields:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+class Progress(NamedTuple):
+    """Empty texts are what nobody has noted yet."""
+
+    spec: str = ""  # digest of the spec that counts, without autoApply
+    retry: str = ""  # value of the annotation that was heard last
+    graph: str = ""  # uid of the graph that was made
+    jobs: int = 0  # how many profiling Jobs were made for the spec
+    warned: str = ""  # digest of a later spec that was warned of
+
+    def text(self) -> str:
+        """As the annotation has it."""
+        return json.dumps({name: value for name, value in self._asdict().items() if value}, separators=(",", ":"), sort_keys=True)
+
+
+def read_progress(request: Fields) -> Progress:
+    """The notes on a request; text that isn't ours counts as none."""
+    found = _parsed(request, PROGRESS)
+    known = {name: found[name] for name in Progress._fields if type(found.get(name)) is type(getattr(Progress(), name))}
+    return Progress(**known)
+
+
+def retry_of(request: Fields) -> str:
+    """The value of the annotation that asks for another attempt."""
+    return str((request["metadata"].get("annotations") or {}).get(RETRY) or "")
+
+
+def hardware_of(request: Fields) -> Fields:
+    """What was found in the cluster earlier."""
+    return _parsed(request, HARDWARE)
+
+
+def digest_of(spec: Any) -> str:
+    """A digest of everything in a spec that profiling depends on. Linear in its size."""
+    return digest({name: value for name, value in (spec or {}).items() if name != "autoApply"})
+
+
+def digest(value: Any) -> str:
+    """Sixteen hexadecimal digits; one text for all that is nested too deeply to be written, as stored statuses may be."""
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        return "too-deep"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _parsed(request: Fields, name: str) -> Fields:
+    text = (request["metadata"].get("annotations") or {}).get(name)
+    try:
+        found = json.loads(text) if isinstance(text, str) and len(text) <= 4096 else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

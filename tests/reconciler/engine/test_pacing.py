@@ -6,7 +6,7 @@ from typing import Any
 
 from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.engine.status_rate_limit import HELD, Pace
+from dynamo_webhooks.reconciler.engine.pacing import HELD, Pace
 from tests.kube.timing import Timing
 from tests.reconciler.site import disagg, running
 

@@ -1,11 +1,12 @@
-"""How often status is written: changes of conditions at once, progress at most once a second for each object."""
+"""How often something is done: status is written at most once a second for mere progress, and what fails is tried less and less often."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import RECONCILING
@@ -14,6 +15,10 @@ from ..common.keys import Key
 HELD: Final = 1.0  # maximum delay of progress in seconds
 _KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
 _FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
+FIRST: Final = 10.0  # seconds before the second try; the first one is at once
+MOST: Final = 300.0  # maximum seconds between tries
+CALM: Final = 600.0  # seconds after which a try no longer counts
+REMEMBERED: Final = 5000  # what is forgotten earlier is tried at once
 
 
 class Pace:
@@ -33,17 +38,13 @@ class Pace:
         last = self._last.get(key, moment if begins else -math.inf)
         left = last + HELD - moment
         if left <= 0 or not (begins or _told(before) == _told(now)):
-            self._forget(moment)
+            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+                del self._last[oldest]
             self._last.pop(key, None)
             self._last[key] = moment
             return 0.0
         self._last.setdefault(key, last)
         return left
-
-    def _forget(self, moment: float) -> None:
-        """Forget expired writes."""
-        while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
-            del self._last[oldest]
 
 
 def _is_beginning(now: Node) -> bool:
@@ -57,3 +58,41 @@ def _told(status: Node) -> Node:
     """A status without numbers and messages."""
     conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
     return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}
+
+
+class Tries(NamedTuple):
+    """The recent tries at one thing."""
+
+    times: int = 0
+    last: float = 0.0
+    why: str = ""  # of the last one
+
+    @property
+    def pause(self) -> float:
+        """Seconds between the last try and the next."""
+        return min(MOST, FIRST * 2.0 ** (self.times - 1)) if self.times else 0.0
+
+
+class Retries:
+    """Counts tries at things by their names."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tries: OrderedDict[tuple[str, ...], Tries] = OrderedDict()
+
+    def find(self, name: tuple[str, ...]) -> Tries:
+        """The recent tries."""
+        tries = self._tries.get(name, Tries())
+        return tries if self._clock() - tries.last < CALM else Tries()
+
+    def left(self, name: tuple[str, ...]) -> float:
+        """Seconds until the next try; 0 for now."""
+        tries = self.find(name)
+        return max(0.0, tries.last + tries.pause - self._clock()) if tries.times else 0.0
+
+    def note(self, name: tuple[str, ...], why: str) -> None:
+        """A try was made."""
+        self._tries[name] = Tries(self.find(name).times + 1, self._clock(), why)
+        self._tries.move_to_end(name)
+        if len(self._tries) > REMEMBERED:
+            self._tries.popitem(last=False)

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.request.legacy import Legacy, graph_name, legacy_of, read_requested_hardware
+from dynamo_webhooks.reconciler.request.annotations import Legacy, graph_name, legacy_of, read_requested_hardware
 
 HARDWARE: Final = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8}
 PROFILING: Final = {

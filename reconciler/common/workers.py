@@ -1,14 +1,19 @@
-"""Counts workers that frontends know: those whose DynamoWorkerMetadata is there. A pod may be ready before. Pure."""
+"""Workers that frontends know, by their DynamoWorkerMetadata, and what a status says of a component's runtime from line 1.4 on. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from ...api.line import Line
 from ...kube.protocol import Node
 from ..render.merge import object_items
+from ..render.names import MAIN
 from .keys import Key, key_of
 from .resources import COMPONENT
+
+_PARTS: Final = ("DYN_NAMESPACE", "DYN_NAMESPACE_WORKER_SUFFIX")  # the runtime joins them by a hyphen
 
 
 def count_registered(metadata: Iterable[Node], names: Iterable[str]) -> Counter[str]:
@@ -39,3 +44,22 @@ def _pods(metadata: Node) -> Iterator[str]:
 def _objects(pod: str) -> set[str]:
     """What a pod may be of: a Deployment's pods are named `NAME-HASH-RANDOM`, a LeaderWorkerSet's `NAME-0` and `NAME-0-1`."""
     return {pod.rsplit("-", count)[0] for count in (1, 2)}
+
+
+def runtime_figures(line: Line, templates: Iterable[Node], status: Node) -> Node:
+    """The figures by a component's pod templates and the status of what runs them; empty where definitions would drop them."""
+    if line < Line.V1_4:
+        return {}
+    scheduled, namespace = status.get("scheduledReplicas"), next(filter(None, map(_namespace, templates)), "")
+    counted = {"scheduledReplicas": scheduled} if isinstance(scheduled, int) else {}
+    return {**counted, "runtimeNamespace": namespace} if namespace else counted
+
+
+def _namespace(template: Node) -> str:
+    """The Dynamo namespace of the main container; empty where its variables are known only to the kubelet."""
+    main = next((one for one in object_items(template["spec"].get("containers")) if one.get("name") == MAIN), {})
+    said: dict[Any, Node] = {one.get("name"): one for one in object_items(main.get("env"))}
+    parts = [said[name] for name in _PARTS if name in said]
+    if any("valueFrom" in one or "$(" in str(one.get("value")) for one in parts):
+        return ""
+    return "-".join(str(one["value"]) for one in parts if one.get("value"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, MODELS, REQUESTS
-from dynamo_webhooks.reconciler.metrics.meters import Meters
-from dynamo_webhooks.reconciler.metrics.object_counts import objects_by_state
+from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
 from tests.reconciler.site import NAMESPACE, running, settings
 
 

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
-from dynamo_webhooks.reconciler.common.runtime_figures import runtime_figures
+from dynamo_webhooks.reconciler.common.workers import runtime_figures
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import Site, settings
 

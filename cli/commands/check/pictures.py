@@ -10,8 +10,7 @@ from typing import Final
 
 from ....policies.facts import Facts
 from ...project.targets import Targets
-from ..picture.parts import Picture
-from ..picture.read import KINDS, Drawn, draw, pair_pictures
+from ..picture.parts import KINDS, Drawn, Picture, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
 from .result import Result
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ....policies.checks import DUPLICATE
+from ....policies.review import DELETE
 from ...console import exits
 from ...objects.manifest import Identity
-from ...validation.finding import LocatedFinding, NotEvaluated
-from ...validation.levels import ERROR, FAULT, WARNING
+from ...validation.finding import LocatedFinding, NotEvaluated, report_own
+from ...validation.levels import DECODE, ERROR, FAULT, WARNING
 from ...yaml.errors import InputError
 from ...yaml.load import Position, Source
 
@@ -21,7 +23,7 @@ BASELINE: Final = "baseline"
 PROJECT: Final = "project"
 
 DEFAULT: Final = "the default"  # the source of the line where nothing else names one
-
+_RENDERED: Final = ("kustomize:", "helm:", "cluster:")  # sources that are no files; each holds what one place applies
 REFUSING: Final = {"error": (ERROR,), "warning": (ERROR, WARNING), "never": ()}
 
 
@@ -147,3 +149,28 @@ def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty:
     if not result.checked and not allow_empty:
         codes.append(exits.NOTHING_FOUND)
     return exits.worst_code(codes)
+
+
+def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
+    """A finding for each object that occurred before: with its namespace, or in the same folder or text."""
+    seen: dict[tuple[object, ...], Checked] = {}
+    for one in checked:
+        if one.name is None or one.operation == DELETE:
+            continue
+        places = _places(one)
+        before = next((seen[place] for place in places if place in seen), None)
+        if before is not None:
+            where = f"{before.source.name}:{before.line}"
+            text = f"must name one object, and {where} has the same kind and name; of both, the one applied last stays"
+            yield report_own(DUPLICATE, WARNING, DECODE, one.source, one.name, one.identity, "metadata.name", text)
+        for place in places:
+            seen.setdefault(place, one)
+
+
+def _places(one: Checked) -> list[tuple[object, ...]]:
+    """Where an object would meet another one of its name; those for other clusters it meets nowhere."""
+    name, identity = one.source.name, one.identity
+    if name.startswith(_RENDERED):
+        return [(name, identity)]
+    folder = name.rpartition("/")[0]
+    return [("folder", folder, identity), *([("namespace", one.cluster, identity)] if identity.namespace else [])]

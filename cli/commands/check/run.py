@@ -18,7 +18,7 @@ from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Position, Source
-from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, joined, sort_result
+from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, joined, sort_result
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
 
@@ -121,9 +121,7 @@ class Run:
         result = sort_result(self._found._replace(others=self._others))
         if len(result.checked) < 2:
             return result
-        from .duplicates import duplicates
-
-        for one in duplicates(result.checked):
+        for one in find_duplicates(result.checked):
             self._turn_to(one.source.name)
             reason = reason_for(one)
             if not reason:

@@ -1,4 +1,4 @@
-"""Which rules a run reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs single rules."""
+"""Which rules a run asks and reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from ....policies.catalogue import list_all
 from ....policies.checks import EARLY, LEGACY_KIND, UNCONVERTIBLE, UNFILLED, UNKNOWN_FIELD, UNKNOWN_KIND, WRONG_TYPE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
+from ...files.read import STDIN
 from ...validation.levels import ERROR, FAULT, WARNING
+from ...yaml.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
+    from ....policies.review import Fields
     from ...project.judge import Override, Severity
+    from ...userrules.load import UserRules
+    from ...userrules.surroundings import Asked, Pods
     from ...validation.finding import LocatedFinding
+    from ...yaml.load import Source
+    from ...yaml.substitute import Fill
 
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
@@ -125,6 +132,32 @@ def select_rules(
                         f"{flag} {word}: no rule has this name, code or beginning{did_you_mean(word, [name for name, _ in known])}"
                     )
     return choice
+
+
+def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None) -> Asked | None:
+    """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
+
+    Without `files` the other documents are not known.
+    """
+    if rules is None or not rules.policies:
+        return None
+    from ....admission.userrules.evaluate import UnknownError
+    from ...files.documents import read_documents
+    from ...objects.manifest import unfold_list
+    from ...userrules.surroundings import Asked
+
+    def documents() -> list[Fields]:
+        if files is None or STDIN in files:
+            raise UnknownError("only a run over files knows the other documents")
+        found = (document for file in files for document in read_documents(file, "", lenient=True, fill=fill))
+        return [one.data for document in found if not isinstance(document, InputError) for one in unfold_list(document)]
+
+    def pods() -> Pods:
+        from ..render.pods import read_pods  # takes longer to import than a small file to check
+
+        return read_pods()
+
+    return Asked(rules, documents, pods)
 
 
 def _known() -> Iterator[tuple[str, str]]:

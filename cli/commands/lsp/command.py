@@ -28,8 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ...project.apply import apply_project
     from ...project.targets import Targets
     from ...validation.pipeline import Settings
-    from ..check.selection import select_rules, severities
-    from ..check.user_rules import ask_rules
+    from ..check.selection import ask_rules, select_rules, severities
     from .answers import Asked
     from .server import server
 

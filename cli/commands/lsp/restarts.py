@@ -13,8 +13,8 @@ from ...console.exits import UsageError
 from ...files.git import commit_of, root_of
 from ...files.revision import Trees
 from ...yaml.load import Position
-from ..render.restarts import Child, Restart, find_restarts
-from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text
+from ..render.pods import Restart, find_restarts
+from ..render.run import DEFAULT_NAMESPACE, Child, Made, choose_operator, render_text
 from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 

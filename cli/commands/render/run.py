@@ -28,12 +28,18 @@ from ...project.targets import Target, Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
-from .restarts import Child
 
 DEFAULT_NAMESPACE: Final = "default"
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
+
+
+class Child(NamedTuple):
+    """One child resource, and the file that holds its object."""
+
+    file: str
+    fields: Fields
 
 
 class Made(NamedTuple):

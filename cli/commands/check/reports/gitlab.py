@@ -13,7 +13,7 @@ from ....console.escaping import encode_json
 from ....validation.finding import LocatedFinding
 from ....validation.levels import ERROR, FAULT, WARNING
 from ....yaml.errors import InputError
-from ..fingerprint import fingerprints
+from ..baseline import fingerprints
 from ..result import Result
 from .shared import relative, report_root
 

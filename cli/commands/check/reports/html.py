@@ -96,7 +96,7 @@ def _counted(findings: list[LocatedFinding]) -> str:
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
-    from ...picture.svg import svg
+    from ...picture.formats import svg
 
     images = []
     for one in pictures:

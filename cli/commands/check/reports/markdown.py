@@ -62,7 +62,7 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
     """A chart of each graph, as far as there is room."""
     if not pictures:
         return
-    from ...picture.mermaid import mermaid
+    from ...picture.formats import mermaid
 
     blocks, room, left = [], _CHARTS, 0
     for one in pictures:

@@ -18,7 +18,7 @@ from ....files.read import STDIN
 from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import FAULT
 from ....yaml.errors import InputError
-from ..fingerprint import fingerprints
+from ..baseline import fingerprints
 from ..result import COMMENT, Result, Suppressed
 from .shared import format_reason, report_root, uri
 

@@ -1,4 +1,7 @@
-"""A picture as SVG, in the colours of the reader's theme: entries on the left, workers in the middle, all others on the right."""
+"""A picture as a Mermaid flowchart, which GitHub and GitLab draw inside of Markdown, or as SVG in the colours of the reader's theme.
+
+In the SVG entries are on the left, workers in the middle, all others on the right.
+"""
 
 from collections.abc import Iterator
 from html import escape  # that of xml.sax would import urllib and sockets
@@ -6,6 +9,53 @@ from typing import Final, NamedTuple
 
 from ....api.wording import count_of, shorten
 from .parts import ADDED, ENTRY, REMOVED, RESTARTS, SCALES, Part, Picture, shorten_image
+
+_CLASSES: Final = {
+    ADDED: "stroke:#1a7f37,stroke-width:3px",
+    REMOVED: "stroke:#cf222e,stroke-width:3px,stroke-dasharray:6",
+    RESTARTS: "stroke:#bf8700,stroke-width:3px",
+    SCALES: "stroke:#0969da,stroke-width:3px",
+}
+
+
+def mermaid(pictures: list[Picture]) -> str:
+    """One chart of all pictures, a box each."""
+    lines = ["flowchart LR"]
+    for number, picture in enumerate(pictures):
+        lines += _graph(number, picture)
+    changes = {part.change for picture in pictures for part in picture.parts if part.change}
+    lines += [f"  classDef {change} {style}" for change, style in _CLASSES.items() if change in changes]
+    return "\n".join(lines) + "\n"
+
+
+def _graph(number: int, picture: Picture) -> Iterator[str]:
+    yield f'  subgraph g{number}["{_quoted(picture.title)}"]'
+    claims = list(dict.fromkeys(claim for part in picture.parts for claim in part.claims))
+    for index, part in enumerate(picture.parts):
+        mark = f":::{part.change}" if part.change else ""
+        yield f'    g{number}c{index}["{_label(part)}"]{mark}'
+    yield from (f'    g{number}v{index}[("{_quoted(claim)}")]' for index, claim in enumerate(claims))
+    yield "  end"
+    for start, end, what in picture.flows():
+        arrow = f'-- "{what}" -->' if what else "-->"
+        yield f"  g{number}c{start} {arrow} g{number}c{end}"
+    for index, part in enumerate(picture.parts):
+        yield from (f"  g{number}c{index} -.- g{number}v{claims.index(claim)}" for claim in part.claims)
+
+
+def _label(part: Part) -> str:
+    kind = f" ({part.type})" if part.type and part.type != part.name else ""
+    change = f": {part.change}" if part.change else ""
+    notes = [note for note in part.notes if not note.startswith("claim ")]
+    return "<br/>".join(
+        [f"<b>{_quoted(part.name)}</b>{_quoted(kind)}{change}", part.size, *map(_quoted, notes), *map(_quoted, filter(None, [part.image]))]
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text inside of quotes: what might be markup by its number."""
+    return "".join(one if one.isalnum() or one in " -_./:,()" else f"#{ord(one)};" for one in text)
+
 
 # colour -> by day, by night
 _COLOURS: Final = {

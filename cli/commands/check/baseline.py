@@ -1,6 +1,5 @@
 """Findings that are known and do not count: a file of their fingerprints, read, held against a result, and written anew on request.
 
-A fingerprint identifies a finding over time: by rule, object and field, never by file, line or wording.
 An entry is only called outdated where its object was looked at and its rule could have spoken: most runs see a part of all files.
 """
 
@@ -27,7 +26,7 @@ _DIGITS: Final = 32  # of 64: 128 bits, which no two findings share by chance
 
 
 def fingerprint(finding: LocatedFinding, ordinal: int) -> str:
-    """A stable name of a finding, in hexadecimal digits; `ordinal` counts from 0 among findings that are equal in all of it.
+    """Names a finding over time, in hexadecimal digits: by rule, object and field. `ordinal` counts from 0 among those equal in all of it.
 
     The file belongs to it only where there is no object: objects move between files, and stay what they are.
     """

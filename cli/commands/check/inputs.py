@@ -79,10 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def gather_inputs(arguments: argparse.Namespace) -> Inputs:
-    """Finds what the flags mean; reads only the old objects and what isn't in files.
-
-    Raises: UsageError for flags that don't go together or say nothing.
-    """
+    """Reads old objects, and what isn't in files. Raises: UsageError for flags that don't go together or say nothing."""
     _agree(arguments)
     paths = list_paths(arguments)
     _read_once(arguments, paths)

@@ -1,7 +1,6 @@
 """The graphs that a run of `check` looked at, as pictures for its reports; those that can't be drawn are left out.
 
-Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads; the schema bounds the components
-of each.
+Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads.
 """
 
 import argparse

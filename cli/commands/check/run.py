@@ -47,9 +47,7 @@ class Run:
         lenient: bool = False,
         fill: Fill | None = None,
     ) -> None:
-        """`settings` and `choice` are those of each file. `operation` is auto, create, update or delete.
-
-        `answering` also asks what a server would answer to each write.
+        """`settings` and `choice` are those of each file. `answering` also asks what a server would answer to each write.
 
         `lenient` passes over what can't be read in files that name our group nowhere. `fill` has values for placeholders in files.
         """

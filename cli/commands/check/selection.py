@@ -114,9 +114,7 @@ def select_rules(
     """Makes a choice of what the flags say; each may hold several words between commas.
 
     `severities` are a project's, `overrides` those in some files. Flags win over both: a rule that `--select` names is as it is, and so are
-    unknown fields where `validated` says that a flag decides on them.
-
-    Raises: UsageError for a word that means no rule.
+    unknown fields where `validated` says that a flag decides on them. Raises: UsageError for a word that means no rule.
     """
     choice = Choice(_words(select), _words(ignore))
     won = {UNKNOWN_FIELD.name} if validated else set()

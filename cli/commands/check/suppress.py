@@ -1,7 +1,4 @@
-"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it.
-
-Several comment lines may precede one line. comments.py finds the comments in a text.
-"""
+"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it."""
 
 from __future__ import annotations
 

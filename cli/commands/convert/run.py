@@ -99,9 +99,7 @@ def convert_text(
     lenient: bool = False,
     leaving: frozenset[str] = frozenset(),
 ) -> Outcome:
-    """Converts every object of a converting kind in a text, for a line of the operator; other documents stay byte for byte.
-
-    So do objects that are `leaving`, as JSON.
+    """Converts every object of a converting kind in a text, but those `leaving`, as JSON; all else stays byte for byte.
 
     `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
     """

@@ -87,10 +87,7 @@ BLOCKS: Final = frozenset({"gpuMemoryService", "failover", "checkpoint"})
 
 
 def convert_as_served(obj: Object, wanted: Target) -> Converted:
-    """Convert the object as written, with the remainder of the defaulted one.
-
-    Raises: ConversionError as `convert_object` does.
-    """
+    """Convert the object as written, with the remainder of the defaulted one. Raises: ConversionError as `convert_object` does."""
     done = convert_object(_with_sections(obj), wanted, whole=True)
     stored = with_schema_defaults(obj, wanted.line)
     if type(metadata := stored.get("metadata")) is dict:

@@ -1,7 +1,4 @@
-"""A picture as a Mermaid flowchart, which GitHub and GitLab draw inside of Markdown, or as SVG in the colours of the reader's theme.
-
-In the SVG entries are on the left, workers in the middle, all others on the right.
-"""
+"""A picture as a Mermaid flowchart, which GitHub and GitLab draw inside of Markdown, or as SVG in the colours of the reader's theme."""
 
 from collections.abc import Iterator
 from html import escape  # that of xml.sax would import urllib and sockets
@@ -119,7 +116,7 @@ class _Card(NamedTuple):
 
 
 def svg(pictures: list[Picture]) -> str:
-    """All pictures below one another, in one document."""
+    """All pictures below one another, in one document: entries on the left, workers in the middle, all others on the right."""
     bodies, y, width = [], 0, 0
     for picture in pictures:
         lines, wide, high = _picture(picture, y)

@@ -134,10 +134,7 @@ def _part(file: str) -> str:
 
 
 def load_case_objects(name: str, text: str) -> list[Manifest]:
-    """The Dynamo objects, in order.
-
-    Raises: InputError for the first part that can't be read, UsageError if there is none.
-    """
+    """The Dynamo objects, in order. Raises: InputError for the first part that can't be read, UsageError if there is none."""
     found = list(find_manifests(load_documents(text, name)))
     if not found:
         raise UsageError(f"{name} holds no Dynamo object (group nvidia.com)")

@@ -1,7 +1,6 @@
 """The report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
 
-GitHub shows at most ten annotations of a level for a step, and does not mention the others. All are printed, since all are in the
-step's log; `hidden` gives the sentences for stderr that count those shown only there.
+GitHub shows at most ten annotations of a level for a step, and does not mention the others, which are only in the step's log.
 """
 
 from collections import Counter
@@ -26,7 +25,7 @@ _IN_PROPERTY: Final = str.maketrans({"%": "%25", ":": "%3A", ",": "%2C"})
 
 
 def commands(result: Result, folder: str = "") -> str:
-    """One command a line; `folder` is where file names are relative to, by default what `top` says."""
+    """One command a line; `folder` is where file names are relative to, by default `report_root`."""
     return "".join(f"{line}\n" for line in _lines(result, folder or report_root()))
 
 

@@ -32,7 +32,7 @@ Data = dict[str, Any]
 
 
 def document(result: Result, code: int, folder: str = "") -> str:
-    """The whole log; `folder` is where file names are relative to, by default what `top` says."""
+    """The whole log; `folder` is where file names are relative to, by default `report_root`."""
     return encode_json(_Log(result, folder or report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
 
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from .....api.links import rule_address
 from .....api.wording import count_of, escape_unprintable
 from ....console.escaping import unicode_text
 from ....validation.finding import LocatedFinding
+from ...explain.rule import find
+from ...picture.formats import svg
 from ...picture.parts import Picture
 from ..result import Result, by_rule
 from .html_style import HEAD, SCRIPT, STYLE
@@ -96,8 +98,6 @@ def _by_file(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
-    from ...picture.formats import svg
-
     images = []
     for one in pictures:
         data = base64.b64encode(unicode_text(svg([one])).encode()).decode()
@@ -169,19 +169,18 @@ def _list(title: str, lines: list[str]) -> Iterator[str]:
 
 def _pages(rules: list[str], site: str) -> Iterator[str]:
     """The pages of the rules that found something, so that links need no network."""
-    from ...explain.rule import find
-
-    if rules:
-        yield '<section id="pages"><h2>Rules</h2>'
-        yield from (_page(page, rule_address(site, page["rule"])) for page in map(find, rules) if page is not None)
-        yield "</section>"
-
-
-def _page(page: dict[str, Any], address: str) -> str:
-    parts = [f'<article id="rule-{escape(page["rule"])}"><h3>{escape(page["rule"])} <span class="dim">{escape(page["code"])}</span></h3>']
-    parts += [f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"]
-    parts += [f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"] if page["fix"] else []
-    for name, blocks in page["examples"].items():
-        parts += [f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks]
-    parts += [f'<p><a href="{escape(address)}">{escape(address)}</a></p>'] if address else []
-    return "\n".join([*parts, "</article>"])
+    if not rules:
+        return
+    yield '<section id="pages"><h2>Rules</h2>'
+    for page in filter(None, map(find, rules)):
+        rule, address = escape(page["rule"]), escape(rule_address(site, page["rule"]))
+        yield f'<article id="rule-{rule}"><h3>{rule} <span class="dim">{escape(page["code"])}</span></h3>'
+        yield f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"
+        if page["fix"]:
+            yield f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"
+        for name, blocks in page["examples"].items():
+            yield from (f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks)
+        if address:
+            yield f'<p><a href="{address}">{address}</a></p>'
+        yield "</article>"
+    yield "</section>"

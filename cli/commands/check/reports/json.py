@@ -102,13 +102,9 @@ def _notes(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(result: Result) -> dict[str, Any]:
-    if len(result.lines) > 1:
-        return {"operatorLines": [{"line": one.line, "from": one.told} for one in result.lines]}
-    return {"operatorLine": one.line, "operatorLineFrom": one.told} if (one := next(iter(result.lines), None)) else {}
-
-
 def _summary(result: Result, code: int) -> dict[str, Any]:
+    lines = [{"line": one.line, "from": one.told} for one in result.lines]
+    line = {"operatorLine": lines[0]["line"], "operatorLineFrom": lines[0]["from"]} if len(lines) == 1 else {}
     return {
         "objects": len(result.checked),
         "others": result.others,
@@ -119,5 +115,5 @@ def _summary(result: Result, code: int) -> dict[str, Any]:
         "suppressed": len(result.suppressed),
         "unreadable": len(result.unreadable),
         "exit": code,
-        **_lines(result),
+        **({"operatorLines": lines} if len(lines) > 1 else line),
     }

@@ -11,6 +11,7 @@ from typing import Final
 
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
+from ...picture.formats import mermaid
 from ...picture.parts import Picture
 from ..result import Result, by_rule
 from .shared import count_levels, group_notes, relative, report_root
@@ -59,8 +60,6 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
     """A chart of each graph, as far as there is room."""
     if not pictures:
         return
-    from ...picture.formats import mermaid
-
     blocks, room, left = [], _CHARTS, 0
     for one in pictures:
         chart = mermaid([one])

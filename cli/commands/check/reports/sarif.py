@@ -49,7 +49,11 @@ class _Log:
     def whole(self, code: int) -> Data:
         for one in self.result.checked:
             self._place(one.source.name)
-        results = self._results()
+        both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in self.result.findings]
+        both = sorted([*both, *((one.finding, one) for one in self.result.suppressed)], key=lambda pair: pair[0].order)
+        named = zip(both, fingerprints(finding for finding, _ in both), strict=True)
+        # an internal error is no result, but counts among equal findings, as in a baseline
+        results = [self._result(finding, by, name) for (finding, by), name in named if finding.level != FAULT]
         invocation = self._invocation(code)
         rules = [_rule(name, self.codes[name], self.result.site) for name in self.rules]
         run = {
@@ -64,13 +68,6 @@ class _Log:
             "results": results,
         }
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-    def _results(self) -> list[Data]:
-        both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in self.result.findings]
-        both = sorted([*both, *((one.finding, one) for one in self.result.suppressed)], key=lambda pair: pair[0].order)
-        named = zip(both, fingerprints(finding for finding, _ in both), strict=True)
-        # an internal error is no result, but counts among equal findings, as in a baseline
-        return [self._result(finding, by, name) for (finding, by), name in named if finding.level != FAULT]
 
     def _result(self, finding: LocatedFinding, by: Suppressed | None, name: str) -> Data:
         text = escape_unprintable_lines(_ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else ""))
@@ -97,7 +94,7 @@ class _Log:
         return {**location, "logicalLocations": logical}
 
     def _physical(self, name: str, region: Data | None) -> Data:
-        return {"physicalLocation": {"artifactLocation": self._place(name), **({"region": region} if region is not None else {})}}
+        return {"physicalLocation": {"artifactLocation": self._place(name), **({"region": region} if region else {})}}
 
     def _place(self, name: str) -> Data:
         if name not in self.places:

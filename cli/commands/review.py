@@ -35,9 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", help="path to post it to (default: that of request.kind)")
     parser.add_argument("--mutate", action="store_true", help="use the mutating webhook instead of the validating one")
     parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="explain on stderr each cause and its fix, each default's edit, and what conversion saves",
+        "--explain", action="store_true", help="explain on stderr each cause and its fix, each default's edit, and what conversion saves"
     )
     flags.verbose(parser)
     flags.facts(parser)

@@ -16,10 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.configure(parser)
     request = parser.add_argument_group("request")
     request.add_argument(
-        "--op",
-        choices=("auto", "create", "update", "delete"),
-        default="auto",
-        help="auto: an update if --old or --against has the object",
+        "--op", choices=("auto", "create", "update", "delete"), default="auto", help="auto: an update if --old or --against has the object"
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the request")
     flags.facts(parser)
@@ -50,10 +47,7 @@ def _validation(word: str) -> str:
 def _configure_strictness(parser: argparse.ArgumentParser) -> None:
     strictness = parser.add_argument_group("strictness")
     strictness.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="findings that make the exit code 1 (default %(default)s)",
+        "--fail-on", choices=("error", "warning", "never"), default="error", help="findings that make the exit code 1 (default %(default)s)"
     )
     strictness.add_argument(
         "--validate",

@@ -196,12 +196,11 @@ def ignore_findings(findings: Iterable[LocatedFinding], reason: str) -> tuple[li
             by_file.setdefault(finding.source.name, (finding.source, []))[1].append(finding)
     done, code = [], OK
     for name, (source, found) in sorted(by_file.items()):
-        if Path(name).is_symlink():
-            write_stderr(f"{name} is left as it is: it is a link; name its target if that is to be written")
-            code = REFUSED
-            continue
-        if source.text.lstrip()[:1] in ("{", "["):
-            write_stderr(f"{name} is left as it is: JSON has no comments; accept its findings by --baseline")
+        reason_against = "it is a link; name its target if that is to be written" if Path(name).is_symlink() else ""
+        if not reason_against and source.text.lstrip()[:1] in ("{", "["):
+            reason_against = "JSON has no comments; accept its findings by --baseline"
+        if reason_against:
+            write_stderr(f"{name} is left as it is: {reason_against}")
             code = REFUSED
             continue
         text, count, refused = _with_comments(source, found, reason)

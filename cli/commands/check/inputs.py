@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def gather_inputs(arguments: argparse.Namespace) -> Inputs:
     """Reads old objects, and what isn't in files. Raises: UsageError for flags that don't go together or say nothing."""
     _agree(arguments)
-    paths = list_paths(arguments)
+    paths = [*arguments.paths, *(read_file_list(arguments.files_from) if arguments.files_from else [])]
     _read_once(arguments, paths)
     files: list[str | Source | InputError] = [*input_files(arguments, paths)]
     files += _rendered(arguments)
@@ -98,11 +98,6 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
         else:
             files = [*sight.files]
     return Inputs(files, old, fill, sight)
-
-
-def list_paths(arguments: argparse.Namespace) -> list[str]:
-    """The paths that flags and the list of `--files-from` name."""
-    return [*arguments.paths, *(read_file_list(arguments.files_from) if arguments.files_from else [])]
 
 
 def _names_files(arguments: argparse.Namespace) -> bool:

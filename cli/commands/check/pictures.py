@@ -64,5 +64,5 @@ def _drawn(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> l
         if number == FILES or len(found) >= GRAPHS:
             break
         if len(text) <= LONGEST:
-            found += draw(render_text(name, text, asked(name))).drawn
+            found += draw(render_text(name, text, asked(name)))[0]
     return found[:GRAPHS]

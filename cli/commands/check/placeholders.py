@@ -134,7 +134,12 @@ def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings
     notes = set(given.not_evaluated) - set(filled.not_evaluated)
     if any(one.stage == POLICIES and one.position not in {each.position for each in opened} for one in gone) or notes:
         filled.not_evaluated.append(_note(found, opened))
-    return Outcome([*kept, *(_report(found, one, _level(one, gone)) for one in opened)], filled.not_evaluated)
+    for one in opened:
+        text = f"must hold no placeholder, got {one.shown}"
+        source, level = found.document.source, _level(one, gone)
+        made = report_own(UNFILLED, level, DECODE, source, one.position, found.identity, one.name, text)
+        kept.append(made._replace(fix=one.remedy))
+    return Outcome(kept, filled.not_evaluated)
 
 
 def _level(one: Open, findings: list[LocatedFinding]) -> str:
@@ -174,9 +179,3 @@ def _note(found: Manifest, opened: list[Open]) -> NotEvaluated:
     reason = f"rules that read {shorten(texts[0], _SHOWN)}{more} wait until a value is there"
     flag = f"--set {flagged[1]}=VALUE" if flagged else ""
     return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, flag)
-
-
-def _report(found: Manifest, one: Open, level: str) -> LocatedFinding:
-    text = f"must hold no placeholder, got {one.shown}"
-    made = report_own(UNFILLED, level, DECODE, found.document.source, one.position, found.identity, one.name, text)
-    return made._replace(fix=one.remedy)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....policies.checks import DUPLICATE
 from ....policies.review import DELETE
-from ...console import exits
+from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, REFUSED, UNREACHABLE, UNREADABLE, worst_code
 from ...objects.manifest import Identity
 from ...validation.finding import LocatedFinding, NotEvaluated, report_own
 from ...validation.levels import DECODE, ERROR, FAULT, WARNING
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
 PROJECT: Final = "project"
-
 DEFAULT: Final = "the default"  # the source of the line where nothing else names one
-_RENDERED: Final = ("kustomize:", "helm:", "cluster:")  # sources that are no files; each holds what one place applies
 REFUSING: Final = {"error": (ERROR,), "warning": (ERROR, WARNING), "never": ()}
 
 
@@ -135,20 +133,13 @@ def by_rule(result: Result) -> list[Row]:
 
 def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:
     """Returns the published exit code; `never` hides a negative verdict, but neither input that can't be read nor an internal error."""
-    codes = [exits.OK]
-    if result.count(FAULT):
-        codes.append(exits.BUG)
-    if result.unreachable:
-        codes.append(exits.UNREACHABLE)
-    if result.unreadable:
-        codes.append(exits.UNREADABLE)
-    if any(result.count(level) for level in REFUSING[fail_on]):
-        codes.append(exits.REFUSED)
-    if require_facts and result.not_evaluated:
-        codes.append(exits.NOT_EVALUATED)
-    if not result.checked and not allow_empty:
-        codes.append(exits.NOTHING_FOUND)
-    return exits.worst_code(codes)
+    codes = [BUG] * bool(result.count(FAULT))
+    codes += [UNREACHABLE] * bool(result.unreachable)
+    codes += [UNREADABLE] * bool(result.unreadable)
+    codes += [REFUSED] * any(result.count(level) for level in REFUSING[fail_on])
+    codes += [NOT_EVALUATED] * bool(require_facts and result.not_evaluated)
+    codes += [NOTHING_FOUND] * (not result.checked and not allow_empty)
+    return worst_code(codes)
 
 
 def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
@@ -170,7 +161,7 @@ def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
 def _places(one: Checked) -> list[tuple[object, ...]]:
     """Where an object would meet another one of its name; those for other clusters it meets nowhere."""
     name, identity = one.source.name, one.identity
-    if name.startswith(_RENDERED):
+    if name.startswith(("kustomize:", "helm:", "cluster:")):  # no files; each holds what one place applies
         return [(name, identity)]
     folder = name.rpartition("/")[0]
     return [("folder", folder, identity), *([("namespace", one.cluster, identity)] if identity.namespace else [])]

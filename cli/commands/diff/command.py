@@ -21,11 +21,13 @@ from ...rewrite.emit import emit_json
 from ...validation.finding import LocatedFinding
 from ...validation.levels import FAULT
 from ...yaml.load import InputError
+from ..check.reports.json import describe_finding
 from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
 from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, path_of, source_of, with_live
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
+_TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
 _LONGEST: Final = 160  # characters of one value in a line
 _LONGEST_PATH: Final = 2_000
 _KEYS = ("line", "facts", "clusters")  # of the project file
@@ -196,19 +198,7 @@ def _object(one: Compared) -> dict[str, Any]:
         "differences": [_difference(difference) for difference in one.differences],
         "spelling": [_difference(difference) for difference in one.spelling],
         "writtenDifferently": one.rewritten,
-        "findings": [
-            {
-                "file": finding.source.name,
-                "line": finding.position.line,
-                "column": finding.position.column,
-                "path": finding.path,
-                "rule": finding.rule,
-                "code": finding.code,
-                "level": finding.level,
-                "message": finding.message,
-            }
-            for finding in one.findings
-        ],
+        "findings": [{key: value for key, value in describe_finding(finding).items() if key in _TOLD} for finding in one.findings],
         "failure": one.failure,
     }
 

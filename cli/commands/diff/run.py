@@ -181,23 +181,19 @@ def compare_pair(pair: Pair, asked: Asked) -> Compared:
     """Compares one pair; an object that can't be is one that failed, with the reason."""
     if pair.old is None or pair.new is None:
         return Compared(pair, ADDED if pair.old is None else REMOVED)
+    old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
+    version = asked.to if asked.to and kind in KINDS else new.version
     try:
-        return _both(pair, pair.old, pair.new, asked)
+        # the namespace that only one side names is the same one: it decided the match
+        before = _placed(complete(old, asked.server, None), pair)
+        after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
+        found = find_differences(before, after, kind, version, line)
+        real = [one for one in found if not one.change.spelling]
+        spelt = [one for one in found if one.change.spelling]
+        rewritten = not real and old.data != new.data
+        findings = _findings(old, new, asked) if real else ()
     except FormError as error:
         return Compared(pair, FAILED, failure=str(error))
-
-
-def _both(pair: Pair, old: Manifest, new: Manifest, asked: Asked) -> Compared:
-    kind = pair.identity.kind
-    before = complete(old, asked.server, None)
-    # the namespace that only one side names is the same one: it decided the match
-    after = complete(new, asked.server, in_version(_placed(before, pair), new.version, asked.server.line))
-    version = asked.to if asked.to and kind in KINDS else new.version
-    found = find_differences(_placed(before, pair), _placed(after, pair), kind, version, asked.server.line)
-    real = [one for one in found if not one.change.spelling]
-    spelt = [one for one in found if one.change.spelling]
-    rewritten = not real and old.data != new.data
-    findings = _findings(old, new, asked) if real else ()
     return Compared(pair, CHANGED if real else EQUAL, version, real, spelt, rewritten, findings)
 
 

@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _draw(outcome: Outcome, codes: list[int], begin: str = "") -> list[Drawn]:
     """The pictures of a text; reports its errors after the prefix, and adds exit codes for them."""
-    found = draw(outcome)
-    for line in (*map(str, outcome.unreadable), *found.problems):
+    drawn, problems = draw(outcome)
+    for line in (*map(str, outcome.unreadable), *problems):
         write_stderr(f"{begin}{line}")
-    codes += [*[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(found.problems)]
-    return found.drawn
+    codes += [*[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(problems)]
+    return drawn

@@ -13,8 +13,7 @@ from ....reconciler.render.merge import object_items
 from ....reconciler.render.names import EPP, PLANNER, WORKERS, lower_name
 from ...objects.pairing import Placed, pair_up
 from ..render.pods import find_restarts
-from ..render.run import Child, format_problem
-from ..render.run import Outcome as Rendered
+from ..render.run import Child, Outcome, format_problem
 
 KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
 ADDED: Final = "added"
@@ -117,6 +116,19 @@ class Picture(NamedTuple):
                     yield index, other, "scales"
 
 
+class Drawn(NamedTuple):
+    """One object's picture, and the children that it was made beside."""
+
+    file: str
+    picture: Picture
+    children: list[Fields]
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """The identity of the graph."""
+        return self.picture.kind, self.picture.namespace, self.picture.name
+
+
 def picture(obj: Fields, children: list[Fields]) -> Picture:
     """What an object of either version shows, beside its rendered children.
 
@@ -138,22 +150,22 @@ def picture(obj: Fields, children: list[Fields]) -> Picture:
     return Picture(kind, text(name), text(namespace), tuple(_part(member, services.get(member.name, ())) for member in members))
 
 
-def mark_changes(old: Picture | None, new: Picture | None, before: list[Fields], after: list[Fields]) -> Picture | None:
+def _marked(old: Drawn | None, new: Drawn | None) -> Picture | None:
     """The new picture with what the change does to each component, by the children of both sides, and with those that it removes."""
+    was = {part.name: part for part in old.picture.parts} if old else {}
+    gone = [part._replace(change=REMOVED) for part in was.values()]
     if new is None:
-        return None if old is None else old._replace(parts=tuple(part._replace(change=REMOVED) for part in old.parts))
-    was = {part.name: part for part in old.parts} if old is not None else {}
-    there = {part.name for part in new.parts}
-    restarted = _restarted(before, after, new.name, [*was, *there])
+        return old and old.picture._replace(parts=tuple(gone))
+    there = {part.name for part in new.picture.parts}
+    restarted = _restarted(old.children if old else [], new.children, new.picture.name, [*was, *there])
 
     def change(part: Part) -> str:
         if part.name not in was:
             return ADDED
         return RESTARTS if part.name in restarted else SCALES if part.replicas != was[part.name].replicas else ""
 
-    parts = [part._replace(change=change(part)) for part in new.parts]
-    gone = [part._replace(change=REMOVED) for part in (old.parts if old is not None else ()) if part.name not in there]
-    return new._replace(parts=(*parts, *gone))
+    parts = [part._replace(change=change(part)) for part in new.picture.parts]
+    return new.picture._replace(parts=(*parts, *(part for part in gone if part.name not in there)))
 
 
 def text(value: object) -> str:
@@ -231,48 +243,25 @@ def _restarted(before: list[Fields], after: list[Fields], graph: str, names: lis
     return found
 
 
-class Drawn(NamedTuple):
-    """One object's picture, and the children that it was made beside."""
-
-    file: str
-    picture: Picture
-    children: list[Fields]
-
-    @property
-    def identity(self) -> tuple[str, str, str]:
-        """The identity of the graph."""
-        return self.picture.kind, self.picture.namespace, self.picture.name
-
-
-class Outcome(NamedTuple):
-    """What became of one text."""
-
-    drawn: list[Drawn]
-    problems: list[str]
-
-
-def draw(rendered: Rendered) -> Outcome:
-    """The pictures of all graphs in a rendered text, in order; children that can't be rendered are left out."""
-    out = Outcome([], [])
+def draw(rendered: Outcome) -> tuple[list[Drawn], list[str]]:
+    """The pictures of all graphs in a rendered text, in order, and problems; children that can't be rendered are left out."""
+    drawn: list[Drawn] = []
+    problems: list[str] = []
     for one in rendered.made:
         if one.found.identity.kind not in KINDS or not one.found.known:
             continue
         if one.object is None:
-            out.problems.extend(one.problems)
+            problems += one.problems
             continue
         try:
-            out.drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children), one.children))
+            drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children), one.children))
         except RenderError as error:
-            out.problems.append(format_problem(one.found, error.path, error.reason))
-    return out
+            problems.append(format_problem(one.found, error.path, error.reason))
+    return drawn, problems
 
 
 def pair_pictures(before: list[Drawn], after: list[Drawn]) -> list[Picture]:
     """The pictures of both sides, paired by kind, namespace and name, with what the change does; those that are gone come last."""
     sides = ([Placed(one.file, one.identity, one) for one in side] for side in (before, after))
-    pairs = ((was and was.value, now and now.value) for was, now in pair_up(*sides))
-    made = (
-        mark_changes(was and was.picture, now and now.picture, was.children if was else [], now.children if now else [])
-        for was, now in pairs
-    )
+    made = (_marked(was and was.value, now and now.value) for was, now in pair_up(*sides))
     return [picture for picture in made if picture is not None]

@@ -114,13 +114,9 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
 
     Costs each object's size plus that of all objects in the text of the kinds that it depends on.
     """
-    unreadable: list[InputError] = []
-    documents: list[Document] = []
-    for document in read_text(Source(name, text)):
-        if isinstance(document, InputError):
-            unreadable.append(document)
-        else:
-            documents.append(document)
+    read = list(read_text(Source(name, text)))
+    documents = [one for one in read if isinstance(one, Document)]
+    unreadable = [one for one in read if isinstance(one, InputError)]
     ours = list(find_manifests(documents))
     stored = [_created(found, asked) for found in ours]
     taken = {id(found.data) for found in ours}
@@ -176,18 +172,16 @@ def ask_by_target(arguments: argparse.Namespace, tell: Callable[[str], None], *,
     done: dict[str, Asked] = {}
 
     def asked(target: Target) -> Asked:
-        if target.cluster not in done:
-            done[target.cluster] = made(target)
-        return done[target.cluster]
-
-    def made(target: Target) -> Asked:
+        if target.cluster in done:
+            return done[target.cluster]
         known = target.facts
         operator, assumed = choose_operator(known, arguments.config, lenient=lenient)
         if assumed:
             tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
         if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
             known = known._replace(operatorVersion=operator.settings.operator_version)
-        return Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+        done[target.cluster] = Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+        return done[target.cluster]
 
     if not targets.several:
         asked(targets.usual)

@@ -13,7 +13,7 @@ from ....policies.review import CREATE, UPDATE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
 from ...objects.stored import load_stored
-from ...validation.finding import LocatedFinding, NotEvaluated
+from ...validation.finding import LocatedFinding, Outcome
 from ...validation.levels import ERROR, FAULT
 from ...validation.merge import merge_duplicates
 from ...validation.pipeline import Settings, check_object
@@ -36,11 +36,6 @@ class _Mark(NamedTuple):
     rule: str
 
 
-class _Found(NamedTuple):
-    findings: list[LocatedFinding]
-    notes: list[NotEvaluated]
-
-
 def judge(question: Question) -> Verdict:
     """Runs one case."""
     case, source = question.case, Source(question.case.file, question.text)
@@ -54,18 +49,18 @@ def judge(question: Question) -> Verdict:
     refused = any(finding.level in (ERROR, FAULT) for finding in found.findings)
     failure = _failure(case.sort, missing, surplus, refused=refused)
     lines = (*(_expected(mark, found) for mark in missing), *map(_seen, surplus))
-    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.notes))
+    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.not_evaluated))
     fault = any(finding.level == FAULT for finding in found.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
     return Verdict(case, failure, tuple(shorten(line, _LONGEST) for line in lines), notes, update, fault)
 
 
-def _found(source: Source, question: Question) -> _Found:
+def _found(source: Source, question: Question) -> Outcome:
     """Raises: InputError, UsageError."""
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
     settings = Settings(server.facts, _user(source) or server.user, asked=question.rules)
-    found = _Found([], [])
+    found = Outcome([], [])
     every = load_case_objects(source.name, source.text)
     if old is not None and not any(one.identity in old for one in every):
         raise UsageError(f"{question.case.old} holds no object that this case changes")
@@ -75,7 +70,7 @@ def _found(source: Source, question: Question) -> _Found:
             raise before
         outcome = check_object(one, CREATE if before is None else UPDATE, before, settings)
         found.findings.extend(outcome.findings)
-        found.notes.extend(outcome.not_evaluated)
+        found.not_evaluated.extend(outcome.not_evaluated)
     return found._replace(findings=merge_duplicates(sorted(found.findings, key=lambda finding: finding.order)))
 
 
@@ -114,10 +109,10 @@ def _counted(count: int, what: str) -> str:
     return f"{count_of(count, what)} {'is' if count == 1 else 'are'}"
 
 
-def _expected(mark: _Mark, found: _Found) -> str:
+def _expected(mark: _Mark, found: Outcome) -> str:
     """A mark that nothing meets, with the likeliest reason."""
     elsewhere = sorted({finding.position.line for finding in found.findings if mark.rule in (finding.rule, finding.code)})
-    note = next((note for note in found.notes if mark.rule in (note.rule, note.code)), None)
+    note = next((note for note in found.not_evaluated if mark.rule in (note.rule, note.code)), None)
     known = {word for rule in list_all() for word in (rule.name, rule.code)}
     reason = ""
     if not mark.rule:

@@ -46,6 +46,13 @@ def fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
     return names
 
 
+def name_findings(result: Result) -> list[tuple[str, LocatedFinding, Suppressed | None]]:
+    """All findings with their fingerprints, in order, and what suppresses one; such findings count among equal ones, too."""
+    both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in result.findings]
+    both = sorted([*both, *((one.finding, one) for one in result.suppressed)], key=lambda pair: pair[0].order)
+    return [(name, *pair) for name, pair in zip(fingerprints(finding for finding, _ in both), both, strict=True)]
+
+
 def _same(finding: LocatedFinding) -> tuple[str, ...]:
     place = tuple(finding.identity) if finding.identity is not None else (finding.source.name,)
     return (finding.rule, *place, finding.path)
@@ -123,7 +130,7 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], h
     `heard` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
     """
     known = {entry.fingerprint: entry for entry in entries}
-    named = _named(result)
+    named = [(name, finding) for name, finding, by in name_findings(result) if by is None]
     found = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
     new = [entry for name, entry in found.items() if name not in known] if learn else []
     passing = found if learn else {name: entry for name, entry in found.items() if name in known}
@@ -148,14 +155,6 @@ def write(file: str, entries: list[Entry]) -> None:
     rows = [{word: text for word, text in entry._asdict().items() if text} for entry in entries]
     text = json.dumps({"format": FORMAT, "findings": rows}, indent=2)  # in ASCII: a file name may be no Unicode text
     replace_file(file, text + "\n")
-
-
-def _named(result: Result) -> list[tuple[str, LocatedFinding]]:
-    """The findings that count so far with their fingerprints, which depend on the suppressed ones as well."""
-    suppressed = {id(one.finding) for one in result.suppressed}
-    everything = sorted([*result.findings, *(one.finding for one in result.suppressed)], key=lambda finding: finding.order)
-    pairs = zip(fingerprints(everything), everything, strict=True)
-    return [(name, finding) for name, finding in pairs if id(finding) not in suppressed]
 
 
 def _made(name: str, finding: LocatedFinding, before: Entry | None) -> Entry:

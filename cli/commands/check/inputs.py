@@ -85,7 +85,11 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
     _read_once(arguments, paths)
     files: list[str | Source | InputError] = [*input_files(arguments, paths)]
     files += _rendered(arguments)
-    fill = _values(arguments)
+    fill = None
+    if arguments.set or arguments.env_file:
+        from ...files.values import parse_values
+
+        fill = parse_values(arguments.set, arguments.env_file)
     old, sight = _old(arguments, files, fill), None
     if arguments.cluster:
         from ...objects.cluster_snapshot import snapshot_cluster
@@ -155,14 +159,6 @@ def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
     readers = [name for name, asks in asking.items() if asks]
     if len(readers) > 1:
         raise UsageError(f"standard input can be read once, and both {readers[0]} and {readers[1]} ask for it")
-
-
-def _values(arguments: argparse.Namespace) -> Fill | None:
-    if not arguments.set and not arguments.env_file:
-        return None
-    from ...files.values import parse_values
-
-    return parse_values(arguments.set, arguments.env_file)
 
 
 def _old(arguments: argparse.Namespace, files: list[str | Source | InputError], fill: Fill | None) -> StoredObjects | None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 MANY = 500  # files that take longer to check without orjson than its import takes
-_MARKS = ("$", "<", "{{")  # without them a text holds no placeholder
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
@@ -116,10 +115,7 @@ class Run:
 
     def result(self) -> Result:
         """Everything, sorted; asked for once, when all files are done."""
-        result = sort_result(self._found._replace(others=self._others))
-        if len(result.checked) < 2:
-            return result
-        for one in find_duplicates(result.checked):
+        for one in find_duplicates(sort_result(self._found).checked):
             self._turn_to(one.source.name)
             reason = reason_for(one)
             if not reason:
@@ -187,12 +183,11 @@ def _name(found: Manifest) -> Position | None:
 
 
 def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
-    """Returns the findings and notes of an object, with or without placeholders."""
-    if any(map(found.document.source.holds, _MARKS)):
-        from .placeholders import check_unfilled, find_placeholders
+    """Returns the findings and notes of an object, with or without placeholders: none are in a text without their marks."""
+    if any(map(found.document.source.holds, ("$", "<", "{{"))):
+        from .placeholders import check_unfilled
 
-        if opened := find_placeholders(found):
-            return check_unfilled(found, operation, old, settings, opened)
+        return check_unfilled(found, operation, old, settings)
     return check_object(found, operation, old, settings)
 
 

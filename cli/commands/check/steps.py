@@ -18,7 +18,7 @@ from .lines import add_later_lines, explain_lines, list_steps
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Item, Run
-from .selection import Choice, ask_rules, select_rules, severities
+from .selection import Choice, ask_rules, select_rules
 from .suppress import Heard
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _check(arguments: argparse.Namespace) -> int:
     """Checks everything, and delivers the reports; returns the exit code."""
     asked, known = list_reports(arguments), _load_baseline(arguments)
     targets = Targets(arguments)
-    choice = select_rules(arguments.select, arguments.ignore, *severities(arguments), validated=arguments.validate is not None)
+    choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
     inputs = gather_inputs(arguments)
     usual = Settings(
         inputs.add_facts(targets.usual.facts),

@@ -6,7 +6,7 @@ new version has no field for, one entry of a list that v1alpha1 merges as a whol
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ....api.kinds import ALPHA, BETA, BY_NAME, api_version
@@ -124,9 +124,8 @@ def _role(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
     """The role of a worker, which v1beta1 has in its type."""
     role = before.get("type")
     if role in ("prefill", "decode") and after.get("componentType") == "worker" and not after.get("subComponentType"):
-        yield Stay(
-            (*path, "componentType"), f"still comes with subComponentType {role} after the move from v1beta1, whose type is both fields"
-        )
+        text = f"still comes with subComponentType {role} after the move from v1beta1, whose type is both fields"
+        yield Stay((*path, "componentType"), text)
 
 
 def move_fields(data: Fields, edits: Sequence[Edit]) -> tuple[Fields, Origin] | None:
@@ -159,7 +158,7 @@ def move_fields(data: Fields, edits: Sequence[Edit]) -> tuple[Fields, Origin] | 
     merged = _merged(rest.get("spec") or {}, made["spec"])
     if merged is MISSING:
         return None
-    new, back, relocate = {**rest, "spec": merged}, trace_converted(KINDS[kind], part, made), _Relocation(made)
+    new, back, relocate = {**rest, "spec": merged}, trace_converted(KINDS[kind], part, made), _relocator(made)
 
     def origin(path: Path) -> Path | None:
         if lookup(rest, path) is not MISSING:
@@ -238,28 +237,27 @@ def _name(item: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-class _Relocation:
-    """Finds paths of the merged object in the converted part, whose lists hold some of its items."""
+def _relocator(whole: Fields) -> Callable[[Path, Any], Path]:
+    """A function that finds paths of the merged object in the converted part, whose lists hold some of its items."""
+    known: dict[int, dict[str, int]] = {}  # by id of a list: the first index of each name
 
-    def __init__(self, made: Fields) -> None:
-        self._made = made
-        self._found: dict[int, dict[str, int]] = {}  # by id of a list: the first index of each name
+    def names(items: list[Any]) -> dict[str, int]:
+        if id(items) not in known:
+            known[id(items)] = {name: index for index, item in reversed([*enumerate(items)]) if (name := _name(item))}
+        return known[id(items)]
 
-    def __call__(self, path: Path, new: Any) -> Path:
-        made: Any = self._made
+    def relocate(path: Path, new: Any) -> Path:
+        made: Any = whole
         steps: list[str | int] = []
         for step in path:
             new = new[step]
             at: str | int = step
             if isinstance(step, int):
-                at = self._names(made).get(_name(new), step) if isinstance(made, list) else step
+                at = names(made).get(_name(new), step) if isinstance(made, list) else step
                 made = made[at] if isinstance(made, list) and isinstance(at, int) and at < len(made) else None
             else:
                 made = made.get(step) if isinstance(made, dict) else None
             steps.append(at)
         return tuple(steps)
 
-    def _names(self, items: list[Any]) -> dict[str, int]:
-        if id(items) not in self._found:
-            self._found[id(items)] = {name: index for index, item in reversed([*enumerate(items)]) if (name := _name(item))}
-        return self._found[id(items)]
+    return relocate

@@ -24,8 +24,6 @@ from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
 from .run import Outcome, convert_accepted
 
-_KEYS = ("paths", "exclude", "line", "clusters")  # of the project file
-
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
 
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(arguments.paths[0], 80)}")
     if arguments.fields:
         return _fields(arguments.fields)
-    apply_project(arguments, _KEYS, arguments.paths)
+    apply_project(arguments, ("paths", "exclude", "line", "clusters"), arguments.paths)
     if not arguments.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
     if not arguments.paths:

@@ -23,7 +23,6 @@ Object = dict[str, Any]
 _CHECKPOINT: Final = ("experimental", "checkpoint")
 _SWITCH: Final = "enabled"
 _TYPE: Final = "componentType"
-_ADAPTER: Final = "scalingAdapter"
 _TYPES: Final = frozenset(property_of("DynamoComponentDeployment", BETA, "spec", "type")["enum"])
 
 
@@ -65,7 +64,7 @@ def find_adapters_off(obj: dict[str, Any], wanted: Target) -> list[Path]:
     """Empty scaling adapters of v1alpha1 on the way to v1beta1, where such a block is on. Costs one look at each component."""
     if wanted.version != BETA:
         return []
-    return [place for part in _parts_of_v1alpha1(obj) if _lacks(lookup(obj, place := (*part, _ADAPTER)))]
+    return [place for part in _parts_of_v1alpha1(obj) if _lacks(lookup(obj, place := (*part, "scalingAdapter")))]
 
 
 def _parts_of_v1alpha1(obj: dict[str, Any]) -> list[Path]:

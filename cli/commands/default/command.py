@@ -29,8 +29,6 @@ from .run import Asked, Changed, NamedEdit, Outcome, default_text
 
 FORMAT: Final = 1
 _LONGEST: Final = 200  # characters of one value in a line
-_KEYS = ("paths", "exclude", "line", "facts", "clusters")  # of the project file
-
 HELP = "show or write the defaults of the mutating webhooks"
 
 
@@ -62,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
-    apply_project(arguments, _KEYS, arguments.paths)
+    apply_project(arguments, ("paths", "exclude", "line", "facts", "clusters"), arguments.paths)
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
     if arguments.check and arguments.write:

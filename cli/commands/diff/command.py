@@ -1,4 +1,4 @@
-"""The command `diff`: what really changes between two sets of objects. Values that may be secrets are hidden in what it prints."""
+"""The command `diff`: what really changes between two sets of objects. Values that may be secrets are hidden."""
 
 import argparse
 import json
@@ -23,15 +23,13 @@ from ...validation.levels import FAULT
 from ...yaml.load import InputError
 from ..check.reports.json import describe_finding
 from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
-from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, path_of, source_of, with_live
+from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, source_of, split_revision, with_live
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
 _TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
 _LONGEST: Final = 160  # characters of one value in a line
 _LONGEST_PATH: Final = 2_000
-_KEYS = ("line", "facts", "clusters")  # of the project file
-
 HELP = "show what changes between files, folders, Git revisions or a cluster, and the response to the update"
 
 
@@ -58,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for wrong flags, facts or revisions.
     """
     _agree(arguments)
-    apply_project(arguments, _KEYS, [arguments.new or arguments.old])
+    apply_project(arguments, ("line", "facts", "clusters"), [arguments.new or arguments.old])
     targets = Targets(arguments)
     sight = None
     if arguments.cluster:
@@ -70,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             return UNREACHABLE
 
     def asked(name: str) -> Asked:
-        facts = targets.of(path_of(name)).facts
+        facts = targets.of(split_revision(name)[1]).facts
         return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
 
     if sight is not None:
@@ -149,18 +147,14 @@ def _summary(results: Sequence[Compared]) -> str:
 def _lines(one: Compared) -> Iterator[str]:
     if one.what == EQUAL:
         return
-    yield f"{one.pair.identity}  {_where(one)}"
+    places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
+    yield f"{one.pair.identity}  {'only in ' if one.what in (ADDED, REMOVED) else ''}{places}"
     if one.failure:
         yield f"  can't be compared: {shorten(one.failure, _LONGEST_PATH)}"
     for difference in one.differences:
         yield f"  {_line(difference, one.version)}"
     for finding in one.findings:
         yield f"  ! {_finding(finding)}"
-
-
-def _where(one: Compared) -> str:
-    places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
-    return f"only in {places}" if one.what in (ADDED, REMOVED) else places
 
 
 def _line(difference: Difference, version: str) -> str:

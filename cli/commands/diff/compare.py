@@ -78,14 +78,11 @@ def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> Change:
 
 
 def _is_same_amount(old: Any, new: Any, node: Node | None, path: Path) -> bool:
-    return _holds_quantity(node, path) and is_quantity(old) and is_quantity(new) and parse(old) == parse(new)
-
-
-def _holds_quantity(node: Node | None, path: Path) -> bool:
-    """Whether a field is a quantity: by its schema, or as one of the texts of v1alpha1 that are read as quantities."""
+    """Whether a field is a quantity, by its schema or as one of the texts of v1alpha1 that are read so, and both are the same one."""
     here = resolve(node or {})
     typed = bool(here.get("x-kubernetes-int-or-string")) and "pattern" in here
-    return typed or (here.get("type") == "string" and ("resources" in path or path[-2:] == ("sharedMemory", "size")))
+    read = here.get("type") == "string" and ("resources" in path or path[-2:] == ("sharedMemory", "size"))
+    return (typed or read) and is_quantity(old) and is_quantity(new) and parse(old) == parse(new)
 
 
 def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[Change]:

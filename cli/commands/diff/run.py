@@ -80,7 +80,7 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
 
     Raises: UsageError when there is no such revision.
     """
-    side = Side([], [], *_split(path))
+    side = Side([], [], *split_revision(path))
     for file in _files(path, excluded):
         for one in read_documents(file, ""):
             if isinstance(one, InputError):
@@ -88,11 +88,6 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
             else:
                 side.objects.extend(find_manifests([one]))
     return side
-
-
-def path_of(name: str) -> str:
-    """The path of a file, which may be one of a revision, `main:deploy/a.yaml`."""
-    return _split(name)[1]
 
 
 def with_live(path: str, excluded: Sequence[str], live: Live, place: Callable[[str], tuple[str, Line]]) -> tuple[Side, Side]:
@@ -147,7 +142,7 @@ def _alone(found: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
     return {name: same[0] for name, same in by_name.items() if len(same) == 1}
 
 
-def _split(path: str) -> tuple[str, str]:
+def split_revision(path: str) -> tuple[str, str]:
     """The revision of git that a path is in, empty for none, and the path there."""
     if os.path.exists(path) or ":" not in path:  # noqa: PTH110 - pathlib's raises for a path that is too long
         return "", path
@@ -156,7 +151,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _files(path: str, excluded: Sequence[str]) -> Iterable[str | Source | InputError]:
-    revision, below = _split(path)
+    revision, below = split_revision(path)
     if not revision and below == path:
         return find_files([path], excluded)
     return list(_at(revision, below, excluded)) or [InputError("does not exist in that revision", path)]

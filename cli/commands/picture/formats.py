@@ -94,7 +94,6 @@ _ATTRIBUTES: Final = {
     for look, (_, _, more) in _LOOKS.items()
 }
 _NIGHT: Final = "".join(f".{look}{{{';'.join(f'{name}:{value}' for name, value in _paint(look, 1).items())}}}" for look in _LOOKS)
-_STYLE: Final = f"@media(prefers-color-scheme:dark){{{_NIGHT}}}"
 WIDTH: Final = 300  # of a card
 _GAP: Final = 60  # between columns
 _BETWEEN: Final = 18  # two cards of a column
@@ -126,7 +125,8 @@ def svg(pictures: list[Picture]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" height="{y}" role="img"'
     font = 'font-family="system-ui,sans-serif" font-size="13"'
     paper = f'<rect {_ATTRIBUTES["page"]} width="{width}" height="{y}"/>'
-    return "\n".join([f'{head} {font} aria-label="{title}">', f"<style>{_STYLE}</style>", paper, *bodies, "</svg>", ""])
+    style = f"<style>@media(prefers-color-scheme:dark){{{_NIGHT}}}</style>"
+    return "\n".join([f'{head} {font} aria-label="{title}">', style, paper, *bodies, "</svg>", ""])
 
 
 def height(part: Part) -> int:

@@ -56,8 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     children = _chosen(every, arguments.only)
     for line in _missed(every, arguments.only):
         write_stderr(line)
-    if arguments.against is None:
-        _put(children, arguments)
+    if arguments.against is None and arguments.directory is None:
+        write_stdout(stream([one.fields for one in children], arguments.output))
+    elif arguments.against is None:
+        for path in into_folder(children, arguments.directory, arguments.output):
+            write_stderr(path)
     else:
         named = [file for file in files if isinstance(file, str)]
         _compare(children, named, ask, arguments, whole=not any(map(_code, done)))
@@ -90,11 +93,3 @@ def _missed(children: list[Child], kinds: list[str]) -> list[str]:
     made = {str(one.fields["kind"]).lower(): str(one.fields["kind"]) for one in children}
     missed = [kind for kind in dict.fromkeys(kinds) if children and kind.lower() not in made]
     return [f"--only {shorten(kind, 80)}: no child of this kind is made{did_you_mean(kind, sorted(made.values()))}" for kind in missed]
-
-
-def _put(children: list[Child], arguments: argparse.Namespace) -> None:
-    if arguments.directory is None:
-        write_stdout(stream([one.fields for one in children], arguments.output))
-    else:
-        for path in into_folder(children, arguments.directory, arguments.output):
-            write_stderr(path)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
+from ....api.kinds import BETA
 from ....api.line import Line
 from ....api.operator.configuration import OperatorConfiguration
 from ....api.paths import Path
@@ -30,8 +31,7 @@ from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
 
 DEFAULT_NAMESPACE: Final = "default"
-LONGEST = 2_000  # characters of one message
-_RENDERED_FROM = "v1beta1"
+_LONGEST: Final = 2_000  # characters of one message
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
 
 
@@ -147,7 +147,7 @@ def _located(found: Manifest, obj: Fields, error: RenderError | Note) -> str:
     """A problem or a note in the author's fields: rendering reads one version, people write either."""
     path = error.path
     kind = KINDS.get(found.identity.kind)
-    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != _RENDERED_FROM:
+    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != BETA:
         from ....reconciler.render.graph import NEW, convert_for_render
 
         path = translate_path(kind, path, convert_for_render(obj, NEW), found.version, found.data).path
@@ -158,7 +158,7 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
     """A sentence about a field, behind its place in the text."""
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
-    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
+    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _LONGEST)
 
 
 def lay_project(arguments: argparse.Namespace) -> None:

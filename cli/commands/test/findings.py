@@ -4,7 +4,7 @@ A mark is `# expect: rule-name, other-rule` on the line of a finding or above it
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ....api.wording import count_of, shorten
@@ -136,21 +136,17 @@ def _update(question: Question) -> tuple[tuple[str, str], ...]:
     bare = _remove_marks(question.text)
     source = Source(question.case.file, bare)
     try:
-        found = list(_chosen(question, _found(source, question).findings))
+        findings = _found(source, question).findings
+        # all of a refused case; of an accepted one those that its marks named, at their current lines
+        named = {mark.rule for mark in _marks(Source("", question.text))}
+        every = question.case.sort != ALLOW
+        found = [(one.position.line, one.rule) for one in findings if every or named.intersection((one.rule, one.code))]
         text = _add_marks(bare, found)
         after = Source(question.case.file, text)
         same = {(mark.line, mark.rule) for mark in _marks(after)} == set(found) and _data(after) == _data(source)
     except (InputError, UsageError):
         return ()
     return ((question.case.file, text),) if same else ()
-
-
-def _chosen(question: Question, findings: Sequence[LocatedFinding]) -> Iterator[tuple[int, str]]:
-    """Findings to be marked: all of a refused case; of an accepted one those that its marks named, at their current lines."""
-    named = {mark.rule for mark in _marks(Source("", question.text))}
-    for finding in findings:
-        if question.case.sort != ALLOW or named.intersection((finding.rule, finding.code)):
-            yield finding.position.line, finding.rule
 
 
 def _data(source: Source) -> list[object]:

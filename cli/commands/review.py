@@ -22,7 +22,6 @@ from ..facts.load import read_fact_flags
 from ..files.read import load_bytes
 from ..yaml.errors import InputError
 from .convert.fields import describe_remainder
-from .default.run import name_edits
 from .explain import rule
 
 _LONGEST: Final = 200  # characters of one value, as in `default`
@@ -144,6 +143,8 @@ def _short(page: rule.Page, told: set[str]) -> Iterator[str]:
 
 def _edits(route: Route, request: dict[str, Any], settings: Settings, told: set[str]) -> Iterator[str]:
     """The patch as edits, each with the default that wants it."""
+    from .default.run import name_edits  # which imports the reading of YAML, and only this asks for
+
     said = (request.get("userInfo") or {}).get("username")
     user = said if isinstance(said, str) else ""
     write = Admission(

@@ -3,8 +3,10 @@
 An entry is only called outdated where its object was looked at and its rule could have spoken: most runs see a part of all files.
 """
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,14 +17,45 @@ from ...objects.manifest import Identity
 from ...validation.finding import LocatedFinding, NotEvaluated
 from ...validation.levels import FAULT
 from ...yaml.errors import InputError
-from .fingerprint import fingerprints
 from .result import BASELINE, Result, Suppressed
 from .suppress import Heard, could_speak, explain_unknown_word
 
 FORMAT: Final = 1
-FLAG: Final = "--baseline"
-_EVERYTHING: Final = Heard()
-_WORDS: Final = ("fingerprint", "file", "kind", "namespace", "name", "path", "rule", "code", "message", "reason")
+_FLAG: Final = "--baseline"
+_DIGITS: Final = 32  # of 64: 128 bits, which no two findings share by chance
+
+
+def fingerprint(finding: LocatedFinding, ordinal: int) -> str:
+    """Names a finding over time, in hexadecimal digits: by rule, object and field. `ordinal` counts from 0 among those equal in all of it.
+
+    The file belongs to it only where there is no object: objects move between files, and stay what they are.
+    """
+    parts = (*_same(finding), str(ordinal))
+    text = "".join(f"{len(part)}:{part}" for part in parts)  # with lengths, no part can reach into the next
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
+    """The fingerprints of findings, in their order: the order in which they are reported, or the ordinals would change with it."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    names = []
+    for finding in findings:
+        same = _same(finding)
+        names.append(fingerprint(finding, seen[same]))
+        seen[same] += 1
+    return names
+
+
+def name_findings(result: Result) -> list[tuple[str, LocatedFinding, Suppressed | None]]:
+    """All findings with their fingerprints, in order, and what suppresses one; such findings count among equal ones, too."""
+    both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in result.findings]
+    both = sorted([*both, *((one.finding, one) for one in result.suppressed)], key=lambda pair: pair[0].order)
+    return [(name, *pair) for name, pair in zip(fingerprints(finding for finding, _ in both), both, strict=True)]
+
+
+def _same(finding: LocatedFinding) -> tuple[str, ...]:
+    place = tuple(finding.identity) if finding.identity is not None else (finding.source.name,)
+    return (finding.rule, *place, finding.path)
 
 
 class Entry(NamedTuple):
@@ -70,34 +103,34 @@ class Held(NamedTuple):
 def load(file: str, *, missing: bool = False) -> list[Entry]:
     """Reads a baseline; `missing`: a file that isn't there is an empty one. Raises: UsageError when it can't be used."""
     if file == STDIN:
-        raise UsageError(f"{FLAG} must be a file, and - is standard input")
+        raise UsageError(f"{_FLAG} must be a file, and - is standard input")
     if missing and not Path(file).exists():
         return []
     try:
         data = json.loads(load_text(file))
     except InputError as error:
         writes = "; --update-baseline writes it" if file and not Path(file).exists() else ""
-        raise UsageError(f"{FLAG} {error}{writes}") from None
+        raise UsageError(f"{_FLAG} {error}{writes}") from None
     except json.JSONDecodeError as error:
-        raise UsageError(f"{FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
+        raise UsageError(f"{_FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
     except RecursionError:
-        raise UsageError(f"{FLAG} {file}: must be a baseline, is nested too deep") from None
+        raise UsageError(f"{_FLAG} {file}: must be a baseline, is nested too deep") from None
     except ValueError:
-        raise UsageError(f"{FLAG} {file}: must be a baseline, holds a number of too many digits") from None
+        raise UsageError(f"{_FLAG} {file}: must be a baseline, holds a number of too many digits") from None
     if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
-        raise UsageError(f"{FLAG} {file}: must be a baseline, an object with format and findings")
+        raise UsageError(f"{_FLAG} {file}: must be a baseline, an object with format and findings")
     if data.get("format") != FORMAT:
-        raise UsageError(f"{FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
-    return [_entry(one, f"{FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
+        raise UsageError(f"{_FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
+    return [_entry(one, f"{_FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
 
 
-def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], heard: Heard = _EVERYTHING, *, learn: bool) -> Held:
+def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], heard: Heard, *, learn: bool) -> Held:
     """Take the known findings out of a result; `takes` is true for an entry whose rule the run reports.
 
     `heard` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
     """
     known = {entry.fingerprint: entry for entry in entries}
-    named = _named(result)
+    named = [(name, finding) for name, finding, by in name_findings(result) if by is None]
     found = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
     new = [entry for name, entry in found.items() if name not in known] if learn else []
     passing = found if learn else {name: entry for name, entry in found.items() if name in known}
@@ -122,14 +155,6 @@ def write(file: str, entries: list[Entry]) -> None:
     rows = [{word: text for word, text in entry._asdict().items() if text} for entry in entries]
     text = json.dumps({"format": FORMAT, "findings": rows}, indent=2)  # in ASCII: a file name may be no Unicode text
     replace_file(file, text + "\n")
-
-
-def _named(result: Result) -> list[tuple[str, LocatedFinding]]:
-    """The findings that count so far with their fingerprints, which depend on the suppressed ones as well."""
-    suppressed = {id(one.finding) for one in result.suppressed}
-    everything = sorted([*result.findings, *(one.finding for one in result.suppressed)], key=lambda finding: finding.order)
-    pairs = zip(fingerprints(everything), everything, strict=True)
-    return [(name, finding) for name, finding in pairs if id(finding) not in suppressed]
 
 
 def _made(name: str, finding: LocatedFinding, before: Entry | None) -> Entry:
@@ -165,7 +190,7 @@ def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[En
 def _entry(data: Any, place: str) -> Entry:
     if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
         raise UsageError(f"{place} must be an object with a fingerprint")
-    for word in _WORDS:
+    for word in Entry._fields:
         if not isinstance(data.get(word, ""), str):
             raise UsageError(f"{place}.{word} must be text, got {json.dumps(data[word])[:80]}")
-    return Entry(*(data.get(word, "") for word in _WORDS))
+    return Entry(*(data.get(word, "") for word in Entry._fields))

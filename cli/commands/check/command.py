@@ -16,10 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.configure(parser)
     request = parser.add_argument_group("request")
     request.add_argument(
-        "--op",
-        choices=("auto", "create", "update", "delete"),
-        default="auto",
-        help="auto: an update if --old or --against has the object",
+        "--op", choices=("auto", "create", "update", "delete"), default="auto", help="auto: an update if --old or --against has the object"
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the request")
     flags.facts(parser)
@@ -29,7 +26,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rules.add_argument("--ignore", action="append", default=[], metavar="WORD", help="without these rules")
     rules.add_argument("--no-schema", action="store_true", help="skip schema defaults, schema and CEL rules")
     rules.add_argument("--no-defaults", action="store_true", help="skip the defaults of the mutating webhooks")
-    _configure_strictness(parser)
+    strictness = parser.add_argument_group("strictness")
+    strictness.add_argument(
+        "--fail-on", choices=("error", "warning", "never"), default="error", help="findings that make the exit code 1 (default %(default)s)"
+    )
+    strictness.add_argument(
+        "--validate",
+        type=lambda word: {"true": STRICT, "false": IGNORE}.get(word, word),  # kubectl's other words
+        choices=(STRICT, WARN, IGNORE),
+        help="what becomes of unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)",
+    )
+    strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
+    strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
+    # of earlier versions: scripts of pipelines go on
+    strictness.add_argument("--strict", action="store_const", dest="validate", const=STRICT, help=argparse.SUPPRESS)
+    strictness.add_argument("--exit-zero", action="store_const", dest="fail_on", const="never", help=argparse.SUPPRESS)
     suppression = parser.add_argument_group("suppression")
     suppression.add_argument("--baseline", metavar="FILE", help="file of known findings, which do not count")
     suppression.add_argument("--update-baseline", action="store_true", help="write current findings to that file")
@@ -40,32 +51,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.project(project)
     project.add_argument("--show-config", action="store_true", help="print the effective settings and their sources, and check nothing")
     outputs.configure(parser)
-
-
-def _validation(word: str) -> str:
-    """Reads kubectl's other words for two of the choices, too."""
-    return {"true": STRICT, "false": IGNORE}.get(word, word)
-
-
-def _configure_strictness(parser: argparse.ArgumentParser) -> None:
-    strictness = parser.add_argument_group("strictness")
-    strictness.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="findings that make the exit code 1 (default %(default)s)",
-    )
-    strictness.add_argument(
-        "--validate",
-        type=_validation,
-        choices=(STRICT, WARN, IGNORE),
-        help="what becomes of unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)",
-    )
-    strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
-    strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
-    # of earlier versions: scripts of pipelines go on
-    strictness.add_argument("--strict", action="store_const", dest="validate", const=STRICT, help=argparse.SUPPRESS)
-    strictness.add_argument("--exit-zero", action="store_const", dest="fail_on", const="never", help=argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:

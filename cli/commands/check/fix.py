@@ -1,25 +1,38 @@
-"""`check --fix`: writes the edits that findings carry into their files, or shows them as a diff. What else a file holds stays."""
+"""`check --fix` writes the edits that findings carry into their files, `--add-ignores` a comment above each finding; both may show a diff.
+
+What else a file holds stays byte for byte. A comment that gives no reason yet gets this one; a second run changes nothing.
+"""
+
+from __future__ import annotations
 
 import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ....policies.checks import IGNORE_WITHOUT_REASON, UNUSED_IGNORE
 from ...console.exits import OK, REFUSED, UsageError, worst_code
 from ...console.output import write_stderr
+from ...files.write import write_if_unchanged
 from ...objects.manifest import find_manifests
 from ...objects.text_edits import replace_in_document, replace_objects
 from ...rewrite.align import Origin
 from ...rewrite.emit import emit_double_quoted, emit_flow_scalar
 from ...rewrite.rewrite import NotWrittenError
-from ...rewrite.tree import is_same_json as same
+from ...rewrite.tree import is_same_json
+from ...rewrite.unified_diff import format_diff
 from ...validation.finding import LocatedFinding
 from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
+from ...validation.levels import FAULT
+from ...yaml.comments import find_lines_inside_texts
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
+from .suppress import MARK, SCHEMA_NAMES, find_reasonless
 
 _ANCHORED: Final = re.compile(r"(&\S+\s+)?(.*)", re.DOTALL)
+_COMMENT_RULES: Final = (IGNORE_WITHOUT_REASON.name, UNUSED_IGNORE.name)
 _FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "items")
 
 
@@ -32,7 +45,7 @@ class Mended(NamedTuple):
 
 
 def refuse(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError if an input is no file on disk, so that nothing could be written."""
+    """Raises: UsageError if an input is no file on disk, so that nothing could be written, or the reason of ignores fits in no comment."""
     writes = "--add-ignores" if arguments.add_ignores is not None else "--fix"
     if arguments.fix and arguments.add_ignores is not None:
         raise UsageError("--fix and --add-ignores both change files: use --fix first")
@@ -51,6 +64,10 @@ def refuse(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--diff prints what {writes} would write, and no report: leave out {flag}")
     if "-" in arguments.paths:
         raise UsageError(f"{writes} changes files, and - is none")
+    if arguments.add_ignores is not None:
+        arguments.add_ignores = arguments.add_ignores.strip()
+        if not arguments.add_ignores or not arguments.add_ignores.isprintable():
+            raise UsageError("--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'")
 
 
 def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
@@ -76,8 +93,6 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
 
 def write(done: list[Mended], what: str = "fixed") -> int:
     """Writes all files that have not changed meanwhile; returns the exit code. `what` became of the findings."""
-    from ...files.write import write_if_unchanged
-
     codes = [OK]
     for one in done:
         codes.append(write_if_unchanged(one.source.name, one.text, one.source.text))
@@ -88,9 +103,7 @@ def write(done: list[Mended], what: str = "fixed") -> int:
 
 def diff(done: list[Mended]) -> str:
     """What would be written, as one diff that `git apply` takes."""
-    from ...rewrite.unified_diff import format_diff as of_file
-
-    return "".join(of_file(one.source.name, one.source.text, one.text) for one in done)
+    return "".join(format_diff(one.source.name, one.source.text, one.text) for one in done)
 
 
 def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
@@ -127,7 +140,7 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
 
 def _with_moves(source: Source, wanted: list[Any], moves: dict[int, list[Edit]]) -> str:
     """The text with changed objects, whose fields of the other version are in their places; those that can't be moved stay."""
-    from .moved_fields import move_fields
+    from .version_change import move_fields
 
     origins: dict[int, Origin] = {}
     for number, some in moves.items():
@@ -150,14 +163,10 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
             if not old.startswith("*"):  # an alias is what its anchor says
                 word = json and isinstance(edit.value, str) and old[:1] not in ("'", '"')
                 spots[first, last] = anchor + (emit_double_quoted(edit.value) if word else emit_flow_scalar(edit.value, old))
-    parts, cursor = [], 0
-    for (first, last), new in sorted(spots.items()):
-        parts += [source.text[cursor:first], new]
-        cursor = last
-    text = "".join([*parts, source.text[cursor:]])
+    text = _spliced(source.text, spots)
     swaps = {id(one.data): new for one, new in zip(ours, wanted, strict=True) if new is not None}
-    told = [one.data if isinstance(one, Document) else None for one in read_text(Source(source.name, text))]
-    return text if same([_kept(replace_in_document(one.data, swaps)) for one in documents], [_kept(one) for one in told]) else None
+    after = [_kept(one) for one in _data(Source(source.name, text))]
+    return text if is_same_json([_kept(replace_in_document(one.data, swaps)) for one in documents], after) else None
 
 
 def _kept(data: Any) -> Any:
@@ -177,3 +186,70 @@ def _objects(source: Source) -> list[Document]:
     if any(isinstance(one, InputError) for one in documents):
         raise NotWrittenError("a part of it can't be read")
     return [one.document for one in find_manifests(one for one in documents if isinstance(one, Document))]
+
+
+def ignore_findings(findings: Iterable[LocatedFinding], reason: str) -> tuple[list[Mended], int]:
+    """The files with comments in them, in order, and the exit code: a line that can't have one is reported, and kept."""
+    by_file: dict[str, tuple[Source, list[LocatedFinding]]] = {}
+    for finding in findings:
+        if finding.level != FAULT:
+            by_file.setdefault(finding.source.name, (finding.source, []))[1].append(finding)
+    done, code = [], OK
+    for name, (source, found) in sorted(by_file.items()):
+        reason_against = "it is a link; name its target if that is to be written" if Path(name).is_symlink() else ""
+        if not reason_against and source.text.lstrip()[:1] in ("{", "["):
+            reason_against = "JSON has no comments; accept its findings by --baseline"
+        if reason_against:
+            write_stderr(f"{name} is left as it is: {reason_against}")
+            code = REFUSED
+            continue
+        text, count, refused = _with_comments(source, found, reason)
+        for line in refused:
+            write_stderr(f"{name}:{line}: no comment can be written above the line, which is inside a text; accept it by --baseline")
+            code = REFUSED
+        if count:
+            done.append(Mended(source, text, count))
+    return done, code
+
+
+def _with_comments(source: Source, findings: list[LocatedFinding], reason: str) -> tuple[str, int, list[int]]:
+    """The text with the comments, how many there are, and the lines that can't have one."""
+    complained = {one.position.line for one in findings if one.rule == IGNORE_WITHOUT_REASON.name}
+    incomplete = [(comment, words) for comment, words in find_reasonless(source) if comment.line in complained]
+    covered = {(line, word) for comment, words in incomplete for line in (comment.line, comment.of) for word in words}
+    said = {(one.identity, one.path, one.position) for one in findings if one.rule not in SCHEMA_NAMES}
+    wanted: dict[int, set[str]] = {}
+    for one in findings:
+        line = one.position.line
+        silenced = one.rule in SCHEMA_NAMES and (one.identity, one.path, one.position) in said
+        if one.rule not in _COMMENT_RULES and not silenced and not covered & {(line, one.rule), (line, one.code)}:
+            wanted.setdefault(line, set()).add(one.rule)
+    edits = {source.starts[comment.line - 1] + len(source.lines[comment.line - 1].rstrip()): f" {reason}" for comment, _ in incomplete}
+    return write_comments(source, wanted, edits, reason)
+
+
+def write_comments(source: Source, wanted: dict[int, set[str]], edits: dict[int, str], reason: str) -> tuple[str, int, list[int]]:
+    """The text with a comment above each line that names its rules, beside other edits; how many, and the lines that can't have one."""
+    refused = find_lines_inside_texts(source, wanted)
+    end = "\r\n" if "\r\n" in source.text else "\n"
+    for line in wanted.keys() - refused:
+        text = source.lines[line - 1]
+        indent = text[: len(text) - len(text.lstrip())]
+        edits[source.starts[line - 1]] = f"{indent}# {MARK} ignore[{', '.join(sorted(wanted[line]))}] {reason}{end}"
+    text = _spliced(source.text, {(at, at): new for at, new in edits.items()})
+    if _data(source) != _data(Source(source.name, text, source.fill)):
+        return source.text, 0, sorted(wanted)
+    return text, len(edits), sorted(refused)
+
+
+def _spliced(text: str, edits: dict[tuple[int, int], str]) -> str:
+    """The text with new words between places of it."""
+    parts, cursor = [], 0
+    for (first, last), new in sorted(edits.items()):
+        parts += [text[cursor:first], new]
+        cursor = last
+    return "".join([*parts, text[cursor:]])
+
+
+def _data(source: Source) -> list[Any]:
+    return [one.data if isinstance(one, Document) else None for one in read_text(source)]

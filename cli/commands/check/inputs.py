@@ -79,16 +79,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def gather_inputs(arguments: argparse.Namespace) -> Inputs:
-    """Finds what the flags mean; reads only the old objects and what isn't in files.
-
-    Raises: UsageError for flags that don't go together or say nothing.
-    """
+    """Reads old objects, and what isn't in files. Raises: UsageError for flags that don't go together or say nothing."""
     _agree(arguments)
-    paths = list_paths(arguments)
+    paths = [*arguments.paths, *(read_file_list(arguments.files_from) if arguments.files_from else [])]
     _read_once(arguments, paths)
     files: list[str | Source | InputError] = [*input_files(arguments, paths)]
     files += _rendered(arguments)
-    fill = _values(arguments)
+    fill = None
+    if arguments.set or arguments.env_file:
+        from ...files.documents import parse_values
+
+        fill = parse_values(arguments.set, arguments.env_file)
     old, sight = _old(arguments, files, fill), None
     if arguments.cluster:
         from ...objects.cluster_snapshot import snapshot_cluster
@@ -101,11 +102,6 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
         else:
             files = [*sight.files]
     return Inputs(files, old, fill, sight)
-
-
-def list_paths(arguments: argparse.Namespace) -> list[str]:
-    """The paths that flags and the list of `--files-from` name."""
-    return [*arguments.paths, *(read_file_list(arguments.files_from) if arguments.files_from else [])]
 
 
 def _names_files(arguments: argparse.Namespace) -> bool:
@@ -163,14 +159,6 @@ def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
     readers = [name for name, asks in asking.items() if asks]
     if len(readers) > 1:
         raise UsageError(f"standard input can be read once, and both {readers[0]} and {readers[1]} ask for it")
-
-
-def _values(arguments: argparse.Namespace) -> Fill | None:
-    if not arguments.set and not arguments.env_file:
-        return None
-    from ...files.documents import parse_values
-
-    return parse_values(arguments.set, arguments.env_file)
 
 
 def _old(arguments: argparse.Namespace, files: list[str | Source | InputError], fill: Fill | None) -> StoredObjects | None:

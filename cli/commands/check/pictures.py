@@ -1,7 +1,6 @@
 """The graphs that a run of `check` looked at, as pictures for its reports; those that can't be drawn are left out.
 
-Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads; the schema bounds the components
-of each.
+Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads.
 """
 
 import argparse
@@ -10,8 +9,7 @@ from typing import Final
 
 from ....policies.facts import Facts
 from ...project.apply import Targets
-from ..picture.parts import Picture
-from ..picture.read import KINDS, Drawn, draw, pair_pictures
+from ..picture.parts import KINDS, Drawn, Picture, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
 from .result import Result
 
@@ -66,5 +64,5 @@ def _drawn(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> l
         if number == FILES or len(found) >= GRAPHS:
             break
         if len(text) <= LONGEST:
-            found += draw(render_text(name, text, asked(name))).drawn
+            found += draw(render_text(name, text, asked(name)))[0]
     return found[:GRAPHS]

@@ -32,7 +32,7 @@ _NAMED: Final = 5
 _SHOWN: Final = 60  # characters of one
 
 
-class Open(NamedTuple):
+class _Open(NamedTuple):
     """A value, or the key of one, that holds placeholders."""
 
     path: Path
@@ -68,17 +68,17 @@ class _Place(NamedTuple):
         return _Place((*self.path, named), node, self.sure and step not in _OF_SHELLS)
 
 
-def find_placeholders(found: Manifest) -> list[Open]:
+def _find_placeholders(found: Manifest) -> list[_Open]:
     """The values and keys of an object that hold placeholders, once for each place in the file."""
     document = found.document
-    opened: dict[Position, Open] = {}
+    opened: dict[Position, _Open] = {}
     root = _Place((), whole_schema(found.identity.kind, found.version) if found.known else None, sure=True)
     for place, text, key in _texts(document.data, root):
         texts, sure = _placeholders(text, place)
         if texts:
             position = document.position(place.path) if key else document.value_position(place.path)
             name = shorten(format_path(place.path), LONGEST)
-            opened.setdefault(position, Open(place.path, name, texts, position, _likely(text, texts, place, key=key), key, sure))
+            opened.setdefault(position, _Open(place.path, name, texts, position, _likely(text, texts, place, key=key), key, sure))
     return [*opened.values()]
 
 
@@ -118,9 +118,10 @@ def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> A
     return f"{filled}:{_VERSION}" if place.path[-1] == "image" and ":" not in filled else filled
 
 
-def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings: Settings, opened: list[Open]) -> Outcome:
-    """What `check` reports of an object with placeholders. Its data are changed on the way, as by `check_object`."""
-    written = copy.deepcopy(found.data)
+def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+    """What `check` reports of an object that may have placeholders. Its data are changed on the way, as by `check_object`."""
+    opened = _find_placeholders(found)
+    written = copy.deepcopy(found.data) if opened else {}
     given = check_object(found, operation, old, settings)
     refused = {one.position for one in given.findings if one.stage != POLICIES and one.level == ERROR}
     opened = [one for one in opened if one.sure or one.position in refused]
@@ -134,10 +135,15 @@ def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings
     notes = set(given.not_evaluated) - set(filled.not_evaluated)
     if any(one.stage == POLICIES and one.position not in {each.position for each in opened} for one in gone) or notes:
         filled.not_evaluated.append(_note(found, opened))
-    return Outcome([*kept, *(_report(found, one, _level(one, gone)) for one in opened)], filled.not_evaluated)
+    for one in opened:
+        text = f"must hold no placeholder, got {one.shown}"
+        source, level = found.document.source, _level(one, gone)
+        made = report_own(UNFILLED, level, DECODE, source, one.position, found.identity, one.name, text)
+        kept.append(made._replace(fix=one.remedy))
+    return Outcome(kept, filled.not_evaluated)
 
 
-def _level(one: Open, findings: list[LocatedFinding]) -> str:
+def _level(one: _Open, findings: list[LocatedFinding]) -> str:
     """Whether a server refuses the placeholder, there or in what holds it."""
     errors = (each for each in findings if each.level == ERROR)
     there = any(each.position == one.position or (each.stage != POLICIES and _holds(each.path, one.name)) for each in errors)
@@ -152,7 +158,7 @@ def _key(finding: LocatedFinding) -> tuple[str, str, str]:
     return finding.rule, finding.path, finding.message
 
 
-def _changed(found: Manifest, written: Fields, opened: list[Open], *, remove: bool) -> Manifest:
+def _changed(found: Manifest, written: Fields, opened: list[_Open], *, remove: bool) -> Manifest:
     """The object without the values that hold placeholders, or with likely ones; keys and items of lists are likely ones in any case."""
     document = copy.copy(found.document)
     document.data = copy.deepcopy(written)
@@ -167,16 +173,10 @@ def _changed(found: Manifest, written: Fields, opened: list[Open], *, remove: bo
     return found._replace(document=document)
 
 
-def _note(found: Manifest, opened: list[Open]) -> NotEvaluated:
+def _note(found: Manifest, opened: list[_Open]) -> NotEvaluated:
     texts = [*dict.fromkeys(text for one in opened for text in one.texts)]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
     document, flagged = found.document, _FLAGGED.fullmatch(texts[0])
     reason = f"rules that read {shorten(texts[0], _SHOWN)}{more} wait until a value is there"
     flag = f"--set {flagged[1]}=VALUE" if flagged else ""
     return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, flag)
-
-
-def _report(found: Manifest, one: Open, level: str) -> LocatedFinding:
-    text = f"must hold no placeholder, got {one.shown}"
-    made = report_own(UNFILLED, level, DECODE, found.document.source, one.position, found.identity, one.name, text)
-    return made._replace(fix=one.remedy)

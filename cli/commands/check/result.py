@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...console import exits
+from ....policies.checks import DUPLICATE
+from ....policies.review import DELETE
+from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, REFUSED, UNREACHABLE, UNREADABLE, worst_code
 from ...objects.manifest import Identity
-from ...validation.finding import LocatedFinding, NotEvaluated
-from ...validation.levels import ERROR, FAULT, WARNING
+from ...validation.finding import LocatedFinding, NotEvaluated, report_own
+from ...validation.levels import DECODE, ERROR, FAULT, WARNING
 from ...yaml.errors import InputError
 from ...yaml.load import Position, Source
 
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
 PROJECT: Final = "project"
-
 DEFAULT: Final = "the default"  # the source of the line where nothing else names one
-
 REFUSING: Final = {"error": (ERROR,), "warning": (ERROR, WARNING), "never": ()}
 
 
@@ -133,17 +133,35 @@ def by_rule(result: Result) -> list[Row]:
 
 def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:
     """Returns the published exit code; `never` hides a negative verdict, but neither input that can't be read nor an internal error."""
-    codes = [exits.OK]
-    if result.count(FAULT):
-        codes.append(exits.BUG)
-    if result.unreachable:
-        codes.append(exits.UNREACHABLE)
-    if result.unreadable:
-        codes.append(exits.UNREADABLE)
-    if any(result.count(level) for level in REFUSING[fail_on]):
-        codes.append(exits.REFUSED)
-    if require_facts and result.not_evaluated:
-        codes.append(exits.NOT_EVALUATED)
-    if not result.checked and not allow_empty:
-        codes.append(exits.NOTHING_FOUND)
-    return exits.worst_code(codes)
+    codes = [BUG] * bool(result.count(FAULT))
+    codes += [UNREACHABLE] * bool(result.unreachable)
+    codes += [UNREADABLE] * bool(result.unreadable)
+    codes += [REFUSED] * any(result.count(level) for level in REFUSING[fail_on])
+    codes += [NOT_EVALUATED] * bool(require_facts and result.not_evaluated)
+    codes += [NOTHING_FOUND] * (not result.checked and not allow_empty)
+    return worst_code(codes)
+
+
+def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
+    """A finding for each object that occurred before: with its namespace, or in the same folder or text."""
+    seen: dict[tuple[object, ...], Checked] = {}
+    for one in checked:
+        if one.name is None or one.operation == DELETE:
+            continue
+        places = _places(one)
+        before = next((seen[place] for place in places if place in seen), None)
+        if before is not None:
+            where = f"{before.source.name}:{before.line}"
+            text = f"must name one object, and {where} has the same kind and name; of both, the one applied last stays"
+            yield report_own(DUPLICATE, WARNING, DECODE, one.source, one.name, one.identity, "metadata.name", text)
+        for place in places:
+            seen.setdefault(place, one)
+
+
+def _places(one: Checked) -> list[tuple[object, ...]]:
+    """Where an object would meet another one of its name; those for other clusters it meets nowhere."""
+    name, identity = one.source.name, one.identity
+    if name.startswith(("kustomize:", "helm:", "cluster:")):  # no files; each holds what one place applies
+        return [(name, identity)]
+    folder = name.rpartition("/")[0]
+    return [("folder", folder, identity), *([("namespace", one.cluster, identity)] if identity.namespace else [])]

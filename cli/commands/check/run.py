@@ -18,7 +18,7 @@ from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Position, Source
-from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, joined, sort_result
+from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, joined, sort_result
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 MANY = 500  # files that take longer to check without orjson than its import takes
-_MARKS = ("$", "<", "{{")  # without them a text holds no placeholder
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
@@ -47,9 +46,7 @@ class Run:
         lenient: bool = False,
         fill: Fill | None = None,
     ) -> None:
-        """`settings` and `choice` are those of each file. `operation` is auto, create, update or delete.
-
-        `answering` also asks what a server would answer to each write.
+        """`settings` and `choice` are those of each file. `answering` also asks what a server would answer to each write.
 
         `lenient` passes over what can't be read in files that name our group nowhere. `fill` has values for placeholders in files.
         """
@@ -118,12 +115,7 @@ class Run:
 
     def result(self) -> Result:
         """Everything, sorted; asked for once, when all files are done."""
-        result = sort_result(self._found._replace(others=self._others))
-        if len(result.checked) < 2:
-            return result
-        from .duplicates import duplicates
-
-        for one in duplicates(result.checked):
+        for one in find_duplicates(sort_result(self._found).checked):
             self._turn_to(one.source.name)
             reason = reason_for(one)
             if not reason:
@@ -191,12 +183,11 @@ def _name(found: Manifest) -> Position | None:
 
 
 def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
-    """Returns the findings and notes of an object, with or without placeholders."""
-    if any(map(found.document.source.holds, _MARKS)):
-        from .placeholders import check_unfilled, find_placeholders
+    """Returns the findings and notes of an object, with or without placeholders: none are in a text without their marks."""
+    if any(map(found.document.source.holds, ("$", "<", "{{"))):
+        from .placeholders import check_unfilled
 
-        if opened := find_placeholders(found):
-            return check_unfilled(found, operation, old, settings, opened)
+        return check_unfilled(found, operation, old, settings)
     return check_object(found, operation, old, settings)
 
 

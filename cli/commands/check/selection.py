@@ -1,22 +1,27 @@
-"""Which rules a run reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs single rules."""
+"""Which rules a run asks and reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....policies.catalogue import list_all
 from ....policies.checks import EARLY, LEGACY_KIND, UNCONVERTIBLE, UNFILLED, UNKNOWN_FIELD, UNKNOWN_KIND, WRONG_TYPE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
+from ...files.read import STDIN
 from ...validation.levels import ERROR, FAULT, WARNING
+from ...yaml.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
+    from ....policies.review import Fields
     from ...project.judge import Override, Severity
+    from ...userrules.load import Asked, Pods, UserRules
     from ...validation.finding import LocatedFinding
+    from ...yaml.load import Source
+    from ...yaml.substitute import Fill
 
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
@@ -26,14 +31,11 @@ class Overrides:
 
     def __init__(self, severities: Mapping[str, Severity], overrides: Sequence[Override], won: frozenset[str]) -> None:
         """`won` are the rules that flags name, over which the project decides nothing."""
-        self._severities, self._overrides, self._won = severities, overrides, won
-        self._known: dict[tuple[int, ...], Mapping[str, Severity]] = {}
-
-    @cached_property
-    def _owners(self) -> dict[str, list[int]]:
         from ...project.discover import own
 
-        return own((number, one.paths) for number, one in enumerate(self._overrides))
+        self._severities, self._overrides, self._won = severities, overrides, won
+        self._owners = own((number, one.paths) for number, one in enumerate(overrides))
+        self._known: dict[tuple[int, ...], Mapping[str, Severity]] = {}
 
     def at(self, file: str) -> Mapping[str, Severity]:
         """The severities in a file: of several overrides that name it, the last one decides."""
@@ -90,41 +92,53 @@ class Choice(NamedTuple):
         return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
 
 
-def severities(arguments: argparse.Namespace) -> tuple[Mapping[str, Severity], Sequence[Override]]:
-    """What the project file makes of single rules, everywhere and in some files."""
-    values = arguments.project.values if arguments.project is not None else {}
-    return values["rules"] if "rules" in arguments.laid else {}, values["overrides"] if "overrides" in arguments.laid else ()
-
-
 def select_rules(
-    select: Sequence[str],
-    ignore: Sequence[str],
-    severities: Mapping[str, Severity] | None = None,
-    overrides: Sequence[Override] = (),
-    *,
-    validated: bool = False,
+    arguments: argparse.Namespace, select: Sequence[str] = (), ignore: Sequence[str] = (), *, validated: bool = False
 ) -> Choice:
-    """Makes a choice of what the flags say; each may hold several words between commas.
+    """Makes a choice of what flags say, each perhaps several words between commas, and of what the project file makes of single rules.
 
-    `severities` are a project's, `overrides` those in some files. Flags win over both: a rule that `--select` names is as it is, and so are
-    unknown fields where `validated` says that a flag decides on them.
-
+    Flags win: a rule that `--select` names is as it is, and so are unknown fields where `validated` says that a flag decides on them.
     Raises: UsageError for a word that means no rule.
     """
-    choice = Choice(_words(select), _words(ignore))
+    values = arguments.project.values if arguments.project is not None else {}
+    severities: Mapping[str, Severity] = values["rules"] if "rules" in arguments.laid else {}
+    overrides: Sequence[Override] = values["overrides"] if "overrides" in arguments.laid else ()
+    chosen, ignored = _words(select), _words(ignore)
+    known = [*_known(), ("policies", ""), ("updates", "")] if chosen or ignored else []
+    for flag, word in (*(("--select", word) for word in chosen), *(("--ignore", word) for word in ignored)):
+        if not any(_matches((word,), name, code) for name, code in known):
+            near = did_you_mean(word, [name for name, _ in known])
+            raise UsageError(f"{flag} {word}: no rule has this name, code or beginning{near}")
     won = {UNKNOWN_FIELD.name} if validated else set()
-    won |= {name for name, code in _known() if (severities or overrides) and {name, code} & {*choice.select}}
-    left = {name: one for name, one in (severities or {}).items() if name not in won}
-    choice = choice._replace(severities=left, overrides=Overrides(left, overrides, frozenset(won)) if overrides else None)
-    if choice.select or choice.ignore:
-        known = [*_known(), ("policies", ""), ("updates", "")]
-        for flag, words in (("--select", choice.select), ("--ignore", choice.ignore)):
-            for word in words:
-                if not any(_matches((word,), name, code) for name, code in known):
-                    raise UsageError(
-                        f"{flag} {word}: no rule has this name, code or beginning{did_you_mean(word, [name for name, _ in known])}"
-                    )
-    return choice
+    won |= {name for name, code in _known() if (severities or overrides) and {name, code} & {*chosen}}
+    left = {name: one for name, one in severities.items() if name not in won}
+    return Choice(chosen, ignored, left, Overrides(left, overrides, frozenset(won)) if overrides else None)
+
+
+def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None) -> Asked | None:
+    """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
+
+    Without `files` the other documents are not known.
+    """
+    if rules is None or not rules.policies:
+        return None
+    from ....admission.userrules.evaluate import UnknownError
+    from ...files.documents import read_documents
+    from ...objects.manifest import unfold_list
+    from ...userrules.load import Asked
+
+    def documents() -> list[Fields]:
+        if files is None or STDIN in files:
+            raise UnknownError("only a run over files knows the other documents")
+        found = (document for file in files for document in read_documents(file, "", lenient=True, fill=fill))
+        return [one.data for document in found if not isinstance(document, InputError) for one in unfold_list(document)]
+
+    def pods() -> Pods:
+        from ..render.pods import read_pods  # takes longer to import than a small file to check
+
+        return read_pods()
+
+    return Asked(rules, documents, pods)
 
 
 def _known() -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ from ...project.apply import Targets, apply_project
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs
-from .line import explain_lines
+from .lines import add_later_lines, explain_lines, list_steps
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Item, Run
-from .selection import Choice, select_rules, severities
+from .selection import Choice, ask_rules, select_rules
 from .suppress import Heard
 
 if TYPE_CHECKING:
@@ -54,23 +54,14 @@ def _refuse_changes(arguments: argparse.Namespace) -> None:
         from .fix import refuse
 
         refuse(arguments)
-    if ignoring:
-        from .ignores import read_reason
-
-        arguments.add_ignores = read_reason(arguments.add_ignores)
 
 
 def _check(arguments: argparse.Namespace) -> int:
     """Checks everything, and delivers the reports; returns the exit code."""
     asked, known = list_reports(arguments), _load_baseline(arguments)
     targets = Targets(arguments)
-    choice = select_rules(arguments.select, arguments.ignore, *severities(arguments), validated=arguments.validate is not None)
+    choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
     inputs = gather_inputs(arguments)
-    own_rules = None
-    if arguments.user_rules is not None:
-        from .user_rules import ask_rules
-
-        own_rules = ask_rules(arguments.user_rules, inputs.files, inputs.fill)
     usual = Settings(
         inputs.add_facts(targets.usual.facts),
         arguments.user,
@@ -78,7 +69,7 @@ def _check(arguments: argparse.Namespace) -> int:
         not arguments.no_defaults,
         arguments.validate or inputs.usual_validation,
         choice.judges,
-        asked=own_rules,
+        asked=ask_rules(arguments.user_rules, inputs.files, inputs.fill),
     )
 
     def settings(file: str) -> Settings:
@@ -103,7 +94,6 @@ def _check(arguments: argparse.Namespace) -> int:
     lines = explain_lines(arguments, targets, {one.source.name for one in result.checked}, inputs.add_facts)
     result = result._replace(lines=lines, site=arguments.site)
     if arguments.upgrade_to is not None:
-        from .upgrade import add_later_lines, list_steps
 
         def of_line(line: Line) -> Result:
             return checked(by=lambda file: (known := settings(file))._replace(facts=facts_of_line(known.facts, max(line, known.line))))
@@ -129,8 +119,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended], int]:
     """The files as `--fix` or `--add-ignores` changes them, which are written or shown as a diff, and the exit code."""
-    from .fix import diff, fix_files, write
-    from .ignores import ignore_findings
+    from .fix import diff, fix_files, ignore_findings, write
 
     mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores)
     if not arguments.diff:

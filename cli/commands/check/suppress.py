@@ -1,7 +1,4 @@
-"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it.
-
-Several comment lines may precede one line. comments.py finds the comments in a text.
-"""
+"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it."""
 
 from __future__ import annotations
 
@@ -68,11 +65,9 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
     finding itself, as is one that nothing made necessary or that names no rule.
     """
-    if not source.holds(MARK):
+    found = _comments(source)
+    if not found:
         return findings, []
-    from ...yaml.comments import comments
-
-    found = comments(source, MARK)
     ignores = [ignore for comment in found for ignore in _ignores(comment)]
     speaking = _by_line(ignores)
     kept: list[LocatedFinding] = []
@@ -91,18 +86,12 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    kept += (_complaint(source, *said) for comment in found if (said := _misspelt(comment)))
-    kept += (_complaint(source, *said) for ignore in ignores if (said := _wrong(ignore, heard)))
-    return kept, suppressed
+    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, heard)], suppressed
 
 
 def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
     """The comments that name rules and give no reason, with these rules."""
-    if not source.holds(MARK):
-        return
-    from ...yaml.comments import comments
-
-    for comment in comments(source, MARK):
+    for comment in _comments(source):
         words = [ignore.word for ignore in _ignores(comment) if not ignore.reason]
         if words:
             yield comment, words
@@ -110,16 +99,21 @@ def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
 
 def reason_for(finding: LocatedFinding) -> str:
     """The reason of a comment that ignores a finding made after its file was done; empty without one."""
-    if not finding.source.holds(MARK):
-        return ""
     return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
 
 
 @lru_cache(maxsize=1)  # findings come file by file
 def _speaking(source: Source) -> dict[int, list[_Ignore]]:
+    return _by_line([ignore for comment in _comments(source) for ignore in _ignores(comment)])
+
+
+def _comments(source: Source) -> list[Comment]:
+    """The comments that may ignore something."""
+    if not source.holds(MARK):
+        return []
     from ...yaml.comments import comments
 
-    return _by_line([ignore for comment in comments(source, MARK) for ignore in _ignores(comment)])
+    return comments(source, MARK)
 
 
 def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
@@ -137,25 +131,22 @@ def _ignores(comment: Comment) -> Iterator[_Ignore]:
             yield _Ignore(word.strip(), found["reason"].strip(), comment, found.end("rules") + 1)
 
 
-_Said = tuple["Rule", str, "Comment", int, str]  # rule, level, place and width, sentence
+def _misspelt(source: Source, found: list[Comment]) -> Iterator[LocatedFinding]:
+    for comment in found:
+        if re.search(_MEANT, comment.text, re.IGNORECASE) and not re.search(IGNORE, comment.text):
+            text = "the comment ignores nothing: it must read # dynamo-webhooks: ignore[rule] reason"
+            yield _complaint(source, UNUSED_IGNORE, WARNING, comment, len(comment.text), text)
 
 
-def _misspelt(comment: Comment) -> _Said | None:
-    if not re.search(_MEANT, comment.text, re.IGNORECASE) or re.search(IGNORE, comment.text):
-        return None
-    text = "the comment ignores nothing: it must read # dynamo-webhooks: ignore[rule] reason"
-    return UNUSED_IGNORE, WARNING, comment, len(comment.text), text
-
-
-def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
-    place = ignore.comment, ignore.width
-    if not ignore.used and (mistake := explain_unknown_word(ignore.word)):
-        return UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}"
-    if not ignore.reason:
-        return IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {ignore.word} without a reason"
-    if not ignore.used and could_speak(ignore.word, heard):
-        return UNUSED_IGNORE, WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here"
-    return None
+def _wrong(source: Source, ignores: list[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
+    for one in ignores:
+        place = one.comment, one.width
+        if not one.used and (mistake := explain_unknown_word(one.word)):
+            yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}")
+        elif not one.reason:
+            yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {one.word} without a reason")
+        elif not one.used and could_speak(one.word, heard):
+            yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {one.word}, which finds nothing here")
 
 
 def explain_unknown_word(word: str) -> str:
@@ -178,16 +169,13 @@ def could_speak(word: str, heard: Heard) -> bool:
     if any(note.rule == POLICIES or word in (note.rule, note.code) for note in heard.notes):
         return False
     own_rule = next((rule for rule in CHECKS if word in (rule.name, rule.code)), None)
-    return _policy_could_speak(word, heard) if own_rule is None else _own_could_speak(own_rule, heard)
-
-
-def _own_could_speak(rule: Rule, heard: Heard) -> bool:
-    if rule is DUPLICATE:  # only a run with the other file can decide
-        return False
-    if DELETE in heard.operations or (rule in _SCHEMA_RULES and not heard.schema):
+    if own_rule is None:
+        return _policy_could_speak(word, heard)
+    # only a run with the other file can decide on duplicates
+    if own_rule is DUPLICATE or DELETE in heard.operations or (own_rule in _SCHEMA_RULES and not heard.schema):
         return False
     # what an update leaves alone, an API server doesn't hold against the schema again
-    return not (rule in _RATCHETING and UPDATE in heard.operations)
+    return not (own_rule in _RATCHETING and UPDATE in heard.operations)
 
 
 def _policy_could_speak(word: str, heard: Heard) -> bool:

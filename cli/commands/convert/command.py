@@ -1,24 +1,27 @@
 """The command `convert`: versions of objects in files."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
-from ....api.line import USUAL, Line
+from ....api.line import USUAL
 from ....api.wording import shorten
+from ....conversion.field_map import format_field_map
+from ....conversion.kinds import KINDS
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.flags import find_kind
 from ...console.nearest import did_you_mean
 from ...console.output import write_document, write_stderr, write_stdout
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .run import Outcome
-
-_KEYS = ("paths", "exclude", "line", "clusters")  # of the project file
+from ...files.read import STDIN, load_text
+from ...files.write import write_if_unchanged
+from ...legacy.recognise import recognise
+from ...project.apply import Targets, apply_project, input_files
+from ...rewrite.emit import emit_json, emit_yaml
+from ...yaml.errors import InputError
+from ...yaml.load import Document, Source, read_text
+from .run import Outcome, convert_accepted
 
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
@@ -45,13 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together.
     """
-    from ...project.apply import apply_project
-
     if arguments.fields and arguments.paths:
         raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(arguments.paths[0], 80)}")
     if arguments.fields:
         return _fields(arguments.fields)
-    apply_project(arguments, _KEYS, arguments.paths)
+    apply_project(arguments, ("paths", "exclude", "line", "clusters"), arguments.paths)
     if not arguments.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
     if not arguments.paths:
@@ -66,19 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-
-    from ...files.read import load_text
-    from ...files.write import write_if_unchanged
-    from ...project.apply import Targets
-    from ...project.apply import input_files as sources
-    from ...yaml.errors import InputError
-    from .legacy_images import builds
-    from .newly_refused import convert_accepted
-
     codes, done, found = [OK], [], 0
     targets = Targets(arguments)
-    files = sources(arguments, arguments.paths)
-    known = cache(lambda: builds(files))
+    files = input_files(arguments, arguments.paths)
+    builds = cache(lambda: _builds(files))
     for file in files:
         try:
             if isinstance(file, InputError):
@@ -88,15 +80,13 @@ def _convert(arguments: argparse.Namespace) -> int:
             write_stderr(str(error))
             codes.append(UNREADABLE)
             continue
-        line: Line = targets.line_of(file) or USUAL
-        how = {"verify": arguments.verify, "builds": known, "lenient": arguments.allow_empty}
-        outcome, refused = convert_accepted(file, text, arguments.to, line=line, **how)
+        how = {"verify": arguments.verify, "builds": builds, "lenient": arguments.allow_empty}
+        outcome, refused = convert_accepted(file, text, arguments.to, line=targets.line_of(file) or USUAL, **how)
         found += outcome.objects
-        codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
-        _say(outcome, quiet=arguments.quiet)
-        for told in refused:
+        codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
+        notes = () if arguments.quiet else outcome.notes
+        for told in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
             write_stderr(told)
-        codes += [REFUSED] * bool(refused)
         if arguments.check and outcome.converted:
             write_stderr(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)
@@ -111,15 +101,8 @@ def _convert(arguments: argparse.Namespace) -> int:
     return worst_code(codes)
 
 
-def _say(outcome: Outcome, *, quiet: bool) -> None:
-    for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *outcome.legacy, *(() if quiet else outcome.notes)):
-        write_stderr(line)
-
-
 def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
     """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
-    from ...rewrite.emit import emit_json, emit_yaml
-
     if form == "json":
         values = [value for outcome in outcomes for value in outcome.values]
         write_stdout(emit_json(values[0] if len(values) == 1 else {"apiVersion": "v1", "kind": "List", "items": values}))
@@ -134,10 +117,6 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
 
 
 def _fields(word: str) -> int:
-    from ....conversion.field_map import format_field_map
-    from ....conversion.kinds import KINDS
-    from ...console.flags import find_kind
-
     kind = find_kind(word)
     if kind is None:
         raise UsageError(f"--fields {word}: no such kind{did_you_mean(word, list(KINDS))}")
@@ -145,3 +124,20 @@ def _fields(word: str) -> int:
         raise UsageError(f"--fields {word}: {kind} has one version")
     write_stdout(format_field_map(kind))
     return OK
+
+
+def _builds(files: Iterable[str | InputError]) -> list[Any]:
+    """Documents of all files that may be builds of the first releases, which know the images that deployments refer to by name.
+
+    Unreadable files are reported elsewhere; standard input can't be read twice.
+    """
+    found: list[Any] = []
+    for file in files:
+        try:
+            text = load_text(file) if isinstance(file, str) and file != STDIN else ""
+        except InputError:
+            continue
+        if any(name in text for name in ("DynamoComponent", "DynamoNim")):
+            documents = (one.data for one in read_text(Source(str(file), text)) if isinstance(one, Document))
+            found += [data for data in documents if recognise(data) is not None]
+    return found

@@ -1,8 +1,8 @@
-"""Converts the objects of one file and says what happened; writing files and exit codes are the command's."""
+"""Converts the objects of one file, but none that `check` would refuse in the other version and did not refuse before."""
 
 import json
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from ....api.kinds import BY_NAME, GROUP, api_version
 from ....api.line import INSTALLED, Line
@@ -10,57 +10,32 @@ from ....api.paths import Path, format_path
 from ....conversion.kinds import KINDS
 from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import Target, convert_object, target
+from ....conversion.remainder import annotation_keys
+from ....policies.catalogue import find_rule
+from ....policies.facts import Facts
+from ....policies.review import CREATE, Fields
 from ...files.read import STDIN
+from ...legacy.modernise import modernise
 from ...legacy.recognise import recognise
 from ...objects.forms import with_schema_defaults
+from ...objects.manifest import find_manifests
 from ...objects.text_edits import Moves
+from ...rewrite.align import Origin
 from ...rewrite.rewrite import Comment, NotWrittenError, rewrite
+from ...validation.finding import LocatedFinding
+from ...validation.levels import ERROR
+from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
-from ...yaml.load import InputError, Piece, split_documents
-from .origins import Origin, behind, trace_converted, trace_modernised
-from .remainder_notes import describe_remainder
+from ...yaml.load import Document, InputError, Piece, Source, read_text, split_documents
+from .fields import behind, describe_remainder, trace_converted, trace_modernised
 from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_types
 
 _DEEPEST_LIST: Final = 5
 _NAMED: Final = 5  # comments that are named one by one
 
 
-class Outcome(NamedTuple):
-    """A file after conversion. `values` are all its documents; `objects` counts those of our kinds, converted or not."""
-
-    text: str
-    values: list[Any]
-    objects: int
-    converted: int
-    notes: list[str]  # what went into the remainder, and other things to know
-    legacy: list[str]  # what became of documents of the first releases, and what a person must decide
-    failures: list[str]
-    unreadable: list[InputError]
-
-
-def convert_text(
-    name: str,
-    text: str,
-    version: str,
-    *,
-    verify: bool,
-    line: Line = INSTALLED,
-    builds: Callable[[], list[Any]] = list,
-    lenient: bool = False,
-    leaving: frozenset[str] = frozenset(),
-) -> Outcome:
-    """Converts every object of a converting kind in a text, for a line of the operator; other documents stay byte for byte.
-
-    So do objects that are `leaving`, as JSON.
-
-    `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
-    """
-    foreign = lenient and GROUP not in text and name != STDIN
-    return _File(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign).run(text)
-
-
-class _File:
-    """One file on its way."""
+class Outcome:
+    """A file on its way, and after its conversion."""
 
     def __init__(
         self, name: str, wanted: Target, verify: bool, builds: Callable[[], list[Any]], leaving: frozenset[str], *, foreign: bool
@@ -71,18 +46,20 @@ class _File:
         self.builds = builds
         self.target = wanted
         self.verify = verify
-        self.objects = self.converted = 0
-        self.notes: list[str] = []
-        self.legacy: list[str] = []
+        self.text = ""
+        self.values: list[Any] = []  # all documents
+        self.objects = self.converted = 0  # of our kinds, and those of them that are in another version now
+        self.notes: list[str] = []  # what went into the remainder, and other things to know
+        self.legacy: list[str] = []  # what became of documents of the first releases, and what a person must decide
         self.failures: list[str] = []
         self.unreadable: list[InputError] = []
-        self.others: list[Any] = []
+        self.others: list[Any] = []  # all documents as they were
 
-    def run(self, text: str) -> Outcome:
-        parts: list[str] = []
-        values: list[Any] = []
+    def read(self, text: str) -> None:
+        """Converts the text of the file."""
         found = list(split_documents(self.name, text))
         self.others = [document.data for piece in found for document in piece.documents]
+        parts: list[str] = []
         for piece in found:
             if self.foreign:
                 self.notes += [str(ForeignInputError.of(error)) for error in piece.errors]
@@ -90,8 +67,8 @@ class _File:
                 self.unreadable += piece.errors
             made, after = self._piece(piece)
             parts.append(made)
-            values += after
-        return Outcome("".join(parts), values, self.objects, self.converted, self.notes, self.legacy, self.failures, self.unreadable)
+            self.values += after
+        self.text = "".join(parts)
 
     def _piece(self, piece: Piece) -> tuple[str, list[Any]]:
         before = [document.data for document in piece.documents]
@@ -110,10 +87,31 @@ class _File:
         return done.text, after
 
 
+def convert_text(
+    name: str,
+    text: str,
+    version: str,
+    *,
+    verify: bool,
+    line: Line = INSTALLED,
+    builds: Callable[[], list[Any]] = list,
+    lenient: bool = False,
+    leaving: frozenset[str] = frozenset(),
+) -> Outcome:
+    """Converts every object of a converting kind in a text, but those `leaving`, as JSON; all else stays byte for byte.
+
+    `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
+    """
+    foreign = lenient and GROUP not in text and name != STDIN
+    outcome = Outcome(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign)
+    outcome.read(text)
+    return outcome
+
+
 class _Document:
     """One document: its object, or the objects of a list."""
 
-    def __init__(self, file: _File, piece: Piece, index: int, moves: Moves) -> None:
+    def __init__(self, file: Outcome, piece: Piece, index: int, moves: Moves) -> None:
         self.file = file
         self.piece = piece
         self.document = piece.documents[index]
@@ -137,8 +135,6 @@ class _Document:
 
     def _modernised(self, data: dict[str, Any], path: Path) -> Any:
         """Today's object for one of the first releases; one that became none stays as it is."""
-        from ...legacy.modernise import modernise
-
         self.file.objects += 1
         try:
             done = modernise(data, [*self.file.others, *self.file.builds()])
@@ -245,3 +241,53 @@ def _same(home: dict[str, Any], data: dict[str, Any], line: Line) -> bool:
     """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
     known = {**data, "metadata": data.get("metadata") or {}}
     return home in (data, known) or with_schema_defaults(home, line) == with_schema_defaults(known, line)
+
+
+def convert_accepted(name: str, text: str, version: str, *, line: Line, **how: Any) -> tuple[Outcome, list[str]]:
+    """A text as `convert_text` converts it, and a sentence for each error that an object would have in the other version alone.
+
+    Such an object stays as it is. One of the first releases doesn't, whose author has decisions to make.
+    """
+    done = convert_text(name, text, version, line=line, **how)
+    refused = _newly_refused(name, text, done.text, line) if done.converted else []
+    if not refused:
+        return done, []
+    kept = convert_text(name, text, version, line=line, leaving=frozenset(written for written, _ in refused), **how)
+    stays = "it stays as it is, because " if kept.text != done.text else ""
+    told = [f"{finding.identity}: {stays}check refuses the converted object: {finding.about} ({finding.rule})" for _, finding in refused]
+    return kept, [f"{name}: {sentence}" for sentence in told]
+
+
+def _newly_refused(name: str, before: str, after: str, line: Line) -> list[tuple[str, LocatedFinding]]:
+    """The new errors of a converted text, each with the object as it was written.
+
+    What only v1alpha1 can say comes back from the annotations of an object as its author said it there: errors of that aren't new.
+    Conversion keeps the order of objects, so that the number of an object finds it again.
+    """
+    objects: list[str] = []
+    known = {(number, finding.rule) for number, finding in _errors(name, before, line, objects)}
+    found = ((objects[number], finding) for number, finding in _errors(name, after, line, []) if (number, finding.rule) not in known)
+    return [(obj, finding) for obj, finding in found if not (_is_of_v1alpha1(finding.rule) and _remembers_author(json.loads(obj)))]
+
+
+def _remembers_author(obj: Fields) -> bool:
+    """Whether an object has annotations in which conversion keeps what its author said in the other version."""
+    kind = KINDS.get(str(obj.get("kind")))
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    return kind is not None and any(key in annotations for key in annotation_keys(kind))
+
+
+def _is_of_v1alpha1(rule: str) -> bool:
+    found = find_rule(rule)
+    return found is not None and found.module.startswith("dynamo_webhooks.policies.v1alpha1.")
+
+
+def _errors(name: str, text: str, line: Line, objects: list[str]) -> Iterator[tuple[int, LocatedFinding]]:
+    """The errors of a text with the numbers of their objects, which are added as they were written."""
+    settings = Settings(Facts(operatorLine=line))
+    documents = (one for one in read_text(Source(name, text)) if isinstance(one, Document))
+    for number, found in enumerate(find_manifests(documents)):
+        objects.append(json.dumps(found.data))
+        for finding in check_object(found, CREATE, None, settings).findings:
+            if finding.level == ERROR:
+                yield number, finding

@@ -23,7 +23,6 @@ Object = dict[str, Any]
 _CHECKPOINT: Final = ("experimental", "checkpoint")
 _SWITCH: Final = "enabled"
 _TYPE: Final = "componentType"
-_ADAPTER: Final = "scalingAdapter"
 _TYPES: Final = frozenset(property_of("DynamoComponentDeployment", BETA, "spec", "type")["enum"])
 
 
@@ -65,7 +64,7 @@ def find_adapters_off(obj: dict[str, Any], wanted: Target) -> list[Path]:
     """Empty scaling adapters of v1alpha1 on the way to v1beta1, where such a block is on. Costs one look at each component."""
     if wanted.version != BETA:
         return []
-    return [place for part in _parts_of_v1alpha1(obj) if _lacks(lookup(obj, place := (*part, _ADAPTER)))]
+    return [place for part in _parts_of_v1alpha1(obj) if _lacks(lookup(obj, place := (*part, "scalingAdapter")))]
 
 
 def _parts_of_v1alpha1(obj: dict[str, Any]) -> list[Path]:
@@ -87,10 +86,7 @@ BLOCKS: Final = frozenset({"gpuMemoryService", "failover", "checkpoint"})
 
 
 def convert_as_served(obj: Object, wanted: Target) -> Converted:
-    """Convert the object as written, with the remainder of the defaulted one.
-
-    Raises: ConversionError as `convert_object` does.
-    """
+    """Convert the object as written, with the remainder of the defaulted one. Raises: ConversionError as `convert_object` does."""
     done = convert_object(_with_sections(obj), wanted, whole=True)
     stored = with_schema_defaults(obj, wanted.line)
     if type(metadata := stored.get("metadata")) is dict:

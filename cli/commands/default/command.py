@@ -1,23 +1,33 @@
 """The command `default`: what the mutating webhooks would change."""
 
-from __future__ import annotations
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
-from typing import TYPE_CHECKING
+from ....api.line import Line
+from ....api.paths import format_path
+from ....api.wording import count_of, escape_unprintable, shorten
+from ....policies.finding import Level
+from ...console import flags
+from ...console.escaping import encode_json
+from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.output import write_document, write_stderr, write_stdout
+from ...facts.load import flag_for
+from ...files.read import load_text
+from ...files.write import write_if_unchanged
+from ...objects.forms import Server
+from ...objects.stored import load_stored
+from ...project.apply import Targets, apply_project, input_files
+from ...rewrite.emit import emit_json, emit_yaml
+from ...rewrite.rewrite import NotWrittenError
+from ...rewrite.unified_diff import format_diff
+from ...yaml.load import InputError, Source
+from .run import Asked, Changed, NamedEdit, Outcome, default_text
 
-from ...console import exits, flags
-from ...console.exits import NO_OBJECT, UsageError, worst_code
-from ...console.output import write_document, write_stderr
-from ...console.output import write_stdout as write
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from ....api.line import Line
-    from .run import Asked, Outcome
-
-_KEYS = ("paths", "exclude", "line", "facts", "clusters")  # of the project file
-
+FORMAT: Final = 1
+_LONGEST: Final = 200  # characters of one value in a line
 HELP = "show or write the defaults of the mutating webhooks"
 
 
@@ -49,12 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
-    from ...objects.forms import Server
-    from ...objects.stored import load_stored
-    from ...project.apply import Targets, apply_project, input_files
-    from .run import Asked
-
-    apply_project(arguments, _KEYS, arguments.paths)
+    apply_project(arguments, ("paths", "exclude", "line", "facts", "clusters"), arguments.paths)
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
     if arguments.check and arguments.write:
@@ -73,82 +78,73 @@ def run(arguments: argparse.Namespace) -> int:
 
     outcomes = [_read(file, asked) for file in input_files(arguments, arguments.paths)]
     code = _code(arguments, outcomes)
-    if arguments.output != "diff":
-        _print(arguments, outcomes, code)
+    if arguments.output == "json":
+        write_stdout(emit_json(_document(outcomes, code)))
+    elif arguments.output != "diff":
+        write_stdout({"patch": _patches, "yaml": _yaml, "text": _text}[arguments.output](outcomes))
     _say(arguments, outcomes, targets.usual.facts.line)
     if arguments.output == "diff" or arguments.write:
         code = worst_code([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
     return code
 
 
-def _read(file: object, asked: Callable[[str], Asked]) -> Outcome:
-    from ...files.read import load_text
-    from ...yaml.load import InputError, Source
-    from .run import Outcome, default_text
-
+def _read(file: str | InputError, asked: Callable[[str], Asked]) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
-        return default_text(str(file), load_text(str(file)), asked(str(file)))
+        return default_text(file, load_text(file), asked(file))
     except InputError as error:
         return Outcome(Source(error.name, ""), [], [error])
 
 
-def _code(arguments: argparse.Namespace, outcomes: list[Outcome]) -> int:
-    from .reports import has_fault
-
-    objects = [one for outcome in outcomes for one in outcome.objects]
-    codes = [exits.BUG] * has_fault(outcomes)
-    codes += [exits.UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
-    codes += [exits.REFUSED] * any(one.failure or (arguments.check and one.edits) for one in objects)
-    codes += [exits.NOT_EVALUATED] * (arguments.require_facts and any(one.idle for one in objects))
-    codes += [exits.NOTHING_FOUND] * (not objects and not arguments.allow_empty)
-    return exits.worst_code(codes)
+def _code(arguments: argparse.Namespace, outcomes: Sequence[Outcome]) -> int:
+    objects = list(_objects(outcomes))
+    codes = [BUG] * any(finding.level is Level.FAULT for one in objects for finding in one.idle)
+    codes += [UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
+    codes += [REFUSED] * any(one.failure or (arguments.check and one.edits) for one in objects)
+    codes += [NOT_EVALUATED] * (arguments.require_facts and any(one.idle for one in objects))
+    codes += [NOTHING_FOUND] * (not objects and not arguments.allow_empty)
+    return worst_code(codes)
 
 
-def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) -> None:
-    from . import reports
-
-    if arguments.output == "json":
-        from ...rewrite.emit import emit_json
-
-        write(emit_json(reports.document(outcomes, code)))
-    else:
-        write({"patch": reports.patches, "yaml": reports.objects, "text": reports.text}[arguments.output](outcomes))
-
-
-def _say(arguments: argparse.Namespace, outcomes: list[Outcome], line: Line) -> None:
-    from . import reports
-
+def _say(arguments: argparse.Namespace, outcomes: Sequence[Outcome], line: Line) -> None:
+    """Reports what could not be read or asked, and a summary."""
     for outcome in outcomes:
-        for told in reports.failures(outcome):
-            write_stderr(told)
+        for error in outcome.unreadable:
+            write_stderr(str(error))
+        for one in outcome.objects:
+            if one.failure:
+                write_stderr(f"{outcome.source.name}:{one.found.document.position(()).line}: {one.found.identity}: {one.failure}")
     if arguments.quiet:
         return
-    for told in reports.idle(outcomes, line):
-        write_stderr(told)
+    for sentence in _idle(outcomes, line):
+        write_stderr(sentence)
     if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
         if not any(outcome.unreadable for outcome in outcomes):
             write_stderr(NO_OBJECT)
     elif arguments.output == "text":
-        write_stderr(reports.summary(outcomes))
+        write_stderr(_summary(outcomes))
+
+
+def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
+    """A sentence for each default that could not be asked: why, for how many objects, and what helps."""
+    counts = Counter((finding.rule.name, finding.fact, finding.text) for one in _objects(outcomes) for finding in one.idle)
+    for (rule, fact, text), count in sorted(counts.items()):
+        reason = f"the fact {fact} is not known; {flag_for(fact, line)} would supply it" if fact else text
+        yield f"{rule} is not evaluated for {count_of(count, 'object')}: {reason}"
 
 
 def _change(outcome: Outcome, *, write: bool) -> int:
     """Writes a file as the defaults make it, or prints the difference; says what keeps a file as it is, and returns its exit code."""
-    from ...files.write import write_if_unchanged
-    from ...rewrite.rewrite import NotWrittenError
-    from ...rewrite.unified_diff import format_diff
-
     name = outcome.source.name
     if outcome.failed:
         write_stderr(f"{name}: left as it is, since a part of it can't be read or judged")
-        return exits.OK  # the exit code for it is set already
+        return OK  # the exit code for it is set already
     try:
         new = outcome.new_text()
     except NotWrittenError as error:
         write_stderr(f"{name}: left as it is: {error}")
-        return exits.REFUSED
+        return REFUSED
     if write and (code := write_if_unchanged(name, new.text, outcome.source.text)):
         return code
     for line in new.lost:
@@ -157,4 +153,80 @@ def _change(outcome: Outcome, *, write: bool) -> int:
         write_stderr(f"{name}: written")
     else:
         write_document(format_diff(name, outcome.source.text, new.text))
-    return exits.OK
+    return OK
+
+
+def _text(outcomes: Sequence[Outcome]) -> str:
+    """A line for each edit: its position, the object, the field, the new value, and the default."""
+    return "".join(f"{_line(one, edit)}\n" for one in _objects(outcomes) for edit in one.edits)
+
+
+def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
+    """Everything as data; fields are only ever added."""
+    return {
+        "format": FORMAT,
+        "objects": [_object(one) for one in _objects(outcomes)],
+        "unreadable": [error.as_data() for outcome in outcomes for error in outcome.unreadable],
+        "exit": code,
+    }
+
+
+def _patches(outcomes: Sequence[Outcome]) -> str:
+    """The server's patch of each object, one a line as in its answer; an empty list where nothing changes."""
+    return "".join(encode_json(one.patch) + "\n" for one in _objects(outcomes) if not one.failure)
+
+
+def _yaml(outcomes: Sequence[Outcome]) -> str:
+    """Every object as written with the edits, as YAML documents."""
+    return "---\n".join(emit_yaml(one.object) for one in _objects(outcomes))
+
+
+def _summary(outcomes: Sequence[Outcome]) -> str:
+    """One line with the counts."""
+    every = list(_objects(outcomes))
+    changed = [one for one in every if one.edits]
+    edits, failed = sum(len(one.edits) for one in changed), sum(bool(one.failure) for one in every)
+    told = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
+    told += [f"{failed} could not be judged"] * bool(failed)
+    return f"{len(every)} object{'s' * (len(every) != 1)}: {', '.join(told) or 'nothing to fill in'}"
+
+
+def _objects(outcomes: Sequence[Outcome]) -> Iterator[Changed]:
+    return (one for outcome in outcomes for one in outcome.objects)
+
+
+def _line(one: Changed, edit: NamedEdit) -> str:
+    line, column, _ = one.found.document.position(edit.path)
+    name, field = one.found.document.source.name, shorten(format_path(edit.path), 2_000)
+    becomes = f"set to {_shown(edit.after)}" if edit.before is None else f"{_shown(edit.before)} becomes {_shown(edit.after)}"
+    return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {one.found.identity}: {field}: {becomes}")
+
+
+def _shown(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
+
+
+def _object(one: Changed) -> dict[str, Any]:
+    return {
+        "file": one.found.document.source.name,
+        "line": one.found.document.position(()).line,
+        "object": one.found.identity._asdict(),
+        "version": one.found.version,
+        "edits": [_edit(one, edit) for edit in one.edits],
+        "patch": one.patch,
+        "notEvaluated": [{"rule": finding.rule.name, "code": finding.rule.code, "fact": finding.fact} for finding in one.idle],
+        "failure": one.failure,
+    }
+
+
+def _edit(one: Changed, edit: NamedEdit) -> dict[str, Any]:
+    line, column, _ = one.found.document.position(edit.path)
+    return {
+        "rule": edit.rule,
+        "code": edit.code,
+        "path": format_path(edit.path),
+        "before": edit.before,
+        "after": edit.after,
+        "line": line,
+        "column": column,
+    }

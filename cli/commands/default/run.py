@@ -1,9 +1,15 @@
-"""Applies defaults to the objects of one text. The command reads and prints files and sets the exit code."""
+"""Applies defaults to the objects of one text, and names the edits in the author's version: which rule sets which field."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from ....api.paths import format_path
-from ....policies.edit import PatchOperation
+from ....admission.defaults import Defaulted
+from ....api.paths import MISSING, Path, format_path, lookup
+from ....api.schema import Node, whole_schema
+from ....api.shape import path_of
+from ....conversion.difference import apply_differences
+from ....conversion.translate import Translation
+from ....policies.edit import Edit, PatchOperation
 from ....policies.finding import Finding
 from ....policies.review import Fields
 from ...objects.forms import FormError, Server, decode_manifest, default
@@ -11,7 +17,16 @@ from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import Old
 from ...objects.text_edits import NewText, replace_objects
 from ...yaml.load import Document, InputError, Source, read_text
-from .edits import NamedEdit, name_edits, with_patch
+
+
+class NamedEdit(NamedTuple):
+    """One field that a default sets; `before` is None if it was absent or null."""
+
+    rule: str
+    code: str
+    path: Path
+    before: Any
+    after: Any
 
 
 class Asked(NamedTuple):
@@ -58,15 +73,10 @@ class Outcome(NamedTuple):
 
 def default_text(name: str, text: str, asked: Asked) -> Outcome:
     """What the defaults change in every object of a text."""
-    outcome = Outcome(Source(name, text), [], [])
-    documents: list[Document] = []
-    for one in read_text(outcome.source):
-        if isinstance(one, InputError):
-            outcome.unreadable.append(one)
-        else:
-            documents.append(one)
-    outcome.objects.extend(default_object(found, asked) for found in find_manifests(documents))
-    return outcome
+    source = Source(name, text)
+    read = list(read_text(source))
+    objects = [default_object(found, asked) for found in find_manifests(one for one in read if isinstance(one, Document))]
+    return Outcome(source, objects, [one for one in read if isinstance(one, InputError)])
 
 
 def default_object(found: Manifest, asked: Asked) -> Changed:
@@ -88,3 +98,63 @@ def default_object(found: Manifest, asked: Asked) -> Changed:
 
 def _failed(found: Manifest, why: str) -> Changed:
     return Changed(found, found.data, [], [], [], why)
+
+
+def name_edits(done: Defaulted) -> list[NamedEdit]:
+    """The edits as the author sees them, in the order in which the defaults made them."""
+    result, translation = done.object, None
+    if done.view is not None and done.judged is not None:
+        translation = Translation(done.view.kind, done.judged.object, done.review.kind.partition("/")[2], result)
+    return [one for edit in done.edits for one in _named(edit, done, result, translation)]
+
+
+def _named(edit: Edit, done: Defaulted, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:
+    place = _place(edit, result, translation)
+    if place is not None:
+        yield _edit(edit, done.review.object, place, edit.value)
+        return
+    # no field of the author's version corresponds: show the patch of this edit alone
+    for operation in done.patch([edit]):
+        path = path_of(operation["path"], done.review.object, _schema(done))
+        for below, value in _leaves(operation.get("value"), lookup(done.review.object, path)):
+            yield _edit(edit, done.review.object, (*path, *below), value)
+
+
+def _edit(edit: Edit, obj: Fields, path: Path, value: Any) -> NamedEdit:
+    before = lookup(obj, path)
+    return NamedEdit(edit.rule.name, edit.rule.code, path, None if before is MISSING else before, value)
+
+
+def _place(edit: Edit, result: Fields, translation: Translation | None) -> Path | None:
+    """The same field in the author's version; None where it isn't one field or holds another value there."""
+    if translation is None:
+        return edit.path
+    place = translation.of(edit.path)
+    return place.path if place.exact and lookup(result, place.path) == edit.value else None
+
+
+def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
+    """The fields that an operation sets: a parent that wasn't there before is no change in itself."""
+    if isinstance(value, dict) and value and (before is MISSING or before is None):
+        for key, below in value.items():
+            for path, leaf in _leaves(below, MISSING):
+                yield (key, *path), leaf
+    else:
+        yield (), value
+
+
+def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
+    """What the author wrote with a patch of the stored object applied; parents that only the schema's defaults made come along."""
+    entries = []
+    for operation in operations:
+        path = path_of(operation["path"], done.review.object, _schema(done))
+        # the difference distinguishes names from numbers by exact type
+        plain = [step if isinstance(step, int) else str(step) for step in path]
+        entries.append([plain, *([operation["value"]] if "value" in operation else [])])
+    changed: Fields = apply_differences(written, entries)
+    return changed
+
+
+def _schema(done: Defaulted) -> Node:
+    kind, _, version = done.review.kind.partition("/")
+    return whole_schema(kind, version)

@@ -1,18 +1,34 @@
-"""The command `diff`: what really changes between two sets of objects."""
-
-from __future__ import annotations
+"""The command `diff`: what really changes between two sets of objects. Values that may be secrets are hidden."""
 
 import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from ....api.line import Line
-from ...console import exits, flags
-from ...console.exits import NO_OBJECT, UNREACHABLE, UsageError
+from ....api.paths import format_path
+from ....api.wording import count_of, escape_unprintable, shorten
+from ...console import flags
+from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, REFUSED, UNREACHABLE, UNREADABLE, UsageError, worst_code
 from ...console.output import write_stderr, write_stdout
+from ...objects.forms import Server
+from ...objects.manifest import Manifest
+from ...objects.stored import format_place
+from ...project.apply import Targets, apply_project
+from ...rewrite.emit import emit_json
+from ...validation.finding import LocatedFinding
+from ...validation.levels import FAULT
 from ...yaml.load import InputError
-from .run import Compared
+from ..check.reports.json import describe_finding
+from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
+from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, source_of, split_revision, with_live
+from .secrets import HIDDEN, mask_secrets
 
-_KEYS = ("line", "facts", "clusters")  # of the project file
-
+FORMAT: Final = 1
+_TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
+_LONGEST: Final = 160  # characters of one value in a line
+_LONGEST_PATH: Final = 2_000
 HELP = "show what changes between files, folders, Git revisions or a cluster, and the response to the update"
 
 
@@ -38,14 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for wrong flags, facts or revisions.
     """
-    from ...objects.forms import Server
-    from ...project.apply import Targets, apply_project
-    from .form import Asked
-    from .pairs import load_side, pairs, path_of, with_live
-    from .run import ADDED, REMOVED, compare_pair, source_of
-
     _agree(arguments)
-    apply_project(arguments, _KEYS, [arguments.new or arguments.old])
+    apply_project(arguments, ("line", "facts", "clusters"), [arguments.new or arguments.old])
     targets = Targets(arguments)
     sight = None
     if arguments.cluster:
@@ -57,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             return UNREACHABLE
 
     def asked(name: str) -> Asked:
-        facts = targets.of(path_of(name)).facts
+        facts = targets.of(split_revision(name)[1]).facts
         return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
 
     if sight is not None:
@@ -75,7 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
     results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked(source_of(pair)))).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=arguments.allow_empty)
-    _print(arguments, results, unreadable, code)
+    write_stdout(emit_json(_document(results, unreadable, code)) if arguments.output == "json" else _text(results))
+    if not results and not unreadable and not arguments.allow_empty:
+        write_stderr(NO_OBJECT)
+    elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
+        write_stderr(_summary(results))
     for error in unreadable:
         write_stderr(str(error))
     return code
@@ -92,27 +106,108 @@ def _agree(arguments: argparse.Namespace) -> None:
         raise UsageError("only one side can be standard input")
 
 
-def _code(results: list[Compared], *, unreadable: bool, allow_empty: bool) -> int:
-    from ...validation.levels import FAULT
-    from .run import EQUAL
-
-    codes = [exits.BUG] * any(finding.level == FAULT for one in results for finding in one.findings)
-    codes += [exits.UNREADABLE] * unreadable
-    codes += [exits.REFUSED] * any(one.what != EQUAL for one in results)
-    codes += [exits.NOTHING_FOUND] * (not results and not allow_empty)
-    return exits.worst_code(codes)
+def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -> int:
+    codes = [BUG] * any(finding.level == FAULT for one in results for finding in one.findings)
+    codes += [UNREADABLE] * unreadable
+    codes += [REFUSED] * any(one.what != EQUAL for one in results)
+    codes += [NOTHING_FOUND] * (not results and not allow_empty)
+    return worst_code(codes)
 
 
-def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: list[InputError], code: int) -> None:
-    from . import reports
+def _text(results: Sequence[Compared]) -> str:
+    """The differences, object by object."""
+    return "".join(f"{escape_unprintable(line)}\n" for one in results for line in _lines(one))
 
-    if arguments.output == "json":
-        from ...rewrite.emit import emit_json
 
-        write_stdout(emit_json(reports.document(results, unreadable, code)))
-    else:
-        write_stdout(reports.text(results))
-    if not results and not unreadable and not arguments.allow_empty:
-        write_stderr(NO_OBJECT)
-    elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
-        write_stderr(reports.summary(results))
+def _document(results: Sequence[Compared], unreadable: Sequence[InputError], code: int) -> dict[str, Any]:
+    """Everything as data; fields are only ever added."""
+    return {
+        "format": FORMAT,
+        "objects": [_object(one) for one in results],
+        "unreadable": [error.as_data() for error in unreadable],
+        "summary": {**_counts(results), "exit": code},
+    }
+
+
+def _counts(results: Sequence[Compared]) -> dict[str, int]:
+    """How many objects became what."""
+    found = Counter(one.what for one in results)
+    return {what: found[what] for what in (ADDED, REMOVED, CHANGED, EQUAL, FAILED)}
+
+
+def _summary(results: Sequence[Compared]) -> str:
+    """One line with the counts."""
+    told = [f"{count} {what}" for what, count in _counts(results).items() if count]
+    rewritten = sum(one.rewritten for one in results)
+    more = f" ({rewritten} of them written differently)" if rewritten else ""
+    return f"{count_of(len(results), 'object')}: {', '.join(told)}{more}"
+
+
+def _lines(one: Compared) -> Iterator[str]:
+    if one.what == EQUAL:
+        return
+    places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
+    yield f"{one.pair.identity}  {'only in ' if one.what in (ADDED, REMOVED) else ''}{places}"
+    if one.failure:
+        yield f"  can't be compared: {shorten(one.failure, _LONGEST_PATH)}"
+    for difference in one.differences:
+        yield f"  {_line(difference, one.version)}"
+    for finding in one.findings:
+        yield f"  ! {_finding(finding)}"
+
+
+def _line(difference: Difference, version: str) -> str:
+    change = difference.change
+    field = shorten(format_path(change.path), _LONGEST_PATH)
+    said = f" (a field of {difference.version})" if difference.version != version else ""
+    mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
+    before, after = (_shown(mask_secrets(value, change.path, secret=change.secret)) for value in (change.before, change.after))
+    if change.what == ADDED:
+        return f"{mark} {field}: {after}{said}"
+    if change.what == REMOVED:
+        return f"{mark} {field}: {before}{said}"
+    if before == after and HIDDEN in before:
+        return f"{mark} {field}: {before}, another value{said}"
+    what = "order " if change.what == ORDER else ""
+    return f"{mark} {field}: {what}{before} -> {after}{said}"
+
+
+def _shown(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
+
+
+def _finding(finding: LocatedFinding) -> str:
+    place = f"{finding.source.name}:{finding.position.line}:{finding.position.column}"
+    return f"{place} {finding.level} {finding.rule} ({finding.code}): {finding.path}{': ' * bool(finding.path)}{finding.message}"
+
+
+def _object(one: Compared) -> dict[str, Any]:
+    return {
+        "object": one.pair.identity._asdict(),
+        "what": one.what,
+        "old": _found(one.pair.old),
+        "new": _found(one.pair.new),
+        "version": one.version,
+        "differences": [_difference(difference) for difference in one.differences],
+        "spelling": [_difference(difference) for difference in one.spelling],
+        "writtenDifferently": one.rewritten,
+        "findings": [{key: value for key, value in describe_finding(finding).items() if key in _TOLD} for finding in one.findings],
+        "failure": one.failure,
+    }
+
+
+def _found(found: Manifest | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"file": found.document.source.name, "line": found.document.position(()).line, "version": found.version}
+
+
+def _difference(difference: Difference) -> dict[str, Any]:
+    change = difference.change
+    return {
+        "path": format_path(change.path),
+        "version": difference.version,
+        "what": change.what,
+        "before": mask_secrets(change.before, change.path, secret=change.secret),
+        "after": mask_secrets(change.after, change.path, secret=change.secret),
+    }

@@ -1,13 +1,22 @@
 """Compares two objects of one version beside their schema: lists with keys by key, quantities by amount, order where it means something."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ....api.paths import MISSING, Key, Path
+from ....api.kinds import BY_NAME
+from ....api.line import Line
+from ....api.paths import MISSING, Key, Path, lookup
 from ....api.quantity import is_quantity, parse
-from ....api.schema import Node, resolve
+from ....api.schema import Node, resolve, whole_schema
 from ....api.shape import child
 from ....conversion.difference import DEPTH, are_identical, same_text
+from ....conversion.kinds import KINDS
+from ....conversion.remainder import ASIDE, reserved_keys
+from ....conversion.translate import translate_path
+from ....policies.review import Fields
+from ...objects.forms import in_version
 from .secrets import is_secret_flag, is_secret_variable
 
 ADDED: Final = "added"
@@ -17,7 +26,10 @@ ORDER: Final = "order"  # the same entries, in another order
 
 # lists whose order is read from front to back, although their entries have names
 _ORDERED: Final = frozenset({"env", "envs", "initContainers"})
-_BY_NAME: Final = ("name",)
+# of metadata: fields that the API server or kubectl writes
+_SERVERS: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionGracePeriodSeconds")
+_CLIENTS: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_NO_FIELD: Final = object()  # what a version holds that has no such field
 
 
 class Change(NamedTuple):
@@ -29,6 +41,13 @@ class Change(NamedTuple):
     after: Any
     spelling: bool = False
     secret: bool = False
+
+
+class Difference(NamedTuple):
+    """A change, and the version of its fields."""
+
+    change: Change
+    version: str
 
 
 def compare_objects(old: Any, new: Any, schema: Node | None, path: Path = ()) -> list[Change]:
@@ -59,16 +78,11 @@ def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> Change:
 
 
 def _is_same_amount(old: Any, new: Any, node: Node | None, path: Path) -> bool:
-    if not _holds_quantity(node, path) or not is_quantity(old) or not is_quantity(new):
-        return False
-    return parse(old) == parse(new)
-
-
-def _holds_quantity(node: Node | None, path: Path) -> bool:
-    """Whether a field is a quantity: by its schema, or as one of the texts of v1alpha1 that are read as quantities."""
+    """Whether a field is a quantity, by its schema or as one of the texts of v1alpha1 that are read so, and both are the same one."""
     here = resolve(node or {})
     typed = bool(here.get("x-kubernetes-int-or-string")) and "pattern" in here
-    return typed or (here.get("type") == "string" and ("resources" in path or path[-2:] == ("sharedMemory", "size")))
+    read = here.get("type") == "string" and ("resources" in path or path[-2:] == ("sharedMemory", "size"))
+    return (typed or read) and is_quantity(old) and is_quantity(new) and parse(old) == parse(new)
 
 
 def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[Change]:
@@ -102,10 +116,87 @@ def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> 
 
 def _keyed(items: list[Any], node: Node | None) -> dict[str, Any] | None:
     """The entries by the keys of the schema, else by name; None if these don't identify them."""
-    names = tuple(resolve(node or {}).get("x-kubernetes-list-map-keys") or _BY_NAME)
+    names = tuple(resolve(node or {}).get("x-kubernetes-list-map-keys") or ("name",))
     found: dict[str, Any] = {}
     for item in items:
         if not isinstance(item, dict) or not all(isinstance(item.get(name), (str, int)) for name in names):
             return None
         found["/".join(str(item[name]) for name in names)] = item
     return found if len(found) == len(items) else None
+
+
+def strip_server_fields(obj: Fields, kind: str) -> Fields:
+    """The object without values that no author wrote: server-written metadata, conversion's annotations, empty maps."""
+    ours = reserved_keys(KINDS[kind]) if kind in KINDS else ()
+    metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {
+        key: value for key, value in annotations.items() if key not in ours and not key.startswith(ASIDE) and key != _CLIENTS
+    }
+    metadata = {name: value for name, value in metadata.items() if value not in ({}, None)}
+    return {name: value for name, value in obj.items() if name not in ("apiVersion", "status")} | {"metadata": metadata}
+
+
+def other_version(kind: str, version: str) -> str:
+    """The version of a kind that a given one isn't; empty where there is none."""
+    return BY_NAME[kind].other(version) if kind in KINDS else ""
+
+
+class _View(NamedTuple):
+    """Both objects in one version."""
+
+    kind: str
+    version: str
+    sides: tuple[Fields, Fields]
+
+    def differences(self) -> list[Difference]:
+        old, new = (strip_server_fields(side, self.kind) for side in self.sides)
+        return [Difference(change, self.version) for change in compare_objects(old, new, whole_schema(self.kind, self.version))]
+
+    def seen_in(self, path: Path, other: _View) -> list[object]:
+        """What the other version holds at a field of this one, for each side; `_NO_FIELD` where none corresponds exactly."""
+        found: list[object] = []
+        for mine, theirs in zip(self.sides, other.sides, strict=True):
+            place = translate_path(KINDS[self.kind], _indexed(path, mine), mine, other.version, theirs)
+            found.append(lookup(theirs, place.path) if place.exact else _NO_FIELD)
+        return found
+
+
+def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Line) -> list[Difference]:
+    """The differences, those of the asked version first. Raises: FormError.
+
+    What differs in one version and is the same field with the same value in the other is a matter of spelling.
+    """
+    here = _View(kind, version, (in_version(old, version, line), in_version(new, version, line)))
+    other = other_version(kind, version)
+    if not other:
+        return here.differences()
+    there = _View(kind, other, (in_version(old, other, line), in_version(new, other, line)))
+    told = [_weighed(one, here.seen_in(one.change.path, there)) for one in here.differences()]
+    rest = [(one, there.seen_in(one.change.path, here)) for one in there.differences()]
+    told += [one for one, seen in rest if all(value is _NO_FIELD for value in seen)]
+    if all(one.change.spelling for one in told):
+        # if two fields have one meaning, the corresponding one may be absent: its value must not get lost
+        told += [one for one, seen in rest if one not in told and all(value in (MISSING, _NO_FIELD) for value in seen)]
+    return told
+
+
+def _weighed(one: Difference, seen: list[object]) -> Difference:
+    old, new = seen
+    said = old not in (MISSING, _NO_FIELD) and new not in (MISSING, _NO_FIELD)
+    return one._replace(change=one.change._replace(spelling=True)) if said and are_identical(old, new) else one
+
+
+def _indexed(path: Path, obj: object) -> Path:
+    """A path by keys of lists as one by their indices, as far as the object goes."""
+    steps: list[str | int] = []
+    for name in path:
+        step = name
+        if isinstance(obj, list) and isinstance(name, Key):
+            step = next((i for i, item in enumerate(obj) if isinstance(item, dict) and item.get("name") == name), name)
+        steps.append(step)
+        if isinstance(obj, list):
+            obj = obj[step] if isinstance(step, int) and step < len(obj) else None
+        else:
+            obj = obj.get(step) if isinstance(obj, dict) else None
+    return tuple(steps)

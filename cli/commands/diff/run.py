@@ -1,26 +1,63 @@
-"""Compares the pairs: the form of both sides, the differences, and what the policies say of the update."""
+"""Reads the two sides of a comparison, matches their objects whatever their versions, and compares each pair."""
+
+from __future__ import annotations
 
 import copy
+import os
+import posixpath
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....conversion.kinds import KINDS
 from ....policies.review import UPDATE, Fields
-from ...objects.forms import FormError, complete, in_version
-from ...objects.manifest import Manifest
-from ...objects.stored import Old
+from ...files.documents import read_documents
+from ...files.find import find_files, is_excluded
+from ...files.revision import Trees, below
+from ...objects.forms import FormError, Server, complete, in_version
+from ...objects.manifest import Identity, Manifest, Placed, find_manifests, pair_up, place_in
+from ...objects.stored import Old, Previous, format_place
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.pipeline import Settings, check_object
-from ...yaml.load import InputError
-from .differences import Difference, differences
-from .form import Asked
-from .pairs import Pair
+from ...yaml.load import InputError, Source
+from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
 
-ADDED: Final = "added"
-REMOVED: Final = "removed"
-CHANGED: Final = "changed"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ....api.line import Line
+    from ...objects.cluster_snapshot import Live
+
+
 EQUAL: Final = "equal"
 FAILED: Final = "failed"
+
+
+class Asked(NamedTuple):
+    """What a run was asked for; the same for every object."""
+
+    server: Server
+    to: str = ""  # the version to compare in; empty: that of the new object
+
+
+class Side(NamedTuple):
+    """The objects of one side, in order, and what of it could not be read; `path` holds its files, in a revision of git or today."""
+
+    objects: list[Manifest]
+    unreadable: list[InputError]
+    revision: str = ""
+    path: str = ""
+
+    def file(self, found: Manifest) -> str:
+        """The file of an object, from the side's path."""
+        return os.path.relpath(found.document.source.name.removeprefix(f"{self.revision}:"), self.path or ".")
+
+
+class Pair(NamedTuple):
+    """One object on both sides, or on one of them."""
+
+    identity: Identity
+    old: Manifest | None
+    new: Manifest | None
 
 
 class Compared(NamedTuple):
@@ -36,6 +73,97 @@ class Compared(NamedTuple):
     failure: str = ""
 
 
+def load_side(path: str, excluded: Sequence[str]) -> Side:
+    """The objects that a file, a folder, standard input or a path of a git revision (`main:deploy`) holds.
+
+    Raises: UsageError when there is no such revision.
+    """
+    side = Side([], [], *split_revision(path))
+    for file in _files(path, excluded):
+        for one in read_documents(file, ""):
+            if isinstance(one, InputError):
+                side.unreadable.append(one)
+            else:
+                side.objects.extend(find_manifests([one]))
+    return side
+
+
+def with_live(path: str, excluded: Sequence[str], live: Live, place: Callable[[str], tuple[str, Line]]) -> tuple[Side, Side]:
+    """The stored objects that files name, and the same with the files applied; new objects are on the second side only.
+
+    A stored object that can't be read is unreadable there, and the file's object is left out. `place` gives the namespace of objects
+    that name none in a file, and the line of its operator.
+    """
+    old, files = Side([], []), load_side(path, excluded)
+    new = Side([], files.unreadable)
+    for written in files.objects:
+        namespace, line = place(written.document.source.name)
+        one = place_in(written, namespace)
+        past = live.past(one, line) if one.known else Previous()
+        if isinstance(past, InputError) or past.why:
+            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_place(one)))
+            continue
+        stored = live.stored(one.identity)
+        if stored is not None and past.applied is not None:
+            old.objects.append(stored)
+            one.document.data = past.applied
+        new.objects.append(one if stored is None else one._replace(identity=stored.identity))
+    return old, new
+
+
+def pairs(old: Side, new: Side) -> list[Pair]:
+    """Matches the objects, sorted by identity; several of one identity are matched by file, else in their order.
+
+    One without a namespace matches the only one of its name on the other side: files often leave the namespace to kubectl.
+    """
+    sides = ([Placed(side.file(one), one.identity, one) for one in side.objects] for side in (old, new))
+    both = pair_up(*sides)
+    found = [Pair(was.value.identity, was.value, now.value) for was, now in both if was and now]
+    olds = [was.value for was, now in both if was and not now]
+    news = [now.value for was, now in both if now and not was]
+    alone, matched = _alone(olds), set()
+    for name, theirs in _alone(news).items():
+        mine = alone.get(name)
+        if mine is not None and bool(mine.identity.namespace) != bool(theirs.identity.namespace):
+            found.append(Pair(max(mine.identity, theirs.identity), mine, theirs))
+            matched |= {id(mine), id(theirs)}
+    found += [Pair(one.identity, one, None) for one in olds if id(one) not in matched]
+    found += [Pair(one.identity, None, one) for one in news if id(one) not in matched]
+    return sorted(found, key=lambda pair: (pair.identity, pair.new is None))
+
+
+def _alone(found: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
+    """Those whose kind and name occur once."""
+    by_name: dict[tuple[str, str], list[Manifest]] = {}
+    for one in found:
+        by_name.setdefault((one.identity.kind, one.identity.name), []).append(one)
+    return {name: same[0] for name, same in by_name.items() if len(same) == 1}
+
+
+def split_revision(path: str) -> tuple[str, str]:
+    """The revision of git that a path is in, empty for none, and the path there."""
+    if os.path.exists(path) or ":" not in path:  # noqa: PTH110 - pathlib's raises for a path that is too long
+        return "", path
+    revision, _, below = path.partition(":")
+    return revision, below
+
+
+def _files(path: str, excluded: Sequence[str]) -> Iterable[str | Source | InputError]:
+    revision, below = split_revision(path)
+    if not revision and below == path:
+        return find_files([path], excluded)
+    return list(_at(revision, below, excluded)) or [InputError("does not exist in that revision", path)]
+
+
+def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | InputError]:
+    """The files of a path in a revision, sorted; their names include the revision."""
+    tree, name = Trees(revision, "the revision").place(path or ".")
+    names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in below(tree, name)}
+    shown = {full: file for file, full in sorted(names.items()) if not is_excluded(file, excluded)}
+    for full, text in tree.texts(shown):
+        yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)
+
+
 def source_of(pair: Pair) -> str:
     """The name of the file of a pair: the new one if there is one."""
     one = pair.new or pair.old
@@ -46,23 +174,19 @@ def compare_pair(pair: Pair, asked: Asked) -> Compared:
     """Compares one pair; an object that can't be is one that failed, with the reason."""
     if pair.old is None or pair.new is None:
         return Compared(pair, ADDED if pair.old is None else REMOVED)
+    old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
+    version = asked.to if asked.to and kind in KINDS else new.version
     try:
-        return _both(pair, pair.old, pair.new, asked)
+        # the namespace that only one side names is the same one: it decided the match
+        before = _placed(complete(old, asked.server, None), pair)
+        after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
+        found = find_differences(before, after, kind, version, line)
+        real = [one for one in found if not one.change.spelling]
+        spelt = [one for one in found if one.change.spelling]
+        rewritten = not real and old.data != new.data
+        findings = _findings(old, new, asked) if real else ()
     except FormError as error:
         return Compared(pair, FAILED, failure=str(error))
-
-
-def _both(pair: Pair, old: Manifest, new: Manifest, asked: Asked) -> Compared:
-    kind = pair.identity.kind
-    before = complete(old, asked.server, None)
-    # the namespace that only one side names is the same one: it decided the match
-    after = complete(new, asked.server, in_version(_placed(before, pair), new.version, asked.server.line))
-    version = asked.to if asked.to and kind in KINDS else new.version
-    found = differences(_placed(before, pair), _placed(after, pair), kind, version, asked.server.line)
-    real = [one for one in found if not one.change.spelling]
-    rewritten = not real and old.data != new.data
-    findings = _findings(old, new, asked) if real else ()
-    spelt = [one for one in found if one.change.spelling]
     return Compared(pair, CHANGED if real else EQUAL, version, real, spelt, rewritten, findings)
 
 

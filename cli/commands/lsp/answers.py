@@ -132,7 +132,7 @@ def _edited(source: Source, title: str, findings: Iterable[LocatedFinding]) -> A
 
 
 def _converted(name: str, text: str, asked: Asked) -> list[Action]:
-    from ..convert.newly_refused import convert_accepted
+    from ..convert.run import convert_accepted
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
         return []

@@ -27,8 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ....policies.catalogue import read_lazily
     from ...project.apply import Targets, apply_project
     from ...validation.pipeline import Settings
-    from ..check.selection import select_rules, severities
-    from ..check.user_rules import ask_rules
+    from ..check.selection import ask_rules, select_rules
     from .answers import Asked
     from .server import server
 
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         target = targets.of(file)
         return Settings(target.facts, namespace=target.namespace, cluster=target.cluster, asked=rules)
 
-    made = server(Asked(settings, select_rules([], [], *severities(arguments)), arguments.against, arguments.site))
+    made = server(Asked(settings, select_rules(arguments), arguments.against, arguments.site))
     if not arguments.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input

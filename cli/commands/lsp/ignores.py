@@ -5,7 +5,7 @@ import re
 from ...rewrite.unified_diff import find_changes
 from ...yaml.comments import comments
 from ...yaml.load import Source
-from ..check.ignores import write_comments
+from ..check.fix import write_comments
 from ..check.suppress import IGNORE, MARK
 from ..explain import rule
 from .answers import Action

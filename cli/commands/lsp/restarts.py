@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from ...console.exits import UsageError
 from ...files.revision import Trees, commit_of, root_of
 from ...yaml.load import Position
-from ..render.restarts import Child, Restart, find_restarts
-from ..render.run import DEFAULT_NAMESPACE, Made, choose_operator, render_text
+from ..render.pods import Restart, find_restarts
+from ..render.run import DEFAULT_NAMESPACE, Child, Made, choose_operator, render_text
 from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 

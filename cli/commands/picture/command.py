@@ -1,18 +1,14 @@
 """The command `picture`: graphs as Mermaid or SVG."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
 
 from ...console import flags
 from ...console.exits import NOTHING_FOUND, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.output import write_stderr, write_stdout
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..render.run import Outcome
-    from .read import Drawn
+from ...files.find import find_files
+from ..render.run import Outcome, ask_by_target, lay_project, render_file, render_revision
+from .formats import mermaid, svg
+from .parts import Drawn, draw, pair_pictures
 
 HELP = "draw graphs: components, pods, GPUs, claims and Services, and what a change does to them"
 
@@ -37,12 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for wrong flags, facts, configuration or revision.
     """
-    from ...files.find import find_files
-    from ..render.run import ask_by_target, lay_project, render_file, render_revision
-    from .mermaid import mermaid
-    from .read import pair_pictures
-    from .svg import svg
-
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     lay_project(arguments)
@@ -67,10 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _draw(outcome: Outcome, codes: list[int], begin: str = "") -> list[Drawn]:
     """The pictures of a text; reports its errors after the prefix, and adds exit codes for them."""
-    from .read import draw
-
-    found = draw(outcome)
-    for line in (*map(str, outcome.unreadable), *found.problems):
+    drawn, problems = draw(outcome)
+    for line in (*map(str, outcome.unreadable), *problems):
         write_stderr(f"{begin}{line}")
-    codes += [*[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(found.problems)]
-    return found.drawn
+    codes += [*[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(problems)]
+    return drawn

@@ -11,8 +11,11 @@ from ....reconciler.render.gms import gpu_count
 from ....reconciler.render.graph import INTER_POD, NEW, Member, convert_for_render, experimental, read_graph
 from ....reconciler.render.merge import object_items
 from ....reconciler.render.names import EPP, PLANNER, WORKERS, lower_name
-from ..render.restarts import Child, find_restarts
+from ...objects.manifest import Placed, pair_up
+from ..render.pods import find_restarts
+from ..render.run import Child, Outcome, format_problem
 
+KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
 ADDED: Final = "added"
 REMOVED: Final = "removed"
 RESTARTS: Final = "restarts"
@@ -113,6 +116,19 @@ class Picture(NamedTuple):
                     yield index, other, "scales"
 
 
+class Drawn(NamedTuple):
+    """One object's picture, and the children that it was made beside."""
+
+    file: str
+    picture: Picture
+    children: list[Fields]
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """The identity of the graph."""
+        return self.picture.kind, self.picture.namespace, self.picture.name
+
+
 def picture(obj: Fields, children: list[Fields]) -> Picture:
     """What an object of either version shows, beside its rendered children.
 
@@ -134,22 +150,22 @@ def picture(obj: Fields, children: list[Fields]) -> Picture:
     return Picture(kind, text(name), text(namespace), tuple(_part(member, services.get(member.name, ())) for member in members))
 
 
-def mark_changes(old: Picture | None, new: Picture | None, before: list[Fields], after: list[Fields]) -> Picture | None:
+def _marked(old: Drawn | None, new: Drawn | None) -> Picture | None:
     """The new picture with what the change does to each component, by the children of both sides, and with those that it removes."""
+    was = {part.name: part for part in old.picture.parts} if old else {}
+    gone = [part._replace(change=REMOVED) for part in was.values()]
     if new is None:
-        return None if old is None else old._replace(parts=tuple(part._replace(change=REMOVED) for part in old.parts))
-    was = {part.name: part for part in old.parts} if old is not None else {}
-    there = {part.name for part in new.parts}
-    restarted = _restarted(before, after, new.name, [*was, *there])
+        return old and old.picture._replace(parts=tuple(gone))
+    there = {part.name for part in new.picture.parts}
+    restarted = _restarted(old.children if old else [], new.children, new.picture.name, [*was, *there])
 
     def change(part: Part) -> str:
         if part.name not in was:
             return ADDED
         return RESTARTS if part.name in restarted else SCALES if part.replicas != was[part.name].replicas else ""
 
-    parts = [part._replace(change=change(part)) for part in new.parts]
-    gone = [part._replace(change=REMOVED) for part in (old.parts if old is not None else ()) if part.name not in there]
-    return new._replace(parts=(*parts, *gone))
+    parts = [part._replace(change=change(part)) for part in new.picture.parts]
+    return new.picture._replace(parts=(*parts, *(part for part in gone if part.name not in there)))
 
 
 def text(value: object) -> str:
@@ -225,3 +241,27 @@ def _restarted(before: list[Fields], after: list[Fields], graph: str, names: lis
             cliques = [reason[len(_CLIQUE) :].partition("]")[0] for reason in one.reasons if reason.startswith(_CLIQUE)]
             found.update(_owner(name, names) for name in cliques or [one.name.removeprefix(f"{graph}-")])
     return found
+
+
+def draw(rendered: Outcome) -> tuple[list[Drawn], list[str]]:
+    """The pictures of all graphs in a rendered text, in order, and problems; children that can't be rendered are left out."""
+    drawn: list[Drawn] = []
+    problems: list[str] = []
+    for one in rendered.made:
+        if one.found.identity.kind not in KINDS or not one.found.known:
+            continue
+        if one.object is None:
+            problems += one.problems
+            continue
+        try:
+            drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children), one.children))
+        except RenderError as error:
+            problems.append(format_problem(one.found, error.path, error.reason))
+    return drawn, problems
+
+
+def pair_pictures(before: list[Drawn], after: list[Drawn]) -> list[Picture]:
+    """The pictures of both sides, paired by kind, namespace and name, with what the change does; those that are gone come last."""
+    sides = ([Placed(one.file, one.identity, one) for one in side] for side in (before, after))
+    made = (_marked(was and was.value, now and now.value) for was, now in pair_up(*sides))
+    return [picture for picture in made if picture is not None]

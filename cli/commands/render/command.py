@@ -1,21 +1,17 @@
 """The command `render`: the children that the reconciler would apply."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Callable
 
 from ....api.wording import shorten
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.nearest import did_you_mean
 from ...console.output import write_stderr, write_stdout
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from .restarts import Child
-    from .run import Asked, Outcome
+from ...files.find import find_files
+from ...rewrite.emit import emit_json
+from .pods import find_restarts, report
+from .run import Asked, Child, Outcome, ask_by_target, into_folder, lay_project, render_file, render_revision, stream
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -42,9 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for wrong flags, facts, configuration or revision.
     """
-    from ...files.find import find_files
-    from .run import ask_by_target, lay_project, render_file
-
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     if arguments.against is not None and arguments.directory is not None:
@@ -63,8 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     children = _chosen(every, arguments.only)
     for line in _missed(every, arguments.only):
         write_stderr(line)
-    if arguments.against is None:
-        _put(children, arguments)
+    if arguments.against is None and arguments.directory is None:
+        write_stdout(stream([one.fields for one in children], arguments.output))
+    elif arguments.against is None:
+        for path in into_folder(children, arguments.directory, arguments.output):
+            write_stderr(path)
     else:
         named = [file for file in files if isinstance(file, str)]
         _compare(children, named, ask, arguments, whole=not any(map(_code, done)))
@@ -77,10 +73,6 @@ def _code(outcome: Outcome) -> int:
 
 def _compare(children: list[Child], files: list[str], ask: Callable[[str], Asked], arguments: argparse.Namespace, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
-    from ...rewrite.emit import emit_json
-    from .restarts import find_restarts, report
-    from .run import render_revision
-
     before: list[Child] = []
     for outcome, begin in render_revision(arguments, files, ask):
         before += outcome.children
@@ -101,13 +93,3 @@ def _missed(children: list[Child], kinds: list[str]) -> list[str]:
     made = {str(one.fields["kind"]).lower(): str(one.fields["kind"]) for one in children}
     missed = [kind for kind in dict.fromkeys(kinds) if children and kind.lower() not in made]
     return [f"--only {shorten(kind, 80)}: no child of this kind is made{did_you_mean(kind, sorted(made.values()))}" for kind in missed]
-
-
-def _put(children: list[Child], arguments: argparse.Namespace) -> None:
-    from .run import into_folder, stream
-
-    if arguments.directory is None:
-        write_stdout(stream([one.fields for one in children], arguments.output))
-    else:
-        for path in into_folder(children, arguments.directory, arguments.output):
-            write_stderr(path)

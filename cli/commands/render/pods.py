@@ -1,18 +1,146 @@
-"""The pods that an object renders to, as users' rules read them: template, number, and what controls them."""
+"""The pods of children, whatever controls them: as users' rules read them, and which of them restart between two renders, and why."""
 
-from collections.abc import Callable, Iterator
-from typing import Final
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from ....admission.userrules.evaluate import UnknownError
+from ....api.wording import shorten
 from ....conversion.lens.protocol import Fields
 from ....policies.facts import Facts
+from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.observed import Held
 from ....reconciler.render.template import pod_templates
 from ...objects.forms import FormError, create
+from ...objects.manifest import Placed, pair_up
 from .kinds import Operator, children
-from .run import DEFAULT_NAMESPACE, choose_operator
+from .run import DEFAULT_NAMESPACE, Child, choose_operator
 
+_GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
 _LEADER: Final = "leaderTemplate"
+_LONGEST: Final = 80  # characters of one value
+_MOST: Final = 20  # reasons for one controller
+
+
+class Restart(NamedTuple):
+    """One controller of pods whose pods change."""
+
+    kind: str
+    namespace: str
+    name: str
+    pods: int  # that are there before
+    what: str  # "restart", "start" (new), "stop" (gone) or "scale"
+    reasons: list[str]
+    file: str = ""  # that holds its object, of the new side if there is one
+
+
+class _Controller(NamedTuple):
+    file: str
+    kind: str
+    namespace: str
+    name: str  # without a generation
+    pods: int
+    templates: Fields
+    generation: str
+
+
+def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Restart]:
+    """What happens to pods on the way from one list of children to another, in the order of the second."""
+    sides = ([Placed(one.file, (one.kind, one.namespace, one.name), one) for one in _controllers(side)] for side in (before, after))
+    found = (_change(was and was.value, now and now.value) for was, now in pair_up(*sides))
+    return [one for one in found if one is not None]
+
+
+def report(found: list[Restart], *, whole: bool = True) -> str:
+    """The changes as lines for people; `whole` where both sides could be rendered as a whole."""
+    if not found:
+        return "no pod restarts\n" if whole else "no pod restarts, of those that can be rendered\n"
+    lines = []
+    for one in found:
+        pods = f"{one.pods} pod{'s' * (one.pods != 1)}"
+        place = f" ({one.file})" if one.file else ""
+        lines.append(f"{one.kind} {one.namespace}/{one.name}{place}: {pods} {one.what}{'s' * (one.pods == 1)}")
+        lines += [f"  {reason}" for reason in one.reasons[:_MOST]]
+        lines += [f"  and {len(one.reasons) - _MOST} more"] * (len(one.reasons) > _MOST)
+    return "\n".join(lines) + "\n"
+
+
+def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
+    one = new or old
+    if one is None:
+        return None
+    change = partial(Restart, one.kind, one.namespace, one.name, file=one.file)
+    if new is None:
+        return change(one.pods, "stop", ["it is no longer rendered"])
+    if old is None:
+        return change(one.pods, "start", ["it was not rendered before"])
+    reasons = list(_differences(old.templates, new.templates, ""))
+    if reasons:
+        return change(old.pods, "restart", reasons)
+    if old.generation != new.generation:
+        why = "the graph's workers get a new generation, because another of them or something that all of them carry changes"
+        return change(old.pods, "restart", [why])
+    return change(old.pods, "scale", [f"to {new.pods}, without a restart"]) if old.pods != new.pods else None
+
+
+def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
+    for file, one in children:
+        templates = pod_templates(one)
+        if not templates:
+            continue
+        metadata = one["metadata"]
+        generation = (metadata.get("labels") or {}).get(WORKER_HASH, "")
+        name = metadata["name"]
+        if generation:
+            templates = json.loads(json.dumps(templates).replace(generation, _GENERATION))
+            name = name.replace(f"-{generation}", "")
+        yield _Controller(file, one["kind"], metadata["namespace"], name, _count_pods(one), templates, generation)
+
+
+def _count_pods(one: Fields) -> int:
+    spec = one.get("spec") or {}
+    if one["kind"] == "PodCliqueSet":
+        return sum(int(clique["spec"].get("replicas") or 0) for clique in spec["template"]["cliques"])
+    replicas = spec.get("replicas")
+    return int(1 if replicas is None else replicas) * int((spec.get("leaderWorkerTemplate") or {}).get("size") or 1)
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
+    """Where two templates differ. Values of variables are not shown: people put secrets there."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted(old.keys() | new.keys()):
+            yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
+    elif _is_named(old) and _is_named(new):
+        olds, news = map(_by_name, (old, new))
+        for name in sorted(olds.keys() | news.keys()):
+            yield from _differences(olds.get(name), news.get(name), f"{path}[{name}]")
+        if list(olds) != list(news) and olds.keys() == news.keys():
+            yield f"{path}: another order"
+    elif old != new:
+        hidden = ".env[" in path or path.endswith(".env")
+        said = "changes" if hidden else f"{_shown(old)} becomes {_shown(new)}"
+        yield f"{path}: {'is new' if old is None else 'is gone' if new is None else said}"
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
+
+
+def _by_name(items: list[Fields]) -> Fields:
+    """The items by name; the second and later ones of a name, as of mounts of one volume, with a number."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for item in items:
+        name = item["name"]
+        seen[name] += 1
+        found[name if seen[name] == 1 else f"{name} {seen[name]}"] = item
+    return found
+
+
+def _shown(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
 
 
 def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
+from ....api.kinds import BETA
 from ....api.line import Line
 from ....api.operator.configuration import OperatorConfiguration
 from ....api.paths import Path
@@ -27,12 +28,17 @@ from ...project.apply import Target, Targets, apply_project
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
-from .restarts import Child
 
 DEFAULT_NAMESPACE: Final = "default"
-LONGEST = 2_000  # characters of one message
-_RENDERED_FROM = "v1beta1"
+_LONGEST: Final = 2_000  # characters of one message
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
+
+
+class Child(NamedTuple):
+    """One child resource, and the file that holds its object."""
+
+    file: str
+    fields: Fields
 
 
 class Made(NamedTuple):
@@ -107,13 +113,9 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
 
     Costs each object's size plus that of all objects in the text of the kinds that it depends on.
     """
-    unreadable: list[InputError] = []
-    documents: list[Document] = []
-    for document in read_text(Source(name, text)):
-        if isinstance(document, InputError):
-            unreadable.append(document)
-        else:
-            documents.append(document)
+    read = list(read_text(Source(name, text)))
+    documents = [one for one in read if isinstance(one, Document)]
+    unreadable = [one for one in read if isinstance(one, InputError)]
     ours = list(find_manifests(documents))
     stored = [_created(found, asked) for found in ours]
     taken = {id(found.data) for found in ours}
@@ -144,7 +146,7 @@ def _located(found: Manifest, obj: Fields, error: RenderError | Note) -> str:
     """A problem or a note in the author's fields: rendering reads one version, people write either."""
     path = error.path
     kind = KINDS.get(found.identity.kind)
-    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != _RENDERED_FROM:
+    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != BETA:
         from ....reconciler.render.graph import NEW, convert_for_render
 
         path = translate_path(kind, path, convert_for_render(obj, NEW), found.version, found.data).path
@@ -155,7 +157,7 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
     """A sentence about a field, behind its place in the text."""
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
-    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
+    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _LONGEST)
 
 
 def lay_project(arguments: argparse.Namespace) -> None:
@@ -169,18 +171,16 @@ def ask_by_target(arguments: argparse.Namespace, tell: Callable[[str], None], *,
     done: dict[str, Asked] = {}
 
     def asked(target: Target) -> Asked:
-        if target.cluster not in done:
-            done[target.cluster] = made(target)
-        return done[target.cluster]
-
-    def made(target: Target) -> Asked:
+        if target.cluster in done:
+            return done[target.cluster]
         known = target.facts
         operator, assumed = choose_operator(known, arguments.config, lenient=lenient)
         if assumed:
             tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
         if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
             known = known._replace(operatorVersion=operator.settings.operator_version)
-        return Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+        done[target.cluster] = Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+        return done[target.cluster]
 
     if not targets.several:
         asked(targets.usual)

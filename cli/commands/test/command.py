@@ -1,19 +1,29 @@
 """The command `test`: case files held to what they expect."""
 
-from __future__ import annotations
-
 import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
 
-from ...console import exits, flags
-from ...console.exits import OK, UsageError, worst_code
+from ....api.wording import count_of, escape_unprintable
+from ...console import flags
+from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.output import write_stderr, write_stdout
 from ...console.program import help_width
 from ...facts.load import read_fact_flags
+from ...files.read import load_text
+from ...files.write import write_if_unchanged
 from ...objects.forms import Server
+from ...project.apply import RULES_FROM, apply_project
+from ...rewrite.emit import emit_json
 from ...userrules.load import Asked
-from .files import Case, Folder
-from .verdict import Verdict
+from ...yaml.load import InputError
+from ..check.selection import ask_rules
+from . import findings, results
+from .files import ALLOW, DENY, Case, Folder, Question, Verdict, facts_of, load_cases
 
+FORMAT: Final = 1
 HELP = "run case files (allow, deny, default, convert) and compare with what they expect"
 
 _FORMAT = """case files, in DIR and below it (.yaml, .yml; NAME may hold dots):
@@ -53,42 +63,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
     """
-    from ...objects.forms import Server
-    from ...project.apply import RULES_FROM, apply_project
-    from ..check.user_rules import ask_rules
-    from .files import load_cases
-
     if not arguments.folder:
         raise UsageError("name the folder of case files")
     folder = load_cases(arguments.folder, arguments.word)
     apply_project(arguments, (RULES_FROM,), [arguments.folder])
     server, rules = Server(read_fact_flags(arguments), arguments.user), ask_rules(arguments.user_rules, None)
     verdicts = [_judged(case, server, rules) for case in folder.cases]
-    failed = _update(verdicts) if arguments.update else OK
+    failed = OK
     if arguments.update:
+        failed = _update(verdicts)
         verdicts = [_again(one, server, rules) if one.update else one for one in verdicts]
     code = worst_code([failed, _code(arguments, verdicts, folder)])
-    write_stdout(_report(arguments, verdicts, code))
+    write_stdout(emit_json(_document(verdicts, code)) if arguments.output == "json" else _text(verdicts, verbose=arguments.verbose))
     _say(arguments, verdicts, folder)
     return code
 
 
-def _report(arguments: argparse.Namespace, verdicts: list[Verdict], code: int) -> str:
-    from ...rewrite.emit import emit_json
-    from . import reports
-
-    if arguments.output == "json":
-        return emit_json(reports.document(verdicts, code))
-    return reports.text(verdicts, verbose=arguments.verbose)
-
-
 def _judged(case: Case, server: Server, rules: Asked | None) -> Verdict:
-    from ...files.read import load_text
-    from ...yaml.load import InputError
-    from . import findings, results
-    from .files import ALLOW, DENY, facts_of
-    from .verdict import Question, Verdict
-
     try:
         question = Question(case, load_text(case.file), server._replace(facts=facts_of(case, server.facts)), rules)
     except InputError as error:
@@ -98,8 +89,6 @@ def _judged(case: Case, server: Server, rules: Asked | None) -> Verdict:
 
 def _update(verdicts: list[Verdict]) -> int:
     """Writes what would make failing cases pass, and names the files; returns the exit code."""
-    from ...files.write import write_if_unchanged
-
     codes = []
     for file, text in (update for one in verdicts for update in one.update):
         codes.append(write_if_unchanged(file, text, None))
@@ -110,35 +99,61 @@ def _update(verdicts: list[Verdict]) -> int:
 
 def _again(one: Verdict, server: Server, rules: Asked | None) -> Verdict:
     """The case judged once more, with the expected results that were written for it."""
-    from pathlib import Path
-
     (file, _), *_ = one.update
     return _judged(one.case._replace(expected=file) if file != one.case.file and Path(file).exists() else one.case, server, rules)
 
 
 def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> int:
-    codes = [exits.BUG] * any(one.fault for one in verdicts)
-    codes += [exits.UNREADABLE] * bool(folder.unreadable)
-    codes += [exits.REFUSED] * any(not one.passed for one in verdicts)
-    codes += [exits.NOT_EVALUATED] * (arguments.require_facts and any(one.notes for one in verdicts))
-    codes += [exits.NOTHING_FOUND] * (not verdicts and not arguments.allow_empty)
-    return exits.worst_code(codes)
+    codes = [BUG] * any(one.fault for one in verdicts)
+    codes += [UNREADABLE] * bool(folder.unreadable)
+    codes += [REFUSED] * any(not one.passed for one in verdicts)
+    codes += [NOT_EVALUATED] * (arguments.require_facts and any(one.notes for one in verdicts))
+    codes += [NOTHING_FOUND] * (not verdicts and not arguments.allow_empty)
+    return worst_code(codes)
 
 
 def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> None:
-    from .reports import notes, summary
-
     for error in folder.unreadable:
         write_stderr(str(error))
     if arguments.quiet:
         return
     for line in folder.strangers:
         write_stderr(line)
-    for note in notes(verdicts):
-        write_stderr(note)
+    for note, count in sorted(Counter(note for one in verdicts for note in one.notes).items()):
+        write_stderr(f"{note} ({count_of(count, 'case')})")
     if not verdicts and not arguments.allow_empty:
         chosen = f" whose name holds {arguments.word}" if arguments.word else ""
         names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
         write_stderr(f"{arguments.folder}: no test case found{chosen}{names}")
     elif arguments.output == "text":
-        write_stderr(summary(verdicts))
+        failed = sum(not one.passed for one in verdicts)
+        write_stderr(f"{count_of(len(verdicts), 'case')}: {len(verdicts) - failed} passed, {failed} failed")
+
+
+def _text(verdicts: Iterable[Verdict], *, verbose: bool) -> str:
+    """The failing cases; all of them for those who asked."""
+    lines: list[str] = []
+    for one in verdicts:
+        if verbose or not one.passed:
+            lines.append(f"ok   {one.case.file}" if one.passed else f"FAIL {one.case.file}: {one.failure}")
+            lines += [f"  {line}" for line in one.lines]
+    return "".join(f"{escape_unprintable(line)}\n" for line in lines)
+
+
+def _document(verdicts: Sequence[Verdict], code: int) -> dict[str, Any]:
+    """Everything as data; fields are only ever added."""
+    return {
+        "format": FORMAT,
+        "cases": [
+            {
+                "file": one.case.file,
+                "sort": one.case.sort,
+                "passed": one.passed,
+                "failure": one.failure,
+                "difference": list(one.lines),
+                "notEvaluated": list(one.notes),
+            }
+            for one in verdicts
+        ],
+        "summary": {"cases": len(verdicts), "failed": sum(not one.passed for one in verdicts), "exit": code},
+    }

@@ -1,4 +1,4 @@
-"""Finds case files in folders, and what belongs to each: stored objects, expected results, facts. What they are held to lives elsewhere."""
+"""Finds case files in folders, and what belongs to each: stored objects, expected results, facts; and what each comes to."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,20 +8,10 @@ from ....policies.facts import UNKNOWN, Facts, facts_from
 from ...console.exits import UsageError
 from ...facts.load import load_values
 from ...files.find import SUFFIXES, find_files
+from ...objects.forms import Server
 from ...objects.manifest import Manifest, find_manifests
+from ...userrules.load import Asked
 from ...yaml.load import InputError, load_documents
-
-
-def load_case_objects(name: str, text: str) -> list[Manifest]:
-    """The Dynamo objects, in order.
-
-    Raises: InputError for the first part that can't be read, UsageError if there is none.
-    """
-    found = list(find_manifests(load_documents(text, name)))
-    if not found:
-        raise UsageError(f"{name} holds no Dynamo object (group nvidia.com)")
-    return found
-
 
 ALLOW: Final = "allow"
 DENY: Final = "deny"
@@ -48,6 +38,31 @@ class Case(NamedTuple):
         """The file of the expected result, which may not exist yet."""
         path = Path(self.file)
         return self.expected or str(path.with_name(f"{path.stem}.{EXPECTED}{path.suffix}"))
+
+
+class Question(NamedTuple):
+    """One case and its conditions."""
+
+    case: Case
+    text: str
+    server: Server
+    rules: Asked | None = None  # users' own
+
+
+class Verdict(NamedTuple):
+    """The end of one case. `update` are the files that would make it pass, with their texts."""
+
+    case: Case
+    failure: str = ""  # one sentence; empty where the case passed
+    lines: tuple[str, ...] = ()  # the difference: `-` is expected, `+` was found
+    notes: tuple[str, ...] = ()  # rules that could not be evaluated
+    update: tuple[tuple[str, str], ...] = ()
+    fault: bool = False  # a rule raised an exception
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return not self.failure
 
 
 class Folder(NamedTuple):
@@ -116,3 +131,11 @@ def _part(file: str) -> str:
     """Which part of a case a file is by its name; empty for the case itself."""
     last = Path(file).stem.rpartition(".")[2]
     return last if last in _BESIDE else ""
+
+
+def load_case_objects(name: str, text: str) -> list[Manifest]:
+    """The Dynamo objects, in order. Raises: InputError for the first part that can't be read, UsageError if there is none."""
+    found = list(find_manifests(load_documents(text, name)))
+    if not found:
+        raise UsageError(f"{name} holds no Dynamo object (group nvidia.com)")
+    return found

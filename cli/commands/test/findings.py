@@ -1,6 +1,10 @@
-"""Holds `allow` and `deny` cases to their marks: what `check` finds, where, and whether the object would be accepted."""
+"""Holds `allow` and `deny` cases to their marks: what `check` finds, where, and whether the object would be accepted.
 
-from collections.abc import Iterator, Sequence
+A mark is `# expect: rule-name, other-rule` on the line of a finding or above it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ....api.wording import count_of, shorten
@@ -9,20 +13,26 @@ from ....policies.review import CREATE, UPDATE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
 from ...objects.stored import load_stored
-from ...validation.finding import LocatedFinding, NotEvaluated, merge_duplicates
+from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
 from ...validation.levels import ERROR, FAULT
 from ...validation.pipeline import Settings, check_object
+from ...yaml.comments import comments
 from ...yaml.load import Document, InputError, Source, read_text
-from .files import ALLOW, load_case_objects
-from .marks import Mark, add_marks, marks, remove_marks, user
-from .verdict import Question, Verdict
+from .files import ALLOW, Question, Verdict, load_case_objects
 
-LONGEST: Final = 300  # characters of one line
+_WORD: Final = "expect:"
+_MARK: Final = re.compile(r"\s*#\s*expect:(?P<rules>[^#]*)")
+_AS: Final = re.compile(r"#\s*as:\s*(?P<user>\S+)")
 
 
-class _Found(NamedTuple):
-    findings: list[LocatedFinding]
-    notes: list[NotEvaluated]
+_LONGEST: Final = 300  # characters of one line
+
+
+class _Mark(NamedTuple):
+    """One expectation: a rule (by name or code) with a finding on a line."""
+
+    line: int
+    rule: str
 
 
 def judge(question: Question) -> Verdict:
@@ -34,22 +44,22 @@ def judge(question: Question) -> Verdict:
         found = _found(source, question)
     except (InputError, UsageError) as error:
         return Verdict(case, str(error).removeprefix("--old "))
-    missing, surplus = _difference(marks(source), found.findings, every=case.sort != ALLOW)
+    missing, surplus = _difference(_marks(source), found.findings, every=case.sort != ALLOW)
     refused = any(finding.level in (ERROR, FAULT) for finding in found.findings)
     failure = _failure(case.sort, missing, surplus, refused=refused)
     lines = (*(_expected(mark, found) for mark in missing), *map(_seen, surplus))
-    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.notes))
+    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.not_evaluated))
     fault = any(finding.level == FAULT for finding in found.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
-    return Verdict(case, failure, tuple(shorten(line, LONGEST) for line in lines), notes, update, fault)
+    return Verdict(case, failure, tuple(shorten(line, _LONGEST) for line in lines), notes, update, fault)
 
 
-def _found(source: Source, question: Question) -> _Found:
+def _found(source: Source, question: Question) -> Outcome:
     """Raises: InputError, UsageError."""
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
-    settings = Settings(server.facts, user(source) or server.user, asked=question.rules)
-    found = _Found([], [])
+    settings = Settings(server.facts, _user(source) or server.user, asked=question.rules)
+    found = Outcome([], [])
     every = load_case_objects(source.name, source.text)
     if old is not None and not any(one.identity in old for one in every):
         raise UsageError(f"{question.case.old} holds no object that this case changes")
@@ -59,11 +69,11 @@ def _found(source: Source, question: Question) -> _Found:
             raise before
         outcome = check_object(one, CREATE if before is None else UPDATE, before, settings)
         found.findings.extend(outcome.findings)
-        found.notes.extend(outcome.not_evaluated)
+        found.not_evaluated.extend(outcome.not_evaluated)
     return found._replace(findings=merge_duplicates(sorted(found.findings, key=lambda finding: finding.order)))
 
 
-def _difference(expected: list[Mark], findings: Sequence[LocatedFinding], *, every: bool) -> tuple[list[Mark], list[LocatedFinding]]:
+def _difference(expected: list[_Mark], findings: Sequence[LocatedFinding], *, every: bool) -> tuple[list[_Mark], list[LocatedFinding]]:
     """Marks that nothing meets, and findings that no mark speaks of; of an accepted object only those that refuse it.
 
     A mark may name any of the rules that find the same mistake.
@@ -82,7 +92,7 @@ def _rules(finding: LocatedFinding) -> list[str]:
     return [finding.rule, finding.code, *(word for also in finding.also for word in (also.rule, also.code))]
 
 
-def _failure(sort: str, missing: list[Mark], surplus: list[LocatedFinding], *, refused: bool) -> str:
+def _failure(sort: str, missing: list[_Mark], surplus: list[LocatedFinding], *, refused: bool) -> str:
     if sort == ALLOW:
         if refused:
             return "must be accepted, and is refused"
@@ -98,10 +108,10 @@ def _counted(count: int, what: str) -> str:
     return f"{count_of(count, what)} {'is' if count == 1 else 'are'}"
 
 
-def _expected(mark: Mark, found: _Found) -> str:
+def _expected(mark: _Mark, found: Outcome) -> str:
     """A mark that nothing meets, with the likeliest reason."""
     elsewhere = sorted({finding.position.line for finding in found.findings if mark.rule in (finding.rule, finding.code)})
-    note = next((note for note in found.notes if mark.rule in (note.rule, note.code)), None)
+    note = next((note for note in found.not_evaluated if mark.rule in (note.rule, note.code)), None)
     known = {word for rule in list_all() for word in (rule.name, rule.code)}
     reason = ""
     if not mark.rule:
@@ -122,25 +132,64 @@ def _seen(finding: LocatedFinding) -> str:
 
 def _update(question: Question) -> tuple[tuple[str, str], ...]:
     """The case's file with marks as things are found; nothing where marks can't be written so that they are read back."""
-    bare = remove_marks(question.text)
+    bare = _remove_marks(question.text)
     source = Source(question.case.file, bare)
     try:
-        found = list(_chosen(question, _found(source, question).findings))
-        text = add_marks(bare, found)
+        findings = _found(source, question).findings
+        # all of a refused case; of an accepted one those that its marks named, at their current lines
+        named = {mark.rule for mark in _marks(Source("", question.text))}
+        every = question.case.sort != ALLOW
+        found = [(one.position.line, one.rule) for one in findings if every or named.intersection((one.rule, one.code))]
+        text = _add_marks(bare, found)
         after = Source(question.case.file, text)
-        same = {(mark.line, mark.rule) for mark in marks(after)} == set(found) and _data(after) == _data(source)
+        same = {(mark.line, mark.rule) for mark in _marks(after)} == set(found) and _data(after) == _data(source)
     except (InputError, UsageError):
         return ()
     return ((question.case.file, text),) if same else ()
 
 
-def _chosen(question: Question, findings: Sequence[LocatedFinding]) -> Iterator[tuple[int, str]]:
-    """Findings to be marked: all of a refused case; of an accepted one those that its marks named, at their current lines."""
-    named = {mark.rule for mark in marks(Source("", question.text))}
-    for finding in findings:
-        if question.case.sort != ALLOW or named.intersection((finding.rule, finding.code)):
-            yield finding.position.line, finding.rule
-
-
 def _data(source: Source) -> list[object]:
     return [one.data if isinstance(one, Document) else None for one in read_text(source)]
+
+
+def _marks(source: Source) -> list[_Mark]:
+    """The expectations of a text, in their order; a mark that names no rule has an empty one."""
+    found = []
+    for comment in comments(source, _WORD):
+        for mark in _MARK.finditer(comment.text):
+            # a mark above blank lines speaks of the next line that holds something
+            below = (at for at in range(comment.of, len(source.lines) + 1) if source.lines[at - 1].strip())
+            line = next(below, comment.of)
+            found += [_Mark(line, word.strip().split(" ")[0]) for word in mark["rules"].split(",")]
+    return found
+
+
+def _user(source: Source) -> str:
+    """Who makes the request, as a comment `# as: NAME` of its own says; empty where none does."""
+    found = (_AS.fullmatch(comment.text.strip()) for comment in comments(source, "as:"))
+    return next((one["user"] for one in found if one), "")
+
+
+def _remove_marks(text: str) -> str:
+    """The text without its marks; lines that held nothing else are gone."""
+    lines = text.split("\n")
+    for comment in sorted(comments(Source("", text), _WORD), reverse=True):
+        if not _MARK.search(comment.text):
+            continue
+        line = lines[comment.line - 1]
+        kept = line[: comment.column - 1] + _MARK.sub("", comment.text)
+        lines[comment.line - 1 : comment.line] = [kept.rstrip() + "\r" * line.endswith("\r")] if kept.strip() else []
+    return "\n".join(lines)
+
+
+def _add_marks(text: str, expected: Iterable[tuple[int, str]]) -> str:
+    """An unmarked text with a mark behind each line that something is found on; `expected` are pairs of line and rule."""
+    rules: dict[int, list[str]] = {}
+    for line, rule in sorted(set(expected)):
+        rules.setdefault(line, []).append(rule)
+    lines = text.split("\n")
+    for number, names in rules.items():
+        whole = lines[number - 1]
+        bare = whole.removesuffix("\r")
+        lines[number - 1] = f"{bare.rstrip()}  # expect: {', '.join(names)}{whole[len(bare) :]}"
+    return "\n".join(lines)

@@ -19,11 +19,9 @@ from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...yaml.load import InputError
 from ..default.run import Asked, default_object
-from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects
-from ..diff.form import other_version
+from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects, other_version
 from ..diff.secrets import mask_secrets
-from .files import CONVERT, load_case_objects
-from .verdict import Question, Verdict
+from .files import CONVERT, Question, Verdict, load_case_objects
 
 LONGEST: Final = 300  # characters of one line
 

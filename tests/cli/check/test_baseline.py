@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.fingerprint import fingerprint, fingerprints
+from dynamo_webhooks.cli.commands.check.baseline import fingerprint, fingerprints
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import LocatedFinding
 from dynamo_webhooks.cli.validation.levels import FAULT

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.commands.check.ignores import ignore_findings
+from dynamo_webhooks.cli.commands.check.fix import ignore_findings
 from dynamo_webhooks.cli.commands.check.suppress import suppress
 from dynamo_webhooks.cli.validation.finding import report_own
 from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents

@@ -408,7 +408,7 @@ def test_the_map_of_fields(command: Command, kind: str) -> None:
 
 
 def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynamo_webhooks.cli.commands.convert import newly_refused, run
+    from dynamo_webhooks.cli.commands.convert import run
 
     folder, real = files(a=GOOD, b=GOOD), run.convert_text
 
@@ -417,7 +417,7 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
             (folder / "a.yaml").write_text("edited: meanwhile\n")
         return real(name, text, version, **more)
 
-    monkeypatch.setattr(newly_refused, "convert_text", edited)
+    monkeypatch.setattr(run, "convert_text", edited)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
     assert (ran.code, ran.err) == (1, "a.yaml is left as it is: it has changed since it was read; run the command again\n")
     assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"

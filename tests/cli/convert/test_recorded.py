@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.convert.newly_refused import convert_accepted
-from dynamo_webhooks.cli.commands.convert.run import convert_text
+from dynamo_webhooks.cli.commands.convert.run import convert_accepted, convert_text
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from dynamo_webhooks.cli.validation.levels import ERROR

@@ -14,7 +14,7 @@ import yaml
 from dynamo_webhooks.admission.defaults import Defaulted, compute_defaults
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.cli.commands.default.edits import name_edits, with_patch
+from dynamo_webhooks.cli.commands.default.run import name_edits, with_patch
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import Review

@@ -9,9 +9,8 @@ import pytest
 
 from dynamo_webhooks.cli.commands.default.run import Asked as Filling
 from dynamo_webhooks.cli.commands.default.run import default_object
-from dynamo_webhooks.cli.commands.diff.form import Asked
-from dynamo_webhooks.cli.commands.diff.pairs import Pair
-from dynamo_webhooks.cli.commands.diff.run import CHANGED, EQUAL, FAILED, Compared, compare_pair
+from dynamo_webhooks.cli.commands.diff.compare import CHANGED
+from dynamo_webhooks.cli.commands.diff.run import EQUAL, FAILED, Asked, Compared, Pair, compare_pair
 from dynamo_webhooks.cli.objects.forms import Server
 from dynamo_webhooks.cli.objects.manifest import Identity, Manifest
 from dynamo_webhooks.cli.yaml.load import Document, Source

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.render.restarts import Child, Restart, find_restarts, report
+from dynamo_webhooks.cli.commands.render.pods import Restart, find_restarts, report
+from dynamo_webhooks.cli.commands.render.run import Child
 from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
 from tests.reconciler.rendering import component, graph, rendered, vllm

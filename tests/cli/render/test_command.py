@@ -164,8 +164,7 @@ def test_wrong_usage(command: Command, files: Files, words: tuple[str, ...]) -> 
 
 
 def test_odd_names_stay_inside_the_folder(tmp_path: Path) -> None:
-    from dynamo_webhooks.cli.commands.render.restarts import Child
-    from dynamo_webhooks.cli.commands.render.run import into_folder
+    from dynamo_webhooks.cli.commands.render.run import Child, into_folder
 
     child = {"kind": "Service", "metadata": {"namespace": "..", "name": "../../x"}}
     assert into_folder([Child("a.yaml", child)], str(tmp_path), "json") == ["_/service-.._.._x.json"]

@@ -1,7 +1,6 @@
 """The report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
 
-GitHub shows at most ten annotations of a level for a step, and does not mention the others. All are printed, since all are in the
-step's log; `hidden` gives the sentences for stderr that count those shown only there.
+GitHub shows at most ten annotations of a level for a step, and does not mention the others, which are only in the step's log.
 """
 
 from collections import Counter
@@ -11,33 +10,30 @@ from typing import Final
 from .....api.wording import escape_unprintable, escape_unprintable_lines
 from ....console.escaping import inert
 from ....validation.finding import LocatedFinding
-from ....validation.levels import WARNING
-from ....yaml.errors import InputError
+from ....validation.levels import ERROR, WARNING
 from ..result import Result
 from .shared import format_reason, group_notes, relative, report_root
 
 SHOWN: Final = 10  # annotations of one level for one step
-_ERROR: Final = "error"
-_WARNING: Final = "warning"
-_NOTICE: Final = "notice"
+_NOTICE: Final = "notice"  # beside the levels error and warning
 # GitHub's own escapes; a message may hold what would end a property
 _IN_MESSAGE: Final = str.maketrans({"%": "%25", "\n": "%0A"})
 _IN_PROPERTY: Final = str.maketrans({"%": "%25", ":": "%3A", ",": "%2C"})
 
 
 def commands(result: Result, folder: str = "") -> str:
-    """One command a line; `folder` is where file names are relative to, by default what `top` says."""
+    """One command a line; `folder` is where file names are relative to, by default `report_root`."""
     return "".join(f"{line}\n" for line in _lines(result, folder or report_root()))
 
 
 def describe_hidden(result: Result) -> list[str]:
     """What there is to say about annotations that GitHub won't show."""
     counts = Counter(_level(finding) for finding in result.findings)
-    counts[_ERROR] += len(result.unreadable) + len(result.unreachable)
+    counts[ERROR] += len(result.unreadable) + len(result.unreachable)
     counts[_NOTICE] += sum(1 for _ in group_notes(result.not_evaluated))
     return [
         f"GitHub shows {SHOWN} of the {counts[level]} annotations with level {level}; the others are in the log of this step alone"
-        for level in (_ERROR, _WARNING, _NOTICE)
+        for level in (ERROR, WARNING, _NOTICE)
         if counts[level] > SHOWN
     ]
 
@@ -46,9 +42,12 @@ def _lines(result: Result, here: str) -> Iterator[str]:
     for finding in result.findings:
         yield _finding(finding, here)
     for error in result.unreadable:
-        yield _unread(error, here)
+        where = {"file": relative(error.name, here)} if error.name else {}
+        if error.line:
+            where |= {"line": str(error.line), "col": str(max(error.column, 1))}
+        yield _command(ERROR, {**where, "title": "unreadable"}, error.text)
     for sentence in result.unreachable:
-        yield _command(_ERROR, {"title": "unreachable"}, sentence)
+        yield _command(ERROR, {"title": "unreachable"}, sentence)
     for note in group_notes(result.not_evaluated):
         where = {"file": relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
         yield _command(_NOTICE, where, f"{format_reason(note.first)}\n{note.where}")
@@ -67,15 +66,8 @@ def _finding(finding: LocatedFinding, here: str) -> str:
     return _command(_level(finding), where, "\n".join(line for line in lines if line))
 
 
-def _unread(error: InputError, here: str) -> str:
-    where = {"file": relative(error.name, here)} if error.name else {}
-    if error.line:
-        where |= {"line": str(error.line), "col": str(max(error.column, 1))}
-    return _command(_ERROR, {**where, "title": "unreadable"}, error.text)
-
-
 def _level(finding: LocatedFinding) -> str:
-    return _WARNING if finding.level == WARNING else _ERROR
+    return WARNING if finding.level == WARNING else ERROR
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:

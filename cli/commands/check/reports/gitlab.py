@@ -13,7 +13,7 @@ from ....console.escaping import encode_json
 from ....validation.finding import LocatedFinding
 from ....validation.levels import ERROR, FAULT, WARNING
 from ....yaml.errors import InputError
-from ..fingerprint import fingerprints
+from ..baseline import name_findings
 from ..result import Result
 from .shared import relative, report_root
 
@@ -24,11 +24,8 @@ UNREADABLE: Final = "unreadable"  # the check of an input that can't be read
 def document(result: Result, folder: str = "") -> str:
     """The whole report; `folder` is the repository's, which paths are relative to."""
     folder = folder or report_root()
-    both = [*((one, True) for one in result.findings), *((one.finding, False) for one in result.suppressed)]
-    both.sort(key=lambda pair: pair[0].order)
-    named = zip(both, fingerprints(finding for finding, _ in both), strict=True)
-    issues = [_unread(error, folder) for error in result.unreadable if error.name]
-    issues += [_issue(finding, name, folder) for (finding, counts), name in named if counts]
+    issues = [_unread(error, relative(error.name, folder)) for error in result.unreadable if error.name]
+    issues += [_issue(finding, name, folder) for name, finding, by in name_findings(result) if by is None]
     return encode_json(issues, orjson.OPT_APPEND_NEWLINE)
 
 
@@ -38,8 +35,7 @@ def _issue(finding: LocatedFinding, name: str, folder: str) -> dict[str, Any]:
     return _written(finding.rule, text, name, SEVERITIES[finding.level], relative(finding.source.name, folder), finding.position.line)
 
 
-def _unread(error: InputError, folder: str) -> dict[str, Any]:
-    path = relative(error.name, folder)
+def _unread(error: InputError, path: str) -> dict[str, Any]:
     name = hashlib.sha256(f"{UNREADABLE}:{path}:{error.text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return _written(UNREADABLE, error.text, name, SEVERITIES[FAULT], path, max(error.line, 1))
 

@@ -7,34 +7,37 @@ and styles, by their hashes; pictures are images, which run nothing. It has at m
 import base64
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from .....api.links import rule_address
 from .....api.wording import count_of, escape_unprintable
 from ....console.escaping import unicode_text
 from ....validation.finding import LocatedFinding
-from ....validation.levels import ERROR, FAULT, WARNING
+from ...explain.rule import find
+from ...picture.formats import svg
 from ...picture.parts import Picture
 from ..result import Result, by_rule
 from .html_style import HEAD, SCRIPT, STYLE
-from .shared import format_reason, group_notes, relative, report_root
+from .shared import LEVELS, count_levels, group_notes, relative, report_root
 from .text import COLUMNS, escape_terminal, format_summary, split_line
 
 MOST: Final = 8_000_000  # characters of findings
 ROWS: Final = 1_000  # of the table of files, and of each list
 AROUND: Final = 2  # lines of source before and behind a finding
-_LEVELS: Final = (ERROR, WARNING, FAULT)
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def document(result: Result, folder: str = "") -> str:
-    """The whole page; `folder` is where file names are relative to, by default what `top` says."""
+    """The whole page; `folder` is where file names are relative to, by default `report_root`."""
     here = folder or report_root()
     files = [(relative(name, here), list(group)) for name, group in groupby(result.findings, lambda one: one.source.name)]
+    unread = [
+        f"{relative(error.name, here) if error.name else 'input'}{f':{error.line}' if error.line else ''}: {error.text}"
+        for error in result.unreadable
+    ]
     body = [
         f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p></header>",
         '<div class="beside">',
@@ -43,8 +46,8 @@ def document(result: Result, folder: str = "") -> str:
         "</div>",
         *_findings(files),
         *_pictures(result.pictures),
-        *_list("Not checked", [*_unread(result, here), *result.unreachable]),
-        *_list("Not evaluated", [f"{note.name}: {format_reason(note.first)}; {note.where}" for note in group_notes(result.not_evaluated)]),
+        *_list("Not checked", [*unread, *result.unreachable]),
+        *_list("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
         *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
         *_pages(sorted({one.rule for one in result.findings}), result.site),
     ]
@@ -65,6 +68,10 @@ def _prose(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
+def _link(rule: str, code: str) -> str:
+    return f'<a href="#rule-{escape(rule)}">{escape(rule)}</a> <span class="dim">{escape(code)}</span>'
+
+
 def _by_rule(result: Result) -> Iterator[str]:
     rows = by_rule(result)
     if not rows:
@@ -72,7 +79,7 @@ def _by_rule(result: Result) -> Iterator[str]:
     yield '<section id="rules"><h2>By rule</h2><table>'
     yield '<tr><th>Rule</th><th>Level</th><th class="n">Findings</th><th class="n">Files</th></tr>'
     for row in rows:
-        rule = f'<a href="#rule-{escape(row.rule)}">{escape(row.rule)}</a> <span class="dim">{escape(row.code)}</span>'
+        rule = _link(row.rule, row.code)
         count = f'<button type="button" data-word="{escape(row.rule)}" title="show only these">{row.findings}</button>'
         yield f'<tr><td>{rule}</td><td class="{row.level}">{row.level}</td><td class="n">{count}</td><td class="n">{row.files}</td></tr>'
     yield "</table></section>"
@@ -83,21 +90,14 @@ def _by_file(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
         return
     yield '<section id="files"><h2>By file</h2><table><tr><th>File</th><th>Findings</th></tr>'
     for number, (name, findings) in enumerate(files[:ROWS]):
-        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{_counted(findings)}</td></tr>'
+        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{count_levels(findings)}</td></tr>'
     yield "</table>"
     yield f"<p>{count_of(len(files) - ROWS, 'more file')}.</p></section>" if len(files) > ROWS else "</section>"
-
-
-def _counted(findings: list[LocatedFinding]) -> str:
-    counts = Counter(one.level for one in findings)
-    return ", ".join(count_of(counts[level], level) for level in _LEVELS if counts[level])
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
-    from ...picture.svg import svg
-
     images = []
     for one in pictures:
         data = base64.b64encode(unicode_text(svg([one])).encode()).decode()
@@ -111,7 +111,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
     """The findings file by file, as far as there is room."""
     if not files:
         return
-    boxes = "".join(f'<label><input type="checkbox" value="{level}" checked> {level}</label>' for level in _LEVELS)
+    boxes = "".join(f'<label><input type="checkbox" value="{level}" checked> {level}</label>' for level in LEVELS)
     yield '<section id="findings"><h2>Findings</h2>'
     search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
     yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
@@ -134,7 +134,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
 
 def _finding(one: LocatedFinding) -> str:
     line, column, _ = one.position
-    rule = f'<a href="#rule-{escape(one.rule)}">{escape(one.rule)}</a> <span class="dim">{escape(one.code)}</span>'
+    rule = _link(one.rule, one.code)
     head = f'<span class="level {one.level}">{one.level}</span> {rule} <span class="dim">line {line}, column {column}, {one.stage}</span>'
     about = "  ".join(part for part in (str(one.identity or ""), one.path) if part)
     parts = [f'<article data-level="{one.level}"><div>{head}</div>']
@@ -167,26 +167,20 @@ def _list(title: str, lines: list[str]) -> Iterator[str]:
     yield f"<p>{len(lines) - ROWS} more.</p></section>" if len(lines) > ROWS else "</section>"
 
 
-def _unread(result: Result, here: str) -> Iterator[str]:
-    for error in result.unreadable:
-        yield f"{relative(error.name, here) if error.name else 'input'}{f':{error.line}' if error.line else ''}: {error.text}"
-
-
 def _pages(rules: list[str], site: str) -> Iterator[str]:
     """The pages of the rules that found something, so that links need no network."""
-    from ...explain.rule import find
-
-    if rules:
-        yield '<section id="pages"><h2>Rules</h2>'
-        yield from (_page(page, rule_address(site, page["rule"])) for page in map(find, rules) if page is not None)
-        yield "</section>"
-
-
-def _page(page: dict[str, Any], address: str) -> str:
-    parts = [f'<article id="rule-{escape(page["rule"])}"><h3>{escape(page["rule"])} <span class="dim">{escape(page["code"])}</span></h3>']
-    parts += [f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"]
-    parts += [f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"] if page["fix"] else []
-    for name, blocks in page["examples"].items():
-        parts += [f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks]
-    parts += [f'<p><a href="{escape(address)}">{escape(address)}</a></p>'] if address else []
-    return "\n".join([*parts, "</article>"])
+    if not rules:
+        return
+    yield '<section id="pages"><h2>Rules</h2>'
+    for page in filter(None, map(find, rules)):
+        rule, address = escape(page["rule"]), escape(rule_address(site, page["rule"]))
+        yield f'<article id="rule-{rule}"><h3>{rule} <span class="dim">{escape(page["code"])}</span></h3>'
+        yield f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"
+        if page["fix"]:
+            yield f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"
+        for name, blocks in page["examples"].items():
+            yield from (f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks)
+        if address:
+            yield f'<p><a href="{address}">{address}</a></p>'
+        yield "</article>"
+    yield "</section>"

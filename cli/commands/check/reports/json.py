@@ -21,7 +21,7 @@ def document(result: Result, code: int) -> str:
     """One JSON document with everything."""
     whole = {
         "format": FORMAT,
-        "findings": [_finding(finding) for finding in result.findings],
+        "findings": [describe_finding(finding) for finding in result.findings],
         "notEvaluated": _notes(result),
         "unreadable": [error.as_data() for error in result.unreadable],
         "suppressed": _suppressed(result),
@@ -36,7 +36,7 @@ def document(result: Result, code: int) -> str:
 def lines(result: Result, code: int) -> str:
     """One JSON object a line, each with its `type`; the summary comes last."""
     rows = [
-        *({"type": "finding", **_finding(finding)} for finding in result.findings),
+        *({"type": "finding", **describe_finding(finding)} for finding in result.findings),
         *({"type": "notEvaluated", **row} for row in _notes(result)),
         *({"type": "unreadable", **error.as_data()} for error in result.unreadable),
         *({"type": "suppressed", **row} for row in _suppressed(result)),
@@ -48,7 +48,8 @@ def lines(result: Result, code: int) -> str:
     return "".join(encode_json(row, 0) + "\n" for row in rows)
 
 
-def _finding(finding: LocatedFinding) -> dict[str, Any]:
+def describe_finding(finding: LocatedFinding) -> dict[str, Any]:
+    """A finding as data."""
     return {
         "file": finding.source.name,
         "line": finding.position.line,
@@ -68,7 +69,7 @@ def _finding(finding: LocatedFinding) -> dict[str, Any]:
 
 
 def _suppressed(result: Result) -> list[dict[str, Any]]:
-    return [{**_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed]
+    return [{**describe_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed]
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
@@ -102,13 +103,9 @@ def _notes(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(result: Result) -> dict[str, Any]:
-    if len(result.lines) > 1:
-        return {"operatorLines": [{"line": one.line, "from": one.told} for one in result.lines]}
-    return {"operatorLine": one.line, "operatorLineFrom": one.told} if (one := next(iter(result.lines), None)) else {}
-
-
 def _summary(result: Result, code: int) -> dict[str, Any]:
+    lines = [{"line": one.line, "from": one.told} for one in result.lines]
+    line = {"operatorLine": lines[0]["line"], "operatorLineFrom": lines[0]["from"]} if len(lines) == 1 else {}
     return {
         "objects": len(result.checked),
         "others": result.others,
@@ -119,5 +116,5 @@ def _summary(result: Result, code: int) -> dict[str, Any]:
         "suppressed": len(result.suppressed),
         "unreadable": len(result.unreadable),
         "exit": code,
-        **_lines(result),
+        **({"operatorLines": lines} if len(lines) > 1 else line),
     }

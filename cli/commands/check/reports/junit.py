@@ -6,55 +6,39 @@ read is an error. No times, no host: the same input gives the same bytes.
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final, NamedTuple
 
 from ....console.junit import Case, element, format_junit
 from ....objects.manifest import Identity
-from ....validation.finding import LocatedFinding, NotEvaluated
+from ....validation.finding import LocatedFinding
 from ....validation.levels import FAULT
-from ..result import REFUSING, Checked, Result
+from ..result import REFUSING, Checked, Result, empty_result
 from .shared import format_reason
-
-_NAME: Final = "dynamo-webhooks check"
 
 
 def document(result: Result, fail_on: str) -> str:
     """The whole document; `fail_on` is the threshold of the run."""
     files = sorted(_by_file(result).items())
-    return format_junit(_NAME, [(name, _cases(name, result_of, REFUSING[fail_on])) for name, result_of in files])
+    return format_junit("dynamo-webhooks check", [(name, _cases(name, found, REFUSING[fail_on])) for name, found in files])
 
 
-class _File(NamedTuple):
-    """What belongs to one file."""
-
-    checked: list[Checked]
-    findings: list[LocatedFinding]
-    notes: list[NotEvaluated]
-    unreadable: list[str]
-
-
-def _by_file(result: Result) -> dict[str, _File]:
-    files: dict[str, _File] = {}
-
-    def of(name: str) -> _File:
-        return files.setdefault(name, _File([], [], [], []))
-
+def _by_file(result: Result) -> dict[str, Result]:
+    files: defaultdict[str, Result] = defaultdict(empty_result)
     for one in result.checked:
-        of(one.source.name).checked.append(one)
+        files[one.source.name].checked.append(one)
     for finding in result.findings:
-        of(finding.source.name).findings.append(finding)
+        files[finding.source.name].findings.append(finding)
     for note in result.not_evaluated:
-        of(note.source.name).notes.append(note)
+        files[note.source.name].not_evaluated.append(note)
     for error in result.unreadable:
-        place = f"line {error.line}, column {error.column}: " if error.line else ""
-        of(error.name or "inputs").unreadable.append(f"{place}{error.text}")
-    for sentence in result.unreachable:
-        of("cluster").unreadable.append(sentence)
+        files[error.name or "inputs"].unreadable.append(error)
+    if result.unreachable:
+        files["cluster"].unreachable.extend(result.unreachable)
     return files
 
 
-def _cases(name: str, file: _File, refusing: tuple[str, ...]) -> list[Case]:
+def _cases(name: str, file: Result, refusing: tuple[str, ...]) -> list[Case]:
     objects = _Objects(file.checked)
     comments = Case("comments")
     for finding in file.findings:
@@ -63,13 +47,15 @@ def _cases(name: str, file: _File, refusing: tuple[str, ...]) -> list[Case]:
     cases = [*objects.cases]
     if comments.failures or comments.errors or comments.output:
         cases.append(comments)
-    for note in file.notes:
+    for note in file.not_evaluated:
         case = Case(f"{objects.of(note.identity, note.line).name}: {note.rule}")
         case.skipped.append(element("skipped", "", format_reason(note), ""))
         cases.append(case)
-    if file.unreadable:
+    unread = [f"line {one.line}, column {one.column}: {one.text}" if one.line else one.text for one in file.unreadable]
+    unread += file.unreachable
+    if unread:
         case = Case("can be read")
-        case.errors += [element("error", "unreadable", text, "") for text in file.unreadable]
+        case.errors += [element("error", "unreadable", text, "") for text in unread]
         cases.append(case)
     return cases
 

@@ -5,17 +5,16 @@ only in fences and code spans, where no markup, link or mention is read. Charts 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
-from ....validation.levels import ERROR, FAULT, WARNING
+from ...picture.formats import mermaid
 from ...picture.parts import Picture
 from ..result import Result, by_rule
-from .shared import format_reason, group_notes, relative, report_root
+from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
 MOST: Final = 60_000  # characters of the whole report
@@ -23,20 +22,19 @@ ROWS: Final = 40  # of the table
 _A_FILE: Final = 12_000  # characters of one file
 _CHARTS: Final = 15_000  # characters of all charts
 _EDGES: Final = 400  # of one chart; GitHub draws none with more than 500
-_LEVELS: Final = (ERROR, WARNING, FAULT)
 _TICKS: Final = re.compile("`+")
 
 
 def document(result: Result, folder: str = "") -> str:
-    """The whole report; `folder` is where file names are relative to, by default what `top` says."""
+    """The whole report; `folder` is where file names are relative to, by default `report_root`."""
     here = folder or report_root()
     head = "\n".join(["## dynamo-webhooks check", "", f"{format_summary(result)}.", *_table(result), ""])
     files = groupby(result.findings, lambda finding: finding.source.name)
     sections = [
         *_graphs(result.pictures),
-        *_unread(result, here),
+        *_listed("Not checked", [f"{relative(one.name, here)}:{one.line}: {one.text}" for one in result.unreadable] + result.unreachable),
         *(_file(relative(name, here), list(group)) for name, group in files),
-        *_notes(result),
+        *_listed("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
     ]
     out, room = [head], MOST - len(head) - 200  # for the last sentence
     for number, section in enumerate(sections):
@@ -62,8 +60,6 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
     """A chart of each graph, as far as there is room."""
     if not pictures:
         return
-    from ...picture.mermaid import mermaid
-
     blocks, room, left = [], _CHARTS, 0
     for one in pictures:
         chart = mermaid([one])
@@ -77,8 +73,6 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
 
 
 def _file(name: str, findings: list[LocatedFinding]) -> str:
-    counts = Counter(finding.level for finding in findings)
-    said = ", ".join(count_of(counts[level], level) for level in _LEVELS if counts[level])
     blocks, room = [], _A_FILE
     for number, finding in enumerate(findings):
         block = _finding(finding)
@@ -87,7 +81,7 @@ def _file(name: str, findings: list[LocatedFinding]) -> str:
             blocks.append(f"{len(findings) - number} more in this file.\n")
             break
         blocks.append(block)
-    return _folded(f"{_html(name)}: {said}", blocks)
+    return _folded(f"{_html(name)}: {count_levels(findings)}", blocks)
 
 
 def _finding(finding: LocatedFinding) -> str:
@@ -97,16 +91,6 @@ def _finding(finding: LocatedFinding) -> str:
     told = [line for line in map(escape_unprintable, words) if line]
     head = f"**{finding.level}** {_code(finding.rule)} ({finding.code}), line {finding.position.line}"
     return f"{head}\n{_fenced([*told, *frame(finding.source.lines, finding.position)])}"
-
-
-def _unread(result: Result, here: str) -> Iterator[str]:
-    told = [f"{relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable
-    yield from _listed("Not checked", told)
-
-
-def _notes(result: Result) -> Iterator[str]:
-    told = [f"{note.name}: {format_reason(note.first)}; {note.where}" for note in group_notes(result.not_evaluated)]
-    yield from _listed("Not evaluated", told)
 
 
 def _listed(title: str, told: list[str]) -> Iterator[str]:

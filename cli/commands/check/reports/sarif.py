@@ -17,8 +17,8 @@ from ....console.program import installed_version
 from ....files.read import STDIN
 from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import FAULT
-from ....yaml.errors import InputError
-from ..fingerprint import fingerprints
+from ...explain.rule import find, markdown
+from ..baseline import name_findings
 from ..result import COMMENT, Result, Suppressed
 from .shared import format_reason, report_root, uri
 
@@ -32,7 +32,7 @@ Data = dict[str, Any]
 
 
 def document(result: Result, code: int, folder: str = "") -> str:
-    """The whole log; `folder` is where file names are relative to, by default what `top` says."""
+    """The whole log; `folder` is where file names are relative to, by default `report_root`."""
     return encode_json(_Log(result, folder or report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
 
 
@@ -42,16 +42,16 @@ class _Log:
     def __init__(self, result: Result, folder: str) -> None:
         self.result = result
         self.folder = folder
-        self.rules: dict[str, int] = {}
-        self.codes: dict[str, str] = {}
+        self.rules: dict[str, tuple[int, str]] = {}  # the index and code of each
         self.places: dict[str, Data] = {}
 
-    def whole(self, code: int) -> Data:
+    def whole(self, exit_code: int) -> Data:
         for one in self.result.checked:
             self._place(one.source.name)
-        results = self._results()
-        invocation = self._invocation(code)
-        rules = [_rule(name, self.codes[name], self.result.site) for name in self.rules]
+        # an internal error is no result, but counts among equal findings, as in a baseline
+        results = [self._result(finding, by, name) for name, finding, by in name_findings(self.result) if finding.level != FAULT]
+        invocation = self._invocation(exit_code)
+        rules = [_rule(name, code, self.result.site) for name, (_, code) in self.rules.items()]
         run = {
             "tool": {"driver": {"name": "dynamo-webhooks", "version": installed_version(), "rules": rules}},
             "invocations": [invocation],
@@ -64,13 +64,6 @@ class _Log:
             "results": results,
         }
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-    def _results(self) -> list[Data]:
-        both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in self.result.findings]
-        both = sorted([*both, *((one.finding, one) for one in self.result.suppressed)], key=lambda pair: pair[0].order)
-        named = zip(both, fingerprints(finding for finding, _ in both), strict=True)
-        # an internal error is no result, but counts among equal findings, as in a baseline
-        return [self._result(finding, by, name) for (finding, by), name in named if finding.level != FAULT]
 
     def _result(self, finding: LocatedFinding, by: Suppressed | None, name: str) -> Data:
         text = escape_unprintable_lines(_ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else ""))
@@ -97,7 +90,7 @@ class _Log:
         return {**location, "logicalLocations": logical}
 
     def _physical(self, name: str, region: Data | None) -> Data:
-        return {"physicalLocation": {"artifactLocation": self._place(name), **({"region": region} if region is not None else {})}}
+        return {"physicalLocation": {"artifactLocation": self._place(name), **({"region": region} if region else {})}}
 
     def _place(self, name: str) -> Data:
         if name not in self.places:
@@ -105,15 +98,16 @@ class _Log:
         return self.places[name]
 
     def _index(self, rule: str, code: str) -> int:
-        self.codes.setdefault(rule, code)
-        return self.rules.setdefault(rule, len(self.rules))
+        return self.rules.setdefault(rule, (len(self.rules), code))[0]
 
     def _invocation(self, code: int) -> Data:
-        execution = [
-            *(self._unread(error) for error in self.result.unreadable),
-            *({"level": "error", "message": {"text": sentence}} for sentence in self.result.unreachable),
-            *(self._fault(finding) for finding in self.result.findings if finding.level == FAULT),
-        ]
+        execution: list[Data] = []
+        for error in self.result.unreadable:
+            region = {"startLine": error.line, "startColumn": max(error.column, 1)} if error.line else None
+            execution.append(self._notification("error", error.text, [self._physical(error.name, region)] if error.name else []))
+        execution += ({"level": "error", "message": {"text": sentence}} for sentence in self.result.unreachable)
+        faults = (finding for finding in self.result.findings if finding.level == FAULT)
+        execution += (self._notification("error", one.message, [self._location(one)], one.rule, one.code) for one in faults)
         return {
             "executionSuccessful": code not in _FAILED,
             "exitCode": code,
@@ -121,35 +115,21 @@ class _Log:
             "toolConfigurationNotifications": [self._unknown(note) for note in self.result.not_evaluated],
         }
 
-    def _unread(self, error: InputError) -> Data:
-        notification: Data = {"level": "error", "message": {"text": escape_unprintable_lines(error.text)}}
-        if error.name:
-            region = {"startLine": error.line, "startColumn": max(error.column, 1)} if error.line else None
-            notification["locations"] = [self._physical(error.name, region)]
-        return notification
-
-    def _fault(self, finding: LocatedFinding) -> Data:
-        return {
-            "level": "error",
-            "message": {"text": escape_unprintable_lines(finding.message)},
-            "locations": [self._location(finding)],
-            "associatedRule": {"id": finding.rule, "index": self._index(finding.rule, finding.code)},
-        }
-
     def _unknown(self, note: NotEvaluated) -> Data:
-        notification: Data = {
-            "level": "note",
-            "message": {"text": escape_unprintable_lines(f"{note.rule} was not evaluated for {note.identity}: {format_reason(note)}")},
-            "locations": [self._physical(note.source.name, {"startLine": note.line})],
-        }
-        if note.code:  # the policies as a whole are no rule
-            notification["associatedRule"] = {"id": note.rule, "index": self._index(note.rule, note.code)}
-        return notification
+        text = f"{note.rule} was not evaluated for {note.identity}: {format_reason(note)}"
+        rule = note.rule if note.code else ""  # the policies as a whole are no rule
+        return self._notification("note", text, [self._physical(note.source.name, {"startLine": note.line})], rule, note.code)
+
+    def _notification(self, level: str, text: str, locations: list[Data], rule: str = "", code: str = "") -> Data:
+        made: Data = {"level": level, "message": {"text": escape_unprintable_lines(text)}}
+        if locations:
+            made["locations"] = locations
+        if rule:
+            made["associatedRule"] = {"id": rule, "index": self._index(rule, code)}
+        return made
 
 
 def _rule(name: str, code: str, site: str) -> Data:
-    from ...explain.rule import find, markdown
-
     page = find(name)
     if page is None:  # a check without a page: its findings say everything
         return {"id": name, "properties": {"code": code}}

@@ -1,14 +1,24 @@
-"""Rules that could not be evaluated, one entry a rule and reason with its objects counted: a thousand objects make no thousand lines."""
+"""What several reports say alike: names of files, counts, and rules that could not be evaluated, one entry a rule and reason."""
 
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from .....api.wording import count_of
 from ....files.read import STDIN
-from ....validation.finding import NotEvaluated
+from ....validation.finding import LocatedFinding, NotEvaluated
+from ....validation.levels import ERROR, FAULT, WARNING
+
+LEVELS: Final = (ERROR, WARNING, FAULT)
+
+
+def count_levels(findings: Iterable[LocatedFinding]) -> str:
+    """How many findings there are of each level."""
+    counts = Counter(one.level for one in findings)
+    return ", ".join(count_of(counts[level], level) for level in LEVELS if counts[level])
 
 
 def report_root() -> str:
@@ -58,6 +68,11 @@ class Group(NamedTuple):
         first, others = self.first, self.size - 1
         more = f" and {count_of(others, 'more object')}" if others else ""
         return f"{first.identity} ({first.source.name}:{first.line}){more}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line."""
+        return f"{self.name}: {format_reason(self.first)}; {self.where}"
 
 
 def format_reason(note: NotEvaluated) -> str:

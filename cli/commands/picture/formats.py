@@ -1,4 +1,4 @@
-"""A picture as SVG, in the colours of the reader's theme: entries on the left, workers in the middle, all others on the right."""
+"""A picture as a Mermaid flowchart, which GitHub and GitLab draw inside of Markdown, or as SVG in the colours of the reader's theme."""
 
 from collections.abc import Iterator
 from html import escape  # that of xml.sax would import urllib and sockets
@@ -6,6 +6,53 @@ from typing import Final, NamedTuple
 
 from ....api.wording import count_of, shorten
 from .parts import ADDED, ENTRY, REMOVED, RESTARTS, SCALES, Part, Picture, shorten_image
+
+_CLASSES: Final = {
+    ADDED: "stroke:#1a7f37,stroke-width:3px",
+    REMOVED: "stroke:#cf222e,stroke-width:3px,stroke-dasharray:6",
+    RESTARTS: "stroke:#bf8700,stroke-width:3px",
+    SCALES: "stroke:#0969da,stroke-width:3px",
+}
+
+
+def mermaid(pictures: list[Picture]) -> str:
+    """One chart of all pictures, a box each."""
+    lines = ["flowchart LR"]
+    for number, picture in enumerate(pictures):
+        lines += _graph(number, picture)
+    changes = {part.change for picture in pictures for part in picture.parts if part.change}
+    lines += [f"  classDef {change} {style}" for change, style in _CLASSES.items() if change in changes]
+    return "\n".join(lines) + "\n"
+
+
+def _graph(number: int, picture: Picture) -> Iterator[str]:
+    yield f'  subgraph g{number}["{_quoted(picture.title)}"]'
+    claims = list(dict.fromkeys(claim for part in picture.parts for claim in part.claims))
+    for index, part in enumerate(picture.parts):
+        mark = f":::{part.change}" if part.change else ""
+        yield f'    g{number}c{index}["{_label(part)}"]{mark}'
+    yield from (f'    g{number}v{index}[("{_quoted(claim)}")]' for index, claim in enumerate(claims))
+    yield "  end"
+    for start, end, what in picture.flows():
+        arrow = f'-- "{what}" -->' if what else "-->"
+        yield f"  g{number}c{start} {arrow} g{number}c{end}"
+    for index, part in enumerate(picture.parts):
+        yield from (f"  g{number}c{index} -.- g{number}v{claims.index(claim)}" for claim in part.claims)
+
+
+def _label(part: Part) -> str:
+    kind = f" ({part.type})" if part.type and part.type != part.name else ""
+    change = f": {part.change}" if part.change else ""
+    notes = [note for note in part.notes if not note.startswith("claim ")]
+    return "<br/>".join(
+        [f"<b>{_quoted(part.name)}</b>{_quoted(kind)}{change}", part.size, *map(_quoted, notes), *map(_quoted, filter(None, [part.image]))]
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text inside of quotes: what might be markup by its number."""
+    return "".join(one if one.isalnum() or one in " -_./:,()" else f"#{ord(one)};" for one in text)
+
 
 # colour -> by day, by night
 _COLOURS: Final = {
@@ -47,7 +94,6 @@ _ATTRIBUTES: Final = {
     for look, (_, _, more) in _LOOKS.items()
 }
 _NIGHT: Final = "".join(f".{look}{{{';'.join(f'{name}:{value}' for name, value in _paint(look, 1).items())}}}" for look in _LOOKS)
-_STYLE: Final = f"@media(prefers-color-scheme:dark){{{_NIGHT}}}"
 WIDTH: Final = 300  # of a card
 _GAP: Final = 60  # between columns
 _BETWEEN: Final = 18  # two cards of a column
@@ -69,7 +115,7 @@ class _Card(NamedTuple):
 
 
 def svg(pictures: list[Picture]) -> str:
-    """All pictures below one another, in one document."""
+    """All pictures below one another, in one document: entries on the left, workers in the middle, all others on the right."""
     bodies, y, width = [], 0, 0
     for picture in pictures:
         lines, wide, high = _picture(picture, y)
@@ -79,7 +125,8 @@ def svg(pictures: list[Picture]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" height="{y}" role="img"'
     font = 'font-family="system-ui,sans-serif" font-size="13"'
     paper = f'<rect {_ATTRIBUTES["page"]} width="{width}" height="{y}"/>'
-    return "\n".join([f'{head} {font} aria-label="{title}">', f"<style>{_STYLE}</style>", paper, *bodies, "</svg>", ""])
+    style = f"<style>@media(prefers-color-scheme:dark){{{_NIGHT}}}</style>"
+    return "\n".join([f'{head} {font} aria-label="{title}">', style, paper, *bodies, "</svg>", ""])
 
 
 def height(part: Part) -> int:

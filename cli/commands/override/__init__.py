@@ -1,1 +1,0 @@
-"""The command `override`: lays a partial graph over a whole one."""

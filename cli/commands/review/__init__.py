@@ -1,1 +1,0 @@
-"""The command `review`: answers one AdmissionReview or ConversionReview."""

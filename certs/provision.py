@@ -9,8 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from ..kube.backoff import Backoff
-from ..kube.clocks import LOCAL, Clocks
+from ..kube.clocks import LOCAL, Backoff, Clocks
 from ..kube.errors import ApiError, UnavailableError
 from ..kube.events import Recorder
 from ..kube.lease import Election

@@ -5,7 +5,6 @@ Importing this module loads the Kubernetes client, which is slow: import it wher
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -15,9 +14,8 @@ from .answers import items, read_served_versions, whole
 from .config import load_config
 from .connection import Connection
 from .errors import GoneError, NotFoundError
-from .protocol import Event, Listing, Node, Page, Trim
+from .protocol import Event, Listing, Node, Page, Traffic, Trim
 from .resources import Resource
-from .traffic import Traffic
 
 _JSON: Final = "application/json"
 _JSON_PATCH: Final = "application/json-patch+json"
@@ -127,18 +125,10 @@ class Client:
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more={"fieldManager": manager}, accept=_BRIEF)
 
     async def delete(
-        self,
-        resource: Resource,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        version: str = "",
-        propagation: str = "Background",
-        grace: int | None = None,
+        self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", version: str = "", grace: int | None = None
     ) -> bool:
         """Deletes."""
-        options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         if preconditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
             options["preconditions"] = preconditions
         if grace is not None:
@@ -218,7 +208,6 @@ async def connect(
     context: str = "",
     *,
     patience: float = 30.0,
-    environ: Mapping[str, str] = os.environ,
     traffic: Traffic | None = None,
     server: str = "",
 ) -> Client:
@@ -227,7 +216,7 @@ async def connect(
     `server` (`https://10.0.0.7:6443`) selects one of several API servers, which must present a certificate for the configured name.
     `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError.
     """
-    configuration = await load_config(kubeconfig, context, environ=environ)
+    configuration = await load_config(kubeconfig, context)
     if server:
         configuration.tls_server_name = configuration.tls_server_name or urlsplit(configuration.host).hostname
         configuration.host = server

@@ -1,16 +1,15 @@
-"""How to reach an API server: a kubeconfig, or the files that a pod is given. Sends nothing; `connection.py` does."""
+"""How to reach an API server, by a kubeconfig or the files that a pod is given, and who this process is there. Sends nothing."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from kubernetes.aio.client import Configuration
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where Kubernetes mounts token, ca.crt and namespace
@@ -121,3 +120,19 @@ def _blank(made: type[Configuration]) -> Configuration:
     configuration.disable_strict_ssl_verification = True
     configuration.retries = None
     return configuration
+
+
+def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+    """The namespace of this process: `POD_NAMESPACE`, in a pod else the service account's file; empty outside a cluster."""
+    named = environ.get("POD_NAMESPACE", "").strip()
+    if named or not environ.get("KUBERNETES_SERVICE_HOST"):  # the kubelet gives every pod this variable, as load_config expects
+        return named
+    try:
+        return (account / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def replica_name(environ: Mapping[str, str] = os.environ) -> str:
+    """The name of this replica: `POD_NAME`, else the host's name, which in a pod is the same."""
+    return environ.get("POD_NAME", "").strip() or os.uname().nodename

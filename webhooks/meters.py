@@ -23,7 +23,7 @@ SPREADS: Final = {
 # (path, operation, outcome, code of the review); path and operation are "" where no route or review was found
 RequestKey: TypeAlias = tuple[str, str, str, int]
 RuleKey: TypeAlias = tuple[str, str, str]  # the path, the operation, and the name of the rule
-# of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube/traffic.py
+# of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube/protocol.py
 TrafficKey: TypeAlias = tuple[str, str, str]
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from ...certs.authority import issue_leaf, make_authority
 from ...certs.context import Offer, ReloadingContext
 from ...certs.files import local_names
-from ...kube.identity import replica_name
+from ...kube.config import replica_name
 from ...kube.protocol import Cluster
 from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.metrics_access import MetricsAccess

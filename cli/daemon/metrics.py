@@ -12,7 +12,7 @@ from ...webhooks.metrics_table import CLIENT, DECLARED, OWN
 if TYPE_CHECKING:
     from ...kube.lease import Election
     from ...kube.metrics import Values
-    from ...kube.traffic import Traffic
+    from ...kube.protocol import Traffic
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]

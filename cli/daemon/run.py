@@ -11,10 +11,9 @@ from collections.abc import Callable, Coroutine
 from typing import Final, NamedTuple, Protocol
 
 from ...kube.client import Client, connect
-from ...kube.config import ConfigError
-from ...kube.identity import replica_name
+from ...kube.config import ConfigError, replica_name
 from ...kube.lease import Election
-from ...kube.traffic import Traffic
+from ...kube.protocol import Traffic
 from ...webhooks.limits import Limits
 from ...webhooks.log_level import LevelFile, LevelSource
 from ...webhooks.logs import set_level

@@ -7,10 +7,10 @@ from ...api.kinds import BY_ALIAS
 from ...api.line import of_definition, of_release
 from ...api.operator.scope import Namespace
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from ...kube.claims import LEASE_NAME, Claims
 from ...kube.errors import ApiError, NotFoundError, UnavailableError
 from ...kube.protocol import Cluster, Listing, Node
 from ...kube.resources import CRDS, LEASES
+from ...kube.scope import LEASE_NAME, Claims
 from ...policies.facts import Facts
 from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_topology_domains, topologies_of
 from .operators import Operator, operators

@@ -69,13 +69,13 @@ def load_configuration(
     """
     from ...api.operator.judge import drop_absent_values, validate_configuration
     from ...api.paths import MISSING, lookup
-    from ...kube import identity
+    from ...kube import config
 
     document = _document(given) if given is not None else None
     file = None if document is None else document.source.name
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(file or "", document, data)
-    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := identity.namespace(environment)):
+    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := config.namespace(environment)):
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
         if text := environment.get(variable.name, ""):

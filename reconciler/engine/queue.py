@@ -7,8 +7,7 @@ import contextlib
 from collections import Counter
 from typing import Final, NamedTuple
 
-from ...kube.backoff import Backoff
-from ...kube.clocks import LOCAL, Clocks
+from ...kube.clocks import LOCAL, Backoff, Clocks
 from ..common.keys import Key
 from ..metrics.queue import QueueStatistics
 from .fair_order import Cause, Lanes

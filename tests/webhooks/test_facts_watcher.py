@@ -13,10 +13,10 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.scope import ScopeSettings
-from dynamo_webhooks.kube.claims import LEASE_NAME
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS, Resource
+from dynamo_webhooks.kube.scope import LEASE_NAME
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed

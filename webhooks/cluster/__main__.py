@@ -18,9 +18,8 @@ from ...api.operator.scope import ScopeSettings
 from ...api.operator.server import Logging
 from ...kube.config import ConfigError
 from ...kube.errors import ApiError
-from ...kube.protocol import Cluster
+from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
-from ...kube.traffic import Traffic
 from .. import logs
 from ..logs import Lines
 from .reviews import AccessReviewer

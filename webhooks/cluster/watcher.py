@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from ...api.operator.scope import ScopeSettings
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from ...kube.claims import LEASE_NAME, Claims
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
 from ...kube.resources import LEASES
+from ...kube.scope import LEASE_NAME, Claims
 from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
 
 _LOG: Final = logging.getLogger("webhooks.cluster")

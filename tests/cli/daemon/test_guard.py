@@ -18,10 +18,10 @@ from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon.guard import AGAIN, LIFE, Guard, OwnPair
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS, process_metrics
+from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.protocol import Cluster, Sent
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster

@@ -19,8 +19,7 @@ from ..api.walk.validate import validate
 from ..policies.facts import Facts
 from ..policies.finding import Finding
 from ..policies.review import UPDATE, Fields, Review
-from .defaults import Defaulted, compute_defaults
-from .judging import judge
+from .judging import Defaulted, compute_defaults, judge
 from .new_pods import NewPods
 from .registration import MUTATED_ONCE, Purpose, read_as
 

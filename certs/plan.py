@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from . import provided
-from .bundle import LARGEST
 from .certificate import Certificate, read_certificates
 from .phase import AFTER_ISSUE, derive, has_converged, list_foreign_endpoints, roll_time, settle_time
 from .policy import age_of, can_sign, is_key_compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
@@ -26,9 +25,21 @@ from .step import (
     WriteBundle,
     WriteServing,
     WriteTrust,
+    bundles,
+    rewrite,
+    trust,
 )
-from .trust import blind, choose_bundle, is_trusted_everywhere, issuers, list_presented_leaves, list_served_leaves, shows, survivors
-from .writing import bundles, rewrite, trust
+from .trust import (
+    LARGEST,
+    blind,
+    choose_bundle,
+    is_trusted_everywhere,
+    issuers,
+    list_presented_leaves,
+    list_served_leaves,
+    shows,
+    survivors,
+)
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 

@@ -21,7 +21,7 @@ from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
 from .meters import Meters
-from .perform import Performer
+from .perform import Performer, Teller
 from .phase import has_converged
 from .plan import next_step, published_bundle, repair
 from .probe import Ask, Prober
@@ -29,7 +29,6 @@ from .report import gauges, not_up, phase_of, unready
 from .state import CertificateState, Mode, Phase, Stance, TargetKind
 from .step import Nothing, Step, Wait, WriteBundle, WriteServing
 from .store import Store
-from .tell import Teller
 from .timings import ROUND_APART
 
 _T = TypeVar("_T")

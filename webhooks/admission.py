@@ -8,10 +8,10 @@ from typing import Any, Final
 import orjson
 
 from ..admission.judging import judge
+from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import Purpose
-from ..admission.remainder_size import long_remainder
 from ..api.bounds import bounds
 from ..api.decode import decoder
 from ..api.kinds import GROUP

@@ -21,12 +21,10 @@ from . import logs, metrics
 from .certificate_source import CertificateSource, SecretNames
 from .cluster.feed import Feed
 from .executor.executor import Executor
-from .executor.fork import SIGNALS
+from .executor.forker import SIGNALS
 from .limits import Limits
-from .log_level import LevelFile, LevelSource
-from .logs import Lines
-from .metrics_access import MetricsAccess
-from .probes import METRICS, PROBES, Handshake, Probes
+from .logs import LevelFile, LevelSource, Lines
+from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
 from .server import Webhooks, self_check
 
 SAME_SECONDS: Final = 0.2

@@ -21,6 +21,7 @@ from .access import Access
 from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
+from .certificate_source import ServedCertificate
 from .connection import UNREADABLE, Connection
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
@@ -34,7 +35,6 @@ from .logs import Lines
 from .meters import Meter
 from .reply import JSON, Dates, Reply
 from .routes import ROUTES, Route, find_route
-from .served_certificate import ServedCertificate
 from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")

@@ -17,8 +17,7 @@ from ...conversion.translate import translate_path
 from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Level
 from ...policies.review import Fields
-from .match import Asked
-from .policy import ACTIONS, AUDIT, DENY, WARN, Binding, Expression, Policy, Validation
+from .policy import ACTIONS, AUDIT, DENY, WARN, Asked, Binding, Expression, Policy, Validation
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
 _WHOLE: Final = 20_000_000  # of the cost of all expressions about one object

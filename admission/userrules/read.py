@@ -9,20 +9,24 @@ from typing import Any, Final
 from ...cel import ParseError, compile_text
 from ...policies.facts import Facts
 from .fields import Reader
-from .match import EVERYTHING, Match, Requirement, ResourceRule, Selector
 from .policy import (
     ACTIONS,
     BINDING,
     CHECK,
     CHECK_VERSION,
     DENY,
+    EVERYTHING,
     POLICY,
     POLICY_GROUP,
     WARN,
     Binding,
     Expression,
+    Match,
     Policy,
     PolicyError,
+    Requirement,
+    ResourceRule,
+    Selector,
     Validation,
     rule_of,
 )

@@ -14,7 +14,7 @@ from ...certs.files import local_names
 from ...kube.config import replica_name
 from ...kube.protocol import Cluster
 from ...webhooks.cluster.reviews import AccessReviewer
-from ...webhooks.metrics_access import MetricsAccess
+from ...webhooks.probes import MetricsAccess
 
 LIFE: Final = timedelta(days=365)
 AGAIN: Final = timedelta(days=240)  # after so long another pair is made

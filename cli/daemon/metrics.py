@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import ProcessCollector
 
 from ...kube.metrics import COUNTER, GAUGE, Declared, export
-from ...webhooks.metrics_table import CLIENT, DECLARED, OWN
+from ...webhooks.metrics import CLIENT, DECLARED, OWN
 
 if TYPE_CHECKING:
     from ...kube.lease import Election

@@ -15,8 +15,7 @@ from ...kube.config import ConfigError, replica_name
 from ...kube.lease import Election
 from ...kube.protocol import Traffic
 from ...webhooks.limits import Limits
-from ...webhooks.log_level import LevelFile, LevelSource
-from ...webhooks.logs import set_level
+from ...webhooks.logs import LevelFile, LevelSource, set_level
 from ...webhooks.probes import METRICS, PROBES, Probes
 from ..console.output import write_stderr
 from .guard import Guard

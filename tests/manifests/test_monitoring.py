@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.metrics.object_counts import FAILED
 from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.metrics_table import DECLARED
+from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.manifests.environment import ROOT
 from tools.manual.metrics import PROVISIONER, RECONCILER
 

@@ -17,7 +17,7 @@ from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
 from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
-from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
+from dynamo_webhooks.webhooks.cluster.watcher import SecretWatch
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.probes import Handshake

@@ -23,9 +23,7 @@ from ...kube.scope import LeaseTakenError, NamespaceLease
 from .. import logs
 from ..logs import Lines
 from .reviews import AccessReviewer
-from .secret_watch import SecretWatch
-from .snapshot_watch import SnapshotWatch
-from .watcher import Watcher
+from .watcher import SecretWatch, SnapshotWatch, Watcher
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace

@@ -51,7 +51,7 @@ class Feed:
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`orders` are sent to the process first. `delivered` gets the reports of secret_watch.py, `offered` those of snapshot_watch.py."""
+        """`orders` are sent to the process first. `delivered` gets the reports of `SecretWatch`, `offered` those of `SnapshotWatch`."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
         self._taken, self._delivered, self._offered = taken, delivered, offered
         self._command = command

@@ -1,4 +1,4 @@
-"""Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see metrics_access.py) and no token."""
+"""Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see `MetricsAccess`) and no token."""
 
 from __future__ import annotations
 

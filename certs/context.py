@@ -1,4 +1,7 @@
-"""The TLS context of a server, which follows a source of pairs: a new one is tried aside first, the last good one stays."""
+"""The TLS context of a server, which follows a source of pairs: a new one is tried aside first, the last good one stays.
+
+So do the authorities by which client certificates are accepted.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,74 @@ import hashlib
 import os
 import ssl
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-from .clients import ClientTrust
+from ..kube.times import format_time, now
+from .certificate import read_certificates
 from .files import AUTHORITY, CERTIFICATE, KEY, Leaf, PairError, judge, load_pair, read_file
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _OPEN: Final = Path("/proc/self/fd")
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it, 0700
+CLIENT_KEY: Final = "server.webhook.clientCA"
+
+
+class ClientTrust:
+    """The authorities of client certificates; the last good ones stay when the file can't be used."""
+
+    __slots__ = ("_path", "authorities", "generation", "names", "reason")
+
+    def __init__(self, path: Path, names: Iterable[str] = ()) -> None:
+        """Reads nothing yet. `names`: common names and DNS names of callers, one of which a certificate must bear; none means any."""
+        self._path = path
+        self.names = frozenset(names)
+        self.authorities: tuple[bytes, ...] = ()  # DER
+        self.generation = 0  # how many sets of authorities have been in use
+        self.reason = ""  # why the file is not used; empty when it is
+
+    def refresh(self) -> bool:
+        """Reads the file; whether there is another set of authorities now."""
+        try:
+            found = tuple(each.der for each in read_certificates(read_file(self._path)))
+        except PairError as error:
+            self.reason = f"{CLIENT_KEY}: {error}"
+            return False
+        self.reason = "" if found else f"{CLIENT_KEY}: {self._path.name} must hold PEM certificates"
+        if not found or set(found) == set(self.authorities):
+            return False
+        self.authorities = found
+        self.generation += 1
+        return True
+
+    def forget(self, reason: str) -> None:
+        """Trust no authority until the next read of the file."""
+        self.authorities, self.reason = (), f"{CLIENT_KEY}: {reason}"
+
+    def ask(self, context: ssl.SSLContext) -> None:
+        """Has a server's context ask for a certificate, once there are authorities to verify it by; a client may have none.
+
+        The authorities may be intermediate ones. OpenSSL ends the handshake of a client whose certificate doesn't verify.
+        """
+        if self.authorities:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+            context.load_verify_locations(cadata=b"".join(self.authorities))
+
+    def bears(self, certificate: Mapping[str, Any]) -> bool:
+        """Whether a verified certificate, as `getpeercert` shows it, has a name that is allowed."""
+        return not self.names or not self.names.isdisjoint(_names(certificate))
+
+
+def _names(certificate: Mapping[str, Any]) -> set[str]:
+    """Common names of the subject, and DNS names of the subject's alternatives."""
+    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return subject | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
 
 
 class Change(Enum):
@@ -78,14 +135,10 @@ class Served(NamedTuple):
         return {
             "serial": self.leaf.serial,
             "issuer_key_id": self.leaf.issuer_key,
-            "not_after": f"{self.leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
+            "not_after": format_time(self.leaf.not_after),
             "source": self.source,
             "bundle": hashlib.sha256(self.bundle).hexdigest()[:16] if self.bundle else "",
         }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class ReloadingContext:
@@ -97,7 +150,7 @@ class ReloadingContext:
 
     __slots__ = ("_clock", "_current", "_loaded", "_offer", "_pairs", "_refused", "clients", "reason", "served", "tls")
 
-    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now, clients: ClientTrust | None = None) -> None:
+    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = now, clients: ClientTrust | None = None) -> None:
         """Loads nothing: `refresh` does. `pairs` may be the path of a directory that holds the pair.
 
         `clients` enables client certificates and holds their authorities.

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from ..kube.times import format_time
 from .certificate import Certificate, read_certificate, read_certificates, read_key
 from .files import CERTIFICATE, KEY, PairError
 from .names import TLS_AUTHORITY
@@ -77,9 +78,9 @@ def accept(content: Content, source: Source, server_name: str, now: datetime) ->
     if server_name not in leaf.names:
         raise PairError(f"{CERTIFICATE} must name {server_name}, and names {', '.join(sorted(leaf.names)) or 'nothing'}")
     if now >= leaf.not_after:
-        raise PairError(f"{CERTIFICATE} has expired at {_moment(leaf.not_after)}")
+        raise PairError(f"{CERTIFICATE} has expired at {format_time(leaf.not_after)}")
     if now < leaf.not_before:
-        raise PairError(f"{CERTIFICATE} is not valid before {_moment(leaf.not_before)}")
+        raise PairError(f"{CERTIFICATE} is not valid before {format_time(leaf.not_before)}")
     bundle = read_certificates(content.bundle)
     if not bundle:
         raise PairError(f"{TLS_AUTHORITY} must hold the PEM certificates of the authorities that {CERTIFICATE} chains to")
@@ -186,7 +187,3 @@ class Delivery:
     def _why(self) -> str:
         listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the API server has not said so"
         return f"its issuer {listed}"
-
-
-def _moment(when: datetime) -> str:
-    return f"{when:%Y-%m-%dT%H:%M:%SZ}"

@@ -7,8 +7,7 @@ from typing import Final
 
 from .certificate import Certificate
 from .policy import age_of, can_sign, is_key_compromised, is_outage, leaf_reason, rotation_reason
-from .state import AuthoritySecret, CertificateState, Phase
-from .timings import ROUNDS, SHORT_SETTLE
+from .state import ROUNDS, SHORT_SETTLE, AuthoritySecret, CertificateState, Phase
 from .trust import choose_bundle, is_issued_by, is_orphaned, is_trusted_everywhere, issuers, list_served_leaves
 
 AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)

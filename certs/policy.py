@@ -7,8 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from cryptography import x509
 
 from .certificate import UNREADABLE, Certificate
-from .state import AuthoritySecret, CertificateState, Phase, Serving
-from .timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
+from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP, AuthoritySecret, CertificateState, Phase, Serving
 from .trust import blind, is_orphaned, list_authorities, list_served_leaves, ours
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate

@@ -13,8 +13,7 @@ from ..kube.errors import ForbiddenError
 from ..kube.protocol import Cluster
 from ..kube.resources import ENDPOINT_SLICES
 from .certificate import Certificate, read_certificate
-from .state import Endpoint
-from .timings import ROUND_APART
+from .state import ROUND_APART, Endpoint
 
 PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not
 AT_ONCE: Final = 32  # handshakes at a time

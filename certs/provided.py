@@ -7,9 +7,8 @@ from datetime import datetime
 
 from .certificate import Certificate, read_certificates
 from .policy import age_of
-from .state import CertificateState, Mode, Phase, Stance
+from .state import ROUNDS, CertificateState, Mode, Phase, Stance
 from .step import MarkPhase, Nothing, Step, Wait, WriteTrust, bundles, trust
-from .timings import ROUNDS
 from .trust import blind, compose_bundle, holds, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"

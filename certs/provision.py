@@ -26,10 +26,9 @@ from .phase import has_converged
 from .plan import next_step, published_bundle, repair
 from .probe import Ask, Prober
 from .report import gauges, not_up, phase_of, unready
-from .state import CertificateState, Mode, Phase, Stance, TargetKind
+from .state import ROUND_APART, CertificateState, Mode, Phase, Stance, TargetKind
 from .step import Nothing, Step, Wait, WriteBundle, WriteServing
 from .store import Store
-from .timings import ROUND_APART
 
 _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")

@@ -11,8 +11,7 @@ from . import names, provided
 from .certificate import Certificate, read_certificates
 from .phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
 from .policy import age_of, is_outage, may_sign, unusable_reason
-from .state import CertificateState, Mode, Phase, Stance, Target
-from .timings import SKEW_WARN
+from .state import SKEW_WARN, CertificateState, Mode, Phase, Stance, Target
 from .trust import choose_bundle, holds, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
 
 

@@ -178,8 +178,7 @@ def _validated(call: Call, write: Admission, length: int) -> Outcome:
 
 def _by_policies(call: Call, write: Admission) -> list[Finding]:
     """The findings of users' own policies."""
-    from ..admission.userrules.evaluate import Write
-    from ..admission.userrules.serve import judge_by_policies
+    from ..admission.userrules.evaluate import Write, judge_by_policies
 
     user = call.request.get("userInfo")
     facts = write.settings.facts

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ from ..certs.context import Change, Directory, Offer, ReloadingContext
 from ..certs.delivery import Choice, Content, Delivery, Gate, Source
 from ..certs.files import PairError
 from ..certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
+from ..kube.times import now as local_now
 from .meters import Meter
 
 _LOG: Final = logging.getLogger("webhooks.certificates")
@@ -36,15 +37,11 @@ class SecretNames(NamedTuple):
         return {"namespace": self.namespace, "secret": self.secret, "trust": self.trust}
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class CertificateSource:
     """Holds delivered pairs, by the rules of certs/delivery.py; contexts call `offer`."""
 
     def __init__(
-        self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
+        self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = local_now, seconds: Callable[[], float] = time.monotonic
     ) -> None:
         self._delivery = Delivery(names.server_name)
         self._files = Directory(directory)

@@ -8,8 +8,8 @@ import hashlib
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 from urllib.parse import parse_qsl
 
 from aiohttp.web import BaseRequest, StreamResponse
@@ -111,7 +111,7 @@ class Probed(Protocol):
 class Scrapes:
     """All scrapes of a process: one rendering a second, for which those that come meanwhile wait."""
 
-    def __init__(self, render: Callable[[], Awaitable[bytes]], seconds: float = _SCRAPE_SECONDS) -> None:
+    def __init__(self, render: Callable[[], Coroutine[Any, Any, bytes]], seconds: float = _SCRAPE_SECONDS) -> None:
         """Renders nothing yet; a rendering counts for so many seconds."""
         self._render, self._seconds = render, seconds
         self._last: asyncio.Task[bytes] | None = None
@@ -122,11 +122,8 @@ class Scrapes:
         loop = asyncio.get_running_loop()
         if self._last is None or (self._last.done() and loop.time() >= self._fresh):
             self._fresh = loop.time() + self._seconds
-            self._last = loop.create_task(self._rendered())
+            self._last = loop.create_task(self._render())
         return await asyncio.shield(self._last)
-
-    async def _rendered(self) -> bytes:
-        return await self._render()
 
 
 class Probes:

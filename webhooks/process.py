@@ -14,8 +14,7 @@ import uvloop
 
 from ..admission.pipeline import Settings
 from ..api.operator.server import Logging
-from ..certs.clients import ClientTrust
-from ..certs.context import Pairs, ReloadingContext
+from ..certs.context import ClientTrust, Pairs, ReloadingContext
 from ..policies.facts import facts_from
 from . import logs, metrics
 from .certificate_source import CertificateSource, SecretNames

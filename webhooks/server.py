@@ -17,7 +17,6 @@ from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
 from ..certs.context import ReloadingContext
 from . import convert
-from .access import Access
 from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
@@ -32,13 +31,13 @@ from .incremental_decode import NotDivisibleError
 from .limits import Limits
 from .listener import Listener
 from .logs import Lines
-from .meters import Meter
+from .meters import Access, Meter
 from .reply import JSON, Dates, Reply
 from .routes import ROUTES, Route, find_route
 from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")
-_ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines
+_ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 B = TypeVar("B")
 

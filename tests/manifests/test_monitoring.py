@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.certs.timings import SKEW_WARN
+from dynamo_webhooks.certs.state import SKEW_WARN
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, Declared
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING

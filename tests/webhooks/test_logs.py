@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from dynamo_webhooks.webhooks import logs
-from dynamo_webhooks.webhooks.access import Access
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
+from dynamo_webhooks.webhooks.meters import Access
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 

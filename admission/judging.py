@@ -69,10 +69,7 @@ def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Find
 
 
 def _cross(review: Review, read: str) -> tuple[Review, VersionView | None]:
-    """The review in the version that is read, and a view of that in the author's version, None if it is the same.
-
-    Raises: ConversionError if the object, OldError if the stored object can't be converted.
-    """
+    """The review in the version that is read, and a view in the author's, None if that is the same. Raises: ConversionError, OldError."""
     kind, _, version = review.kind.partition("/")
     if read == version:
         return _align_stored(review), None
@@ -139,10 +136,7 @@ class Defaulted(NamedTuple):
 
 
 def compute_defaults(review: Review) -> Defaulted:
-    """Evaluates the defaults of a review, whose object has the schema's defaults.
-
-    Raises: ConversionError if the defaults read the other version, which can't represent the object.
-    """
+    """The defaults of a review whose object has the schema's. Raises: ConversionError if they read a version that can't represent it."""
     read = read_as(review.kind.partition("/")[0], Purpose.MUTATE)
     if not read or review.operation == DELETE or review.facts.excludes(review.metadata.get("namespace")):
         return Defaulted(review, None, None, [])

@@ -36,10 +36,7 @@ class Loss(NamedTuple):
 
 
 def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = USUAL) -> Iterator[Loss]:
-    """What a round trip loses. Never raises: an internal error is a loss too.
-
-    An object that the schema doesn't admit is only converted forward. `old` is the stored object of an update.
-    """
+    """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
     kind, other = kind_of(name, line), OTHER[version]
     try:
         there = convert(kind, obj, other, whole=True)
@@ -71,10 +68,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
 
 
 def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
-    """Whether the forward conversion proves a lossless round trip: it converts back itself and saves every difference.
-
-    If it saved nothing, and the object had no saved values, the round trip is lossless.
-    """
+    """Whether the forward conversion, which converts back itself to save every difference, saved none and found none saved before."""
     if kind.legacy is not None:
         return False
     kept = f'"{KEPT}":'

@@ -7,8 +7,9 @@ import copy
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
+from ..kube.protocol import Node
 from . import names
 from .authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
 from .certificate import Certificate, Key
@@ -27,8 +28,6 @@ from .step import (
     WriteTrust,
 )
 from .trust import list_authorities
-
-Node: TypeAlias = dict[str, Any]
 
 LABELS: Final = {
     "app.kubernetes.io/name": "dynamo-webhooks",
@@ -103,7 +102,10 @@ def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: 
             raise ValueError("a serving Secret is rewritten only when it holds a pair")
         pair = KeyPair(old.chain, old.key.pem)
     else:
-        pair = _leaf(state, _signer(state, step), now)
+        timings, profile = state.timings, state.profile
+        pair = issue_leaf(
+            _signer(state, step), profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind
+        )
     data = {names.TLS_CERTIFICATE: pair.certificate, names.TLS_KEY: pair.key, names.TLS_AUTHORITY: step.bundle}
     return Write("Secret", called.serving, TLS, data, {}, old.version if old else "")
 
@@ -116,11 +118,6 @@ def _signer(state: CertificateState, step: WriteServing) -> KeyPair:
     if certificate is None or key is None:
         raise ValueError(f"the {step.signer} authority must have a key to sign with")
     return KeyPair(certificate.pem, key.pem)
-
-
-def _leaf(state: CertificateState, signer: KeyPair, now: datetime) -> KeyPair:
-    timings, profile = state.timings, state.profile
-    return issue_leaf(signer, profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind)
 
 
 def _trust(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
@@ -148,7 +145,9 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
         notes = {**_entered(Phase.TRUST, now), names.GENERATION: str(generation), names.REASON: step.reason}
         notes[names.HANDLED] = secret.requested if secret and secret.requested else None
     elif isinstance(step, PromoteNext):
-        data, notes = _promoted(data, step), _entered(Phase.ROLL, now)
+        slots = {names.CURRENT: data.get(names.NEXT), names.CURRENT_KEY: data.get(names.NEXT_KEY)}
+        data = {key: value for key, value in slots.items() if value} | _previous(step.previous)
+        notes = _entered(Phase.ROLL, now)
     elif isinstance(step, MarkPhase):
         notes = _entered(step.phase, now)
     else:
@@ -176,11 +175,6 @@ def _adopted(state: CertificateState) -> dict[str, bytes]:
         raise ValueError("an authority is adopted only with its key")
     certificate = next(one for one in serving.authorities if key.belongs_to(one))
     return _slot(names.CURRENT, names.CURRENT_KEY, KeyPair(certificate.pem, key.pem))
-
-
-def _promoted(data: dict[str, bytes], step: PromoteNext) -> dict[str, bytes]:
-    slots = {names.CURRENT: data.get(names.NEXT), names.CURRENT_KEY: data.get(names.NEXT_KEY)}
-    return {key: value for key, value in slots.items() if value} | _previous(step.previous)
 
 
 def _stored(secret: AuthoritySecret) -> dict[str, bytes]:

@@ -272,10 +272,7 @@ def _fingerprint(offer: Offer) -> bytes:
 
 
 def load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Loads a pair into a context; nothing of it stays behind, and the root file system may be read-only.
-
-    Raises: PairError when OpenSSL refuses it, or there is nowhere to put it.
-    """
+    """Loads a pair into a context, and leaves it in no file. Raises: PairError when OpenSSL refuses it, or there is nowhere to put it."""
     try:
         with _as_file(certificate.rstrip() + b"\n" + key) as file:
             context.load_cert_chain(file, password=_no_password)

@@ -63,10 +63,7 @@ class Gate:
 
 
 def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
-    """Judges one pair. `server_name` is the name that the API server verifies.
-
-    Raises: PairError with the first rule that is broken.
-    """
+    """Judges one pair. `server_name` is the name that the API server verifies. Raises: PairError with the first rule that is broken."""
     leaf = read_certificate(content.certificate)
     if leaf is None:
         raise PairError(f"{CERTIFICATE} must hold a PEM certificate")
@@ -122,10 +119,7 @@ class Delivery:
         self._latest = gate
 
     def choose(self, now: datetime, seconds: float) -> Choice:
-        """The pair to serve now. `seconds` is a monotonic clock, for waiting.
-
-        Without a better pair the served one stays, even expired: its error is clearer to a client than a refused connection.
-        """
+        """The pair to serve now; `seconds` is a monotonic clock. With no better one the served stays, even expired: its error is clear."""
         self._gate = self._listed(seconds)
         good, refused, empty = self._judged(now)
         served = self._served

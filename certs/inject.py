@@ -26,10 +26,7 @@ class OverwrittenError(Exception):
 
 
 def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
-    """The patch that writes the bundle to this installation's entries of the object from which `target` was read.
-
-    It tests the object's version and each entry's name first, so that nothing is written into what has moved.
-    """
+    """The patch that writes the bundle to our entries of `target`'s object; it tests version and names first, for objects may move."""
     encoded = base64.b64encode(bundle).decode()
     patch: list[Node] = [{"op": "test", "path": "/metadata/resourceVersion", "value": target.version}]
     if target.kind is not TargetKind.CRD:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Final, Literal
 
-from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError
 from ..kube.events import Recorder
 from ..kube.protocol import Node
 from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
@@ -33,16 +33,12 @@ class Teller:
         self._reported: frozenset[Report] = frozenset()
         self._refused = False  # the servers' Deployment, to be read
 
-    async def happened(self, found: Gathered, reason: str, message: str) -> None:
-        """Reports a completed step."""
-        await self._record(found, "Normal", reason, message)
-
     async def stands(self, found: Gathered) -> None:
         """Reports the current problems that are new since the last call."""
         now = frozenset(reports(found.state, found.now))
         for report in sorted(now - self._reported):
             _TOLD.warning("%s: %s", report.reason, report.text)
-            await self._record(found, "Warning" if report.warning else "Normal", report.reason, report.text)
+            await self.record(found, "Warning" if report.warning else "Normal", report.reason, report.text)
         self._reported = now
 
     async def annotate(self, found: Gathered) -> None:
@@ -63,7 +59,7 @@ class Teller:
             return found.state.authority is not None
         return self._about.mode is Mode.PROVIDED and found.state.trust is not None
 
-    async def _record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+    async def record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Writes one Event on the serving Secret and one on the servers' Deployment."""
         await asyncio.gather(
             self._recorder.record(self._secret(found.serving), kind, reason, message), self._record_on_servers(kind, reason, message)
@@ -119,7 +115,9 @@ class Performer:
         if done:
             self._count(step, found)
             LOG.info("%s%s", _named(step), _detail(step))
-            await self._told(step, found)
+            reason, text = event_of(step)
+            if reason:
+                await self._teller.record(found, "Normal", reason, text)
         return done
 
     async def _store_step(self, step: Step, found: Gathered) -> bool:
@@ -132,15 +130,11 @@ class Performer:
     async def _inject(self, step: WriteBundle, seen: Node | None) -> bool:
         try:
             await self._injector.write(step.target, step.bundle, seen=seen)
-        except ConflictError:
-            raise
         except OverwrittenError as error:
             self._refuse(step, str(error), overwritten=True)
-        except (ForbiddenError, InvalidError) as error:
-            self._refuse(step, error.message)
         except ApiError as error:
-            if error.code < 400:
-                raise  # not an answer
+            if isinstance(error, ConflictError) or error.code < 400:  # looked at again, or not an answer
+                raise
             self._refuse(step, error.message)
         else:
             return True
@@ -164,13 +158,6 @@ class Performer:
             why = found.state.authority.reason if found.state.authority else ""
             self._meters.count("rotations", why or "key-lost", "completed")
 
-    async def _told(self, step: Step, found: Gathered) -> None:
-        reason = event_of(step)
-        if isinstance(step, CreateAuthority) and not step.previous:
-            reason = ""  # the first authority rotates nothing
-        if reason:
-            await self._teller.happened(found, reason, _sentence(step))
-
 
 def _named(step: Step) -> str:
     return type(step).__name__
@@ -184,17 +171,3 @@ def _detail(step: Step) -> str:
         return f": {step.reason}"
     phase = getattr(step, "phase", None)
     return f": {phase}" if phase else ""
-
-
-def _sentence(step: Step) -> str:
-    if isinstance(step, WriteBundle):
-        return f"the bundle of {step.target.kind} {step.target.name} differed from the expected one and has been written again"
-    if isinstance(step, WriteServing):
-        return f"a new certificate is in the serving Secret ({step.reason})"
-    if isinstance(step, StoreNext):
-        return f"a new authority was made ({step.reason}); it is trusted everywhere before it is used"
-    if isinstance(step, CreateAuthority):
-        return "the CA Secret was lost; a new authority was made, and the old one stays trusted while it is served"
-    if event_of(step) == "CATrustPublished":
-        return "every configuration object trusts the new authority"
-    return "the old authority is trusted nowhere any more"

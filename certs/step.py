@@ -1,13 +1,10 @@
-"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing; content.py says what each writes.
-
-At the end those that all modes share, to correct bundles, `ca.crt` and the trust ConfigMap.
-"""
+"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing. At the end those that all modes share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from .certificate import Certificate, read_certificates
@@ -116,24 +113,26 @@ Step: TypeAlias = (
     | Nothing
 )
 
-_EVENTS = {
-    StoreNext: "CARotationStarted",
-    CreateAuthority: "CARotationStarted",
-    WriteServing: "LeafIssued",
-    DropPrevious: "CARotationCompleted",
-}
+
+def event_of(step: Step) -> tuple[str, str]:
+    """Reason and text of the Event that reports a completed step; empty for steps without one."""
+    match step:
+        case WriteBundle(target=one, reason="drift"):
+            return "TrustDriftRepaired", f"the bundle of {one.kind} {one.name} differed from the expected one and has been written again"
+        case WriteServing():
+            return "LeafIssued", f"a new certificate is in the serving Secret ({step.reason})"
+        case StoreNext():
+            return "CARotationStarted", f"a new authority was made ({step.reason}); it is trusted everywhere before it is used"
+        case CreateAuthority() if step.previous:  # the first authority rotates nothing
+            return "CARotationStarted", "the CA Secret was lost; a new authority was made, and the old one stays trusted while it is served"
+        case MarkPhase(phase=Phase.SETTLE):
+            return "CATrustPublished", "every configuration object trusts the new authority"
+        case DropPrevious():
+            return "CARotationCompleted", "the old authority is trusted nowhere any more"
+    return "", ""
 
 
-def event_of(step: Step) -> str:
-    """The reason of the Event that reports a completed step; empty for steps without one."""
-    if isinstance(step, WriteBundle):
-        return "TrustDriftRepaired" if step.reason == "drift" else ""
-    if isinstance(step, MarkPhase):
-        return "CATrustPublished" if step.phase == "SETTLE" else ""
-    return _EVENTS.get(type(step), "")
-
-
-def bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
+def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
     """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
     for target in list_unsynced(state, bundle) if bundle else ():
         if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
@@ -142,7 +141,7 @@ def bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap",
             yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
 
 
-def rewrite(state: CertificateState, bundle: bytes) -> Iterator[Step]:
+def rewrite_serving(state: CertificateState, bundle: bytes) -> Iterator[Step]:
     """The same leaf with the wanted `ca.crt` and without an authority's key; never for a pair that servers would refuse."""
     serving = state.serving
     if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
@@ -153,9 +152,15 @@ def rewrite(state: CertificateState, bundle: bytes) -> Iterator[Step]:
         yield RewriteServing(bundle)
 
 
-def trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
+def write_trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
     """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
     old = state.trust
     shown = bundle if is_trusted_everywhere(state, bundle) else (old.bundle if old else b"")
     if old is None or (old.bundle, old.usable) != (shown, usable):
         yield WriteTrust(shown, usable)
+
+
+def wait(state: CertificateState, now: datetime, lasting: timedelta, why: str) -> Wait:
+    """Until the phase has lasted long enough, or what else it waits for may have come."""
+    end, resync = (state.hint.since or now) + lasting, now + state.timings.resync
+    return Wait(min(end, resync) if end > now else resync, why)

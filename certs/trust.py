@@ -68,6 +68,11 @@ def list_authorities(state: CertificateState) -> tuple[Certificate, ...]:
     return tuple(dict.fromkeys(one for place in places for one in place if one.is_authority))
 
 
+def fingerprints(authorities: Iterable[Certificate | None]) -> frozenset[str]:
+    """Those of the authorities that there are."""
+    return frozenset(one.fingerprint for one in authorities if one)
+
+
 def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) -> tuple[Certificate, ...]:
     """Those candidates that issued any of the leaves."""
     every = tuple(leaves)
@@ -121,10 +126,7 @@ def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes
 
 
 def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
-    """Whether an object has exactly the bundle or, where cert-manager writes it, at least the authorities needed.
-
-    Objects that are absent or point to another server need no bundle.
-    """
+    """Whether an object has exactly the bundle, where cert-manager writes it the authorities needed, or needs none, absent or foreign."""
     if target.stance in {Stance.ABSENT, Stance.FOREIGN}:
         return True
     if target.stance is Stance.ANNOTATED:

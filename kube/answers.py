@@ -20,10 +20,7 @@ _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
 
 
 def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
-    """The error for an answer that isn't a success; `asked` (`get /api/v1/...`) begins the message.
-
-    With `secret`, the request holds secret values: a message that may quote them is reduced to the names of fields.
-    """
+    """The error for a failure; `asked` (`get /api/v1/...`) begins it. With `secret`, a message that may quote values only names fields."""
     status = _node(content)
     reason = str(status.get("reason") or "")
     if secret and code not in _NEVER_QUOTE:

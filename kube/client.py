@@ -116,10 +116,7 @@ class Client:
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more=more)
 
     async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:
-        """Applies nothing to the status: an object that is stored in an older form is written anew. Gives the metadata.
-
-        Raises NotFoundError for an object that is not there.
-        """
+        """Applies nothing to the status: an object stored in an older form is written anew. Gives the metadata. Raises NotFoundError."""
         obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "namespace": namespace}}
         path = resource.path(namespace, name, "status")
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more={"fieldManager": manager}, accept=_BRIEF)

@@ -43,10 +43,7 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
         traffic: Traffic | None = None,
     ) -> None:
-        """`patience` is seconds for one request, its answer included; `traffic` is where requests are counted, if anywhere.
-
-        Raises ConfigError when the CA or a client key can't be read.
-        """
+        """`patience` is seconds for a whole request; `traffic` counts requests. Raises ConfigError when CA or client key can't be read."""
         try:
             self._api: Any = ApiClient(configuration)
         except (OSError, ValueError) as error:
@@ -190,10 +187,7 @@ def _drop(answer: aiohttp.ClientResponse) -> None:
 
 
 async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keeps aiohttp from repeating a write whose connection broke, since the server may have executed it.
-
-    A read may be repeated, and aiohttp does so once; a connection that was never made carried nothing.
-    """
+    """Keeps aiohttp from repeating a write whose connection broke: the server may have executed it. A read may be repeated once."""
     try:
         return await send(request)
     except aiohttp.ClientConnectorError:

@@ -62,10 +62,7 @@ class NamespaceLease:
         return self._renewed is not None and self._clock() - self._renewed < self._duration
 
     async def acquire(self) -> None:
-        """Claims the namespace. Raises LeaseTakenError when another identity renews its claim; ApiError when the server won't.
-
-        A claim of another identity that is not renewed for its whole duration, by the local clock, is taken over.
-        """
+        """Claims the namespace, also from one who doesn't renew for its duration, by our clock. Raises LeaseTakenError; ApiError."""
         before = ("", "")
         while not await self._claim():
             if self._seen[0] == before[0] and self._seen != before:

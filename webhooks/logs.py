@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -147,19 +147,13 @@ class Stamp:
         return f"{self._text}.{int(now * 1000) % 1000:03d}Z"
 
 
-class Taker(Protocol):
-    """A writer of log lines."""
-
-    def add(self, line: bytes) -> None:
-        """Takes one, with its newline."""
-
-
 class JsonHandler(logging.Handler):
     """Writes ordinary log records as JSON lines; of an exception only its type and where it came from, for its text may hold values."""
 
-    def __init__(self, lines: Taker) -> None:
+    def __init__(self, add: Callable[[bytes], None]) -> None:
+        """`add` takes a line with its newline."""
         super().__init__()
-        self._lines = lines
+        self._add = add
         self._stamp = Stamp()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -173,13 +167,13 @@ class JsonHandler(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = type(record.exc_info[1]).__name__
             line["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(record.exc_info[2])[-12:]]
-        self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
     """Send all log records of this process to the lines, and return the handler; JSON from level info by default."""
     root = logging.getLogger()
-    handler = JsonHandler(lines)
+    handler = JsonHandler(lines.add)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
     lines.console = wanted is not None and wanted.format == "console"

@@ -147,10 +147,7 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
 
 
 def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:
-    """Calls `first` at the first SIGTERM or SIGINT, and `again` at a later one.
-
-    One that follows at once is the same: some programs signal a process and then its whole group.
-    """
+    """Calls `first` at SIGTERM or SIGINT, and `again` at a later one, but not for one at once: programs signal a process and its group."""
     loop = asyncio.get_running_loop()
     began: list[float] = []
 

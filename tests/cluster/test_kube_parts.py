@@ -80,7 +80,7 @@ async def test_a_reflector_follows_a_named_object(backend: Backend) -> None:
 
 async def test_events_are_counted(backend: Backend) -> None:
     cluster, where = backend.cluster, backend.namespace
-    recorder = Recorder(cluster, "provisioner", "pod-0")
+    recorder = Recorder(cluster, "provisioner")
     about = await cluster.create(CONFIG_MAPS, backend.config())
     for message in ("first", "first", "second"):
         await recorder.record(about, "Normal", "LeafIssued", message)

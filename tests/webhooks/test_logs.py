@@ -113,7 +113,7 @@ def test_times() -> None:
 
 def test_exceptions_are_named_and_placed_but_not_quoted(file: tuple[Path, int]) -> None:
     logger = logging.Logger("x")
-    logger.addHandler(JsonHandler(Lines(file[1])))
+    logger.addHandler(JsonHandler(Lines(file[1]).add))
     try:
         int("private")
     except ValueError:

@@ -33,33 +33,6 @@ ACCESS: Final = b"access "  # and then a question for the desk
 MANAGER: Final = "dynamo-webhooks-server"
 
 
-class Holder:
-    """Claims the namespace of a restricted operator, or reports the other holder."""
-
-    def __init__(self, cluster: Cluster, scope: ScopeSettings) -> None:
-        self.reason = ""
-        self._lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
-
-    async def run(self) -> None:
-        """Claims, renews, and claims again when it was lost, until it is cancelled."""
-        while True:
-            try:
-                await self._lease.acquire()
-            except LeaseTakenError as error:
-                self.reason = str(error)
-                _LOG.error("not ready: %s", self.reason)
-            except ApiError as error:
-                _LOG.error("the namespace can't be claimed: %s", error.message)
-            else:
-                self.reason = ""
-                await self._lease.run()
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def release(self) -> None:
-        """Gives the claim back at a clean stop."""
-        await self._lease.release()
-
-
 async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
     """Connect to an API server, retrying forever; logs each reason once, and reports configured facts meanwhile."""
     from ...kube.client import connect
@@ -77,30 +50,48 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
             await asyncio.sleep(AGAIN_SECONDS)
 
 
+async def _hold(lease: NamespaceLease, watcher: Watcher) -> None:
+    """Claims the namespace of a restricted operator, renews, and claims again when it was lost; tells the watcher of another holder."""
+    while True:
+        try:
+            await lease.acquire()
+        except LeaseTakenError as error:
+            watcher.refused = str(error)
+            _LOG.error("not ready: %s", watcher.refused)
+        except ApiError as error:
+            _LOG.error("the namespace can't be claimed: %s", error.message)
+        else:
+            watcher.refused = ""
+            await lease.run()
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
 async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: AccessReviewer, stopped: asyncio.Event) -> None:
     traffic: Traffic = Counter()
     cluster = desk.cluster = await _cluster(orders, report, traffic)
     scope = ScopeSettings(**orders["scope"])
-    holder = Holder(cluster, scope) if scope.restricted else None
+    lease = None
+    if scope.restricted:
+        lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
 
     def counted(found: dict[str, Any]) -> None:
         report({**found, "traffic": [[*sent, count] for sent, count in traffic.items()]})
 
-    watcher = Watcher(cluster, scope, orders["told"], counted, lambda: holder.reason if holder is not None else "")
+    watcher = Watcher(cluster, scope, orders["told"], counted)
     try:
         async with asyncio.TaskGroup() as tasks:
-            if holder is not None:
-                tasks.create_task(holder.run())
+            if lease is not None:
+                tasks.create_task(_hold(lease, watcher))
             if orders["certificates"] is not None:
                 tasks.create_task(SecretWatch(cluster, orders["certificates"], report).run())
             if orders["told"].get("checkpoint"):
                 tasks.create_task(SnapshotWatch(cluster, scope.restricted, report).run())
             tasks.create_task(watcher.run())
     finally:
-        if holder is not None and stopped.is_set():
+        if lease is not None and stopped.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(3):
-                    await holder.release()
+                    await lease.release()
         await cluster.close()
 
 

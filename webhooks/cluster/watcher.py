@@ -39,13 +39,13 @@ class Watcher:
         scope: ScopeSettings,
         told: Mapping[str, Any],
         report: Report,
-        refused: Callable[[], str] = lambda: "",
         clocks: Clocks = LOCAL,
     ) -> None:
-        """`told` are facts that override the cluster's; `report` takes each report; `refused` returns why this operator must not work."""
+        """`told` are facts that override the cluster's; `report` takes each report."""
         self._clocks = clocks
         self.claims = Claims(scope)
-        self._told, self._report, self._refused = told, report, refused
+        self._told, self._report = told, report
+        self.refused = ""  # why this operator must not work
         self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clocks=clocks)
         self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clocks=clocks)
         self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clocks=clocks)
@@ -74,7 +74,7 @@ class Watcher:
         if not self._last and not self._settled():
             return
         observed = self._observed(now)
-        found = {"facts": facts_of(self._told, observed), "refused": self._refused()}
+        found = {"facts": facts_of(self._told, observed), "refused": self.refused}
         if found != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = found, now
             self._report({**found, "stale": self._stale()})

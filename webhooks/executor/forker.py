@@ -52,10 +52,7 @@ def fork(child: Callable[[], NoReturn]) -> int:
 
 
 def settle(kept: set[int]) -> None:
-    """Makes a fresh fork a process of its own, which keeps the standard streams and the open files in `kept`.
-
-    A terminal or a service manager may signal all processes at once: only the parent decides what that means.
-    """
+    """Makes a fresh fork a process that only its parent ends, whoever signals both; it keeps standard streams and open files in `kept`."""
     signal.set_wakeup_fd(-1)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -83,10 +80,7 @@ def _open() -> set[int]:
 
 
 def launch() -> tuple[int, socket.socket]:
-    """Forks it; returns its process id and the socket that takes orders, whose end ends it.
-
-    Must be called before there are connections, and by a process with one thread.
-    """
+    """Forks it from a process with one thread and no connection; returns its id and the socket that takes orders, whose end ends it."""
     ours, theirs = socket.socketpair()
     pid = fork(lambda: _become(theirs))
     theirs.close()
@@ -157,7 +151,7 @@ def _answer(frame: bytes, files: list[int]) -> NoReturn:
         wanted = Order(*orjson.loads(frame))
         judged_by = _settings(settings)
         kept = Kept()
-        logging.getLogger().handlers[:] = [JsonHandler(kept)]  # the server's own waits for a thread that is not here
+        logging.getLogger().handlers[:] = [JsonHandler(kept.add)]  # the server's own waits for a thread that is not here
         set_bounds(wanted)
         _end_with_reader(pipe, yes=True)
         outcome = perform(wanted, Spool(body), Spool(out), judged_by)

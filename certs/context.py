@@ -102,7 +102,6 @@ class Pairs(Protocol):
 
     def offer(self) -> Offer:
         """The pair to serve now. Raises PairError when there is none."""
-        ...
 
 
 class Directory:

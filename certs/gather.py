@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 from ..kube.errors import ForbiddenError
 from ..kube.protocol import Cluster, Node
 from ..kube.times import now as local_now
-from .content import OPAQUE, TLS, explain_immutable
 from .files import PairError, read_file
 from .inject import Injector
 from .installation import Installation
 from .probe import Prober
 from .reading import read_authority, read_serving, read_trust
 from .state import CertificateState, Mode, Serving, Target, TargetKind
-from .store import Store
+from .store import OPAQUE, TLS, Store, explain_immutable
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
 BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods

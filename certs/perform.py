@@ -11,7 +11,6 @@ from ..kube.events import Recorder
 from ..kube.protocol import Node
 from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
 from . import names
-from .content import make_content
 from .gather import Gathered, Refusals
 from .inject import Injector, OverwrittenError
 from .installation import Installation
@@ -19,7 +18,7 @@ from .meters import Meters
 from .report import Report, conditions, reports
 from .state import Mode
 from .step import CreateAuthority, DropPrevious, Step, StoreNext, WriteBundle, WriteServing, event_of
-from .store import Store
+from .store import Store, make_content
 
 LOG: Final = logging.getLogger("certs.perform")
 _TOLD: Final = logging.getLogger("certs.tell")
@@ -38,7 +37,7 @@ class Teller:
         now = frozenset(reports(found.state, found.now))
         for report in sorted(now - self._reported):
             _TOLD.warning("%s: %s", report.reason, report.text)
-            await self.record(found, "Warning" if report.warning else "Normal", report.reason, report.text)
+            await self.record(found, "Warning", report.reason, report.text)
         self._reported = now
 
     async def annotate(self, found: Gathered) -> None:

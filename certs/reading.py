@@ -59,9 +59,7 @@ def read_trust(config_map: Node) -> Trust:
     return Trust(_version(config_map), str(data.get(names.BUNDLE, "")).encode(), usable, _hint(_annotations(config_map)))
 
 
-def read_target(
-    kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False, refused: str = ""
-) -> Target:
+def read_target(kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False) -> Target:
     """One configuration object, or None; with `take_over` a CRD's foreign stanza counts as not set."""
     if obj is None:
         return Target(kind, name, stance=Stance.ABSENT)
@@ -73,7 +71,7 @@ def read_target(
         stance = Stance.OURS if bundles else Stance.FOREIGN
     if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
         stance, bundles = Stance.ANNOTATED, bundles or (b"",)
-    return Target(kind, name, _version(obj), stance, bundles, refused)
+    return Target(kind, name, _version(obj), stance, bundles)
 
 
 def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Stance, tuple[bytes, ...]]:

@@ -200,13 +200,7 @@ class Client:
 
 
 async def connect(
-    manager: str,
-    kubeconfig: str = "",
-    context: str = "",
-    *,
-    patience: float = 30.0,
-    traffic: Traffic | None = None,
-    server: str = "",
+    manager: str, kubeconfig: str = "", context: str = "", *, patience: float = 30.0, traffic: Traffic | None = None, server: str = ""
 ) -> Client:
     """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
 

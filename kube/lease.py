@@ -87,14 +87,7 @@ class Election:
     """Runs for one Lease: leads while it holds it, waits while another does."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        name: str,
-        namespace: str,
-        identity: str,
-        *,
-        timings: Timings | None = None,
-        clocks: Clocks = LOCAL,
+        self, cluster: Cluster, name: str, namespace: str, identity: str, *, timings: Timings | None = None, clocks: Clocks = LOCAL
     ) -> None:
         """`identity` is unique per process start: the pod's name with a random suffix."""
         self.name = name

@@ -65,13 +65,6 @@ class CertificateSource:
         content = choice.pair.content
         return Offer(content.certificate, content.key, content.bundle, choice.pair.source, choice.trouble)
 
-    def bundle(self) -> bytes:
-        """The authorities that clients trust; empty when there is no pair."""
-        try:
-            return self.offer().bundle
-        except PairError:
-            return b""
-
     def _choice(self) -> Choice:
         try:
             self._delivery.hold(Source.FILE, Content(*self._files.offer()[:3]))

@@ -223,12 +223,7 @@ class Listener:
     """Listens until it is closed."""
 
     def __init__(
-        self,
-        sock: socket.socket,
-        context: ReloadingContext | None,
-        limits: Limits,
-        connections: Connections,
-        met: Callable[[Bound], None],
+        self, sock: socket.socket, context: ReloadingContext | None, limits: Limits, connections: Connections, met: Callable[[Bound], None]
     ) -> None:
         """Begins at once; without a `context` it is plain HTTP."""
         self._loop = asyncio.get_running_loop()

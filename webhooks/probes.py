@@ -101,11 +101,9 @@ class Probed(Protocol):
 
     async def checks(self) -> dict[str, list[str]]:
         """By the name of each check why requests must not be sent here; all lists are empty when ready."""
-        ...
 
     async def metrics(self) -> bytes:
         """All metrics as text."""
-        ...
 
 
 class Scrapes:

@@ -196,11 +196,6 @@ class Policy(NamedTuple):
     facts: tuple[str, ...]  # that any of them reads
     rule: Rule
 
-    @property
-    def rule_name(self) -> str:
-        """The name of its rule, `user/NAME`."""
-        return PREFIX + self.name
-
 
 def rule_of(
     name: str, match: Match, facts: tuple[str, ...], action: str, metadata: dict[str, Any], messages: list[str], module: str

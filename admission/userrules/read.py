@@ -33,15 +33,7 @@ from .policy import (
 
 LONGEST: Final = 16_384  # characters of one expression
 MOST: Final = 500  # validations, conditions or variables of one policy
-_SPEC: Final = (
-    "failurePolicy",
-    "matchConditions",
-    "matchConstraints",
-    "paramKind",
-    "validations",
-    "variables",
-    "auditAnnotations",
-)
+_SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
 _MATCH: Final = ("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
 _RULE: Final = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")

@@ -137,7 +137,7 @@ async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, auth
     seconds = 10.0
     assert source.offer().source == "file"
     assert source.away == "the API server can't be reached"
-    assert source.bundle() == authority.cert_pem.bytes()
+    assert source.offer().bundle == authority.cert_pem.bytes()
 
 
 @asynccontextmanager
@@ -170,7 +170,7 @@ async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_ope
         source.delivered(delivery(secret(authority, leaf)))
         server.certificate.hurry()
         await until(lambda: not server.reasons())
-        assert handshake.reasons(source.bundle()) == []
+        assert handshake.reasons(source.offer().bundle) == []
         assert server.certificate.report()["certificate"]["source"] == "api"
 
 

@@ -33,14 +33,7 @@ _METADATA: Final = ("name", "namespace", "resourceVersion", "deletionTimestamp")
 class Watcher:
     """Watches Leases, ClusterTopologies and API groups, and reports facts; known ones stay while the cluster can't be reached."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        scope: ScopeSettings,
-        told: Mapping[str, Any],
-        report: Report,
-        clocks: Clocks = LOCAL,
-    ) -> None:
+    def __init__(self, cluster: Cluster, scope: ScopeSettings, told: Mapping[str, Any], report: Report, clocks: Clocks = LOCAL) -> None:
         """`told` are facts that override the cluster's; `report` takes each report."""
         self._clocks = clocks
         self.claims = Claims(scope)

@@ -188,7 +188,7 @@ class ReloadingContext:
             offer = self._pairs.offer()
         except PairError as error:
             return self._refuse(str(error), b"")
-        seen = _fingerprint(offer)
+        seen = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
         if seen == self._loaded and self.served is not None:
             self.served = Served(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
             return self._again(offer.trouble)
@@ -231,7 +231,11 @@ class ReloadingContext:
         return context
 
     def _context(self) -> ssl.SSLContext:
-        context = _context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(CIPHERS)
+        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
+        context.set_alpn_protocols(["http/1.1"])
         if self.clients is not None:
             self.clients.ask(context)
         return context
@@ -255,19 +259,6 @@ class ReloadingContext:
             return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR
         connection.context = self._current
         return None
-
-
-def _context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_ciphers(CIPHERS)
-    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _fingerprint(offer: Offer) -> bytes:
-    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
 
 
 def load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

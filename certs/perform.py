@@ -1,20 +1,21 @@
-"""Performs one step, which plan.py chooses: its write, metrics and Events, and reports what stands."""
+"""Performs one step, which plan.py chooses: its write, metrics and Events; reports what stands. report.py computes the gauges."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from typing import Final, Literal
 
 from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError
 from ..kube.events import Recorder
+from ..kube.metrics import COUNTER, GAUGE, Declared, Values, export
 from ..kube.protocol import Node
 from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
 from . import names
 from .gather import Gathered, Refusals
 from .inject import Injector, OverwrittenError
 from .installation import Installation
-from .meters import Meters
 from .report import Report, conditions, reports
 from .state import Mode
 from .step import CreateAuthority, DropPrevious, Step, StoreNext, WriteBundle, WriteServing, event_of
@@ -22,6 +23,47 @@ from .store import Store, make_content
 
 LOG: Final = logging.getLogger("certs.perform")
 _TOLD: Final = logging.getLogger("certs.tell")
+# by name without the prefix
+DECLARED: Final = {
+    each.name: each._replace(name=f"dynamo_webhooks_{each.name}")
+    for each in (
+        Declared("provisioner_leading", GAUGE, "1 if this provisioner holds the Lease; only then it has the other gauges"),
+        Declared("ca_not_after_seconds", GAUGE, "End of an authority, as Unix time", ("generation",)),
+        Declared("leaf_not_after_seconds", GAUGE, "End of the serving certificate, as Unix time"),
+        Declared("rotation_phase", GAUGE, "1 for the current phase", ("phase",)),
+        Declared("trust_in_sync", GAUGE, "1 if a configuration object has the right bundle", ("kind", "name")),
+        Declared("trust_mismatch", GAUGE, "1 if a configuration object exists and has another bundle", ("kind", "name")),
+        Declared("endpoint_leaf_in_sync", GAUGE, "1 if an endpoint presents the newest certificate", ("address",)),
+        Declared("clock_skew_seconds", GAUGE, "The provisioner's clock minus the API server's"),
+        Declared("expected_objects_missing", GAUGE, "1 if a configuration object is missing", ("kind", "name")),
+        Declared("roll_stuck", GAUGE, "1 if a rotation waits too long for objects or endpoints"),
+        Declared("probe_unavailable", GAUGE, "1 if no endpoint can be probed"),
+        Declared("secret_conflicts", COUNTER, "Writes that conflicted with another"),
+        Declared("bundle_writes", COUNTER, "Bundles written; `reason` is bootstrap, rotation or drift", ("kind", "name", "reason")),
+        Declared("leaf_issued", COUNTER, "Serving certificates issued", ("reason",)),
+        Declared("rotations", COUNTER, "Rotations of the authority", ("reason", "result")),
+    )
+}
+
+
+class Meters:
+    """Counts of one process, and the gauges of its last look."""
+
+    def __init__(self) -> None:
+        self._counts = {name: Counter[tuple[str, ...]]() for name, each in DECLARED.items() if each.type == COUNTER}
+        self._counts["secret_conflicts"][()] = 0
+        self.gauges: dict[str, dict[tuple[str, ...], float]] = {}
+        self.leading = False
+
+    def count(self, name: str, *labels: str) -> None:
+        """Adds one to a counter."""
+        self._counts[name][labels] += 1
+
+    def text(self) -> bytes:
+        """All metrics in the Prometheus text format. A gauge that has no value now is absent, not zero."""
+        values: dict[str, Values] = {**self._counts, "provisioner_leading": {(): self.leading}}
+        values |= {name: each for name, each in self.gauges.items() if each and self.leading}
+        return export((DECLARED[name], each) for name, each in values.items())
 
 
 class Teller:

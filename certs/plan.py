@@ -8,8 +8,22 @@ from typing import Final
 
 from . import provided, trust
 from .certificate import Certificate, read_certificates
-from .phase import AFTER_ISSUE, derive, has_converged, list_foreign_endpoints, roll_time, settle_time
-from .policy import age_of, can_sign, is_key_compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
+from .policy import (
+    AFTER_ISSUE,
+    age_of,
+    can_sign,
+    derive,
+    has_converged,
+    is_key_compromised,
+    leaf_reason,
+    list_foreign_endpoints,
+    may_sign,
+    renewal_time,
+    roll_time,
+    rotation_reason,
+    rotation_time,
+    settle_time,
+)
 from .report import bundle_of
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
 from .step import (

@@ -1,17 +1,23 @@
-"""Why a leaf must be renewed and an authority rotated: the first reason that holds, by its name."""
+"""Why a leaf must be renewed and an authority rotated (the first reason that holds), and the phase of a rotation.
+
+A phase is derived from facts at each pass; the stored phase is only a hint for its start.
+"""
+
+from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Final
 
 from cryptography import x509
 
+from . import trust
 from .certificate import UNREADABLE, Certificate
-from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP, AuthoritySecret, CertificateState, Phase
-from .trust import blind, is_orphaned, list_authorities, list_served_leaves, ours
+from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
 RESTING: Final = frozenset({Phase.BOOTSTRAP, Phase.STABLE, None})
+AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
 
 def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
@@ -111,10 +117,12 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
 
 def is_outage(state: CertificateState, now: datetime) -> bool:
     """Whether no replica serves a trusted certificate, so that waiting wouldn't prevent any failure."""
-    leaves = list_served_leaves(state)
+    leaves = trust.list_served_leaves(state)
     if not leaves:
-        return not blind(state)
-    known = (*(ours(state.authority) if state.authority else ()), *(list_authorities(state) if is_orphaned(state) else ()))
+        return not trust.blind(state)
+    known = trust.ours(state.authority) if state.authority else ()
+    if trust.is_orphaned(state):
+        known += trust.list_authorities(state)
     trusted = [one for one in known if one.valid_at(now)]
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
 
@@ -127,3 +135,86 @@ def is_key_compromised(state: CertificateState) -> bool:
 def age_of(since: datetime | None, now: datetime) -> timedelta | None:
     """The time that has passed; None when `since` is unknown or in the future, as after a clock was set back."""
     return now - since if since is not None and since <= now else None
+
+
+def derive(state: CertificateState, now: datetime) -> Phase:
+    """The phase of mode `managed`, by the table of docs/certificates.md ("A rotation"), with the emergencies."""
+    secret = state.authority
+    if secret is None or secret.current is None:
+        return Phase.BOOTSTRAP
+    if secret.next and issues_served_leaf(state, secret.next):
+        return Phase.ISSUE  # half done: a leaf of next is out
+    if _lacks_next(state, secret, secret.current, now):
+        return Phase.PREPARE
+    if secret.next:
+        return _towards(state, now)
+    if secret.previous or trust.is_orphaned(state):
+        return _after(state, secret, secret.current, now)
+    if rotation_reason(state, now):
+        return Phase.PREPARE
+    return Phase.BOOTSTRAP if secret.hint.phase is Phase.BOOTSTRAP else Phase.STABLE
+
+
+def issues_served_leaf(state: CertificateState, authority: Certificate) -> bool:
+    """Whether the authority issued the leaf of the serving Secret, or one that an endpoint presents."""
+    return bool(trust.issuers((authority,), trust.list_served_leaves(state)))
+
+
+def _lacks_next(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:
+    """In the midst of a rotation, another authority is needed: the next one can't sign, or the newest can't and a leaf is needed."""
+    if secret.next:
+        return secret.next_key is None or not secret.next.valid_at(now)
+    return bool(secret.previous) and not can_sign(secret, now) and bool(leaf_reason(state, current, now))
+
+
+def _towards(state: CertificateState, now: datetime) -> Phase:
+    """On the way to a new issuer: trust is published everywhere, has settled, is used."""
+    if not trust.is_trusted_everywhere(state, trust.choose_bundle(state, Phase.TRUST, now)):
+        return Phase.TRUST
+    lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
+    if is_outage(state, now) or (lasted is not None and lasted >= settle_time(state)):
+        return Phase.ISSUE
+    return Phase.SETTLE
+
+
+def _after(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> Phase:
+    """With a previous authority: the current one is either in use, or (after the loss of the CA Secret) on its way to be."""
+    phase = secret.hint.phase
+    if trust.is_issued_by(state, current):
+        return phase if phase in AFTER_ISSUE and phase is not None else Phase.ROLL
+    if phase in AFTER_ISSUE and phase is not None:
+        restored = any(trust.is_issued_by(state, old) for old in secret.previous)  # an old Secret was restored
+        if not restored:
+            return phase
+        return Phase.ISSUE if trust.is_trusted_everywhere(state, trust.choose_bundle(state, Phase.ROLL, now)) else Phase.TRUST
+    return _towards(state, now)
+
+
+def settle_time(state: CertificateState) -> timedelta:
+    """How long every object must have shown a bundle before it is relied upon."""
+    return min(state.timings.settle, SHORT_SETTLE) if is_key_compromised(state) else state.timings.settle
+
+
+def roll_time(state: CertificateState) -> timedelta:
+    """The minimum duration of ROLL; twice as long if servers can't be probed."""
+    return state.timings.min_roll * (2 if is_probing_impossible(state) else 1)
+
+
+def is_probing_impossible(state: CertificateState) -> bool:
+    """Whether probing is impossible: not permitted, or none of the endpoints answers although some are ready."""
+    if state.endpoints is None:
+        return True
+    return not any(one.leaf for one in state.endpoints) and any(one.ready for one in state.endpoints)
+
+
+def has_converged(state: CertificateState) -> bool:
+    """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
+    if is_probing_impossible(state):
+        return True
+    return all(one.leaf and one.rounds >= ROUNDS for one in state.endpoints or ()) and not list_foreign_endpoints(state)
+
+
+def list_foreign_endpoints(state: CertificateState) -> tuple[str, ...]:
+    """The addresses that are known to present a leaf of another authority than the current one."""
+    current = state.authority.current if state.authority else None
+    return tuple(one.address for one in state.endpoints or () if one.leaf and not (current and current.issued(one.leaf)))

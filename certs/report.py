@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from . import names, provided
 from .certificate import Certificate, read_certificates
-from .phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
-from .policy import age_of, is_outage, may_sign, unusable_reason
+from .policy import age_of, derive, has_converged, is_outage, is_probing_impossible, list_foreign_endpoints, may_sign, unusable_reason
 from .state import SKEW_WARN, CertificateState, Mode, Phase, Stance, Target
 from .trust import choose_bundle, holds, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
 
@@ -20,14 +19,6 @@ class Report(NamedTuple):
 
     reason: str  # an Event's reason
     text: str
-
-
-class Gauge(NamedTuple):
-    """One value of a metric; docs/metrics.md lists names and labels."""
-
-    name: str
-    value: float
-    labels: tuple[tuple[str, str], ...] = ()
 
 
 def phase_of(state: CertificateState, now: datetime) -> Phase:
@@ -87,28 +78,27 @@ def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
     return tuple(one for one in found if one.text)
 
 
-def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
-    """The gauges that follow from facts; steps count counters."""
-    phase, bundle = phase_of(state, now), bundle_of(state, now)
-    found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
-    found.append(Gauge("clock_skew_seconds", state.skew.total_seconds()))
-    found.append(Gauge("roll_stuck", float(bool(_stuck(state, now)))))
-    found.append(Gauge("probe_unavailable", float(is_probing_impossible(state))))
-    if state.serving and state.serving.leaf:
-        found.append(Gauge("leaf_not_after_seconds", state.serving.leaf.not_after.timestamp()))
-    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
-    found += [Gauge("ca_not_after_seconds", one.not_after.timestamp(), (("generation", one.common_name),)) for one in authorities]
+def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, ...], float]]:
+    """The gauges that follow from facts, by name and values of labels; steps count counters. docs/metrics.md lists them."""
+    bundle, leaf = bundle_of(state, now), state.serving.leaf if state.serving else None
     needed = read_certificates(bundle)
+    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
+    standing = []
     for target in state.targets:
-        labels = (("kind", target.kind.value), ("name", target.name))
-        absent = target.stance is Stance.ABSENT
-        found.append(Gauge("expected_objects_missing", float(absent), labels))
         synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else shows(target, bundle, needed)
-        found.append(Gauge("trust_in_sync", float(synced and not absent), labels))
-        found.append(Gauge("trust_mismatch", float(not synced and not absent), labels))
-    newest = state.serving.leaf if state.serving else None
-    found += [Gauge("endpoint_leaf_in_sync", float(one.leaf == newest), (("address", one.address),)) for one in state.endpoints or ()]
-    return tuple(found)
+        standing.append(((target.kind.value, target.name), target.stance is Stance.ABSENT, synced))
+    return {
+        "rotation_phase": {(one.value,): float(one is phase_of(state, now)) for one in Phase},
+        "clock_skew_seconds": {(): state.skew.total_seconds()},
+        "roll_stuck": {(): float(bool(_stuck(state, now)))},
+        "probe_unavailable": {(): float(is_probing_impossible(state))},
+        "leaf_not_after_seconds": {(): leaf.not_after.timestamp()} if leaf else {},
+        "ca_not_after_seconds": {(one.common_name,): one.not_after.timestamp() for one in authorities},
+        "expected_objects_missing": {labels: float(absent) for labels, absent, _ in standing},
+        "trust_in_sync": {labels: float(synced and not absent) for labels, absent, synced in standing},
+        "trust_mismatch": {labels: float(not synced and not absent) for labels, absent, synced in standing},
+        "endpoint_leaf_in_sync": {(one.address,): float(one.leaf == leaf) for one in state.endpoints or ()},
+    }
 
 
 def _stuck(state: CertificateState, now: datetime) -> str:

@@ -46,7 +46,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phase of a rotation, derived from facts by phase.py; stored only as a hint."""
+    """The phase of a rotation, derived from facts by policy.py; stored only as a hint."""
 
     BOOTSTRAP = "BOOTSTRAP"
     STABLE = "STABLE"

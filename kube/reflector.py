@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from enum import Enum
 from typing import Final, TypeAlias
 
 from .clocks import LOCAL, Backoff, Clocks
-from .errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
+from .errors import ApiError, ForbiddenError, GoneError, NotFoundError
 from .protocol import Cluster, Event, Node, Trim
 from .resources import Resource
 
@@ -168,14 +168,10 @@ class Reflector:
         if isinstance(error, GoneError):
             self._version = ""
             return self._backoff.next()
-        states: Mapping[type[ApiError], WatchState] = {
-            ForbiddenError: WatchState.FORBIDDEN,
-            NotFoundError: WatchState.ABSENT,
-            NotServedError: WatchState.ABSENT,
-        }
         if error.message != self.reason:  # said once, not with every attempt: an optional kind may be absent for years
             LOG.warning("watching %s: %s", self._resource.plural, error.message)
-        self.state, self.reason = states.get(type(error), WatchState.UNAVAILABLE), error.message
+        absent = WatchState.ABSENT if isinstance(error, NotFoundError) else WatchState.UNAVAILABLE
+        self.state, self.reason = WatchState.FORBIDDEN if isinstance(error, ForbiddenError) else absent, error.message
         if self.state is WatchState.UNAVAILABLE:
             return self._backoff.next()
         if self.state is WatchState.ABSENT:

@@ -98,8 +98,7 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
             raise one.at("name").wrong("must be an identifier")
         if called in variables:
             raise PolicyError((*one.path, "name"), f"must be the only variable called {called}")
-        made = reading.expression(one.at("expression"), variables)
-        variables[called] = made
+        variables[called] = reading.expression(one.at("expression"), variables)
     conditions = tuple(
         (one.at("name").required(), reading.expression(one.at("expression"), variables))
         for one in _few(spec.at("matchConditions"))

@@ -14,8 +14,8 @@ import pytest
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.phase import derive
 from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.policy import derive
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
 from dynamo_webhooks.certs.report import reports, unready
 from dynamo_webhooks.certs.state import Phase

@@ -22,14 +22,12 @@ from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
 from .. import logs
 from ..logs import Lines
+from . import ACCESS, LEVEL, STOP
 from .reviews import AccessReviewer
 from .watcher import SecretWatch, SnapshotWatch, Watcher
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
-STOP: Final = b"stop\n"
-LEVEL: Final = b"level "  # and then the log level
-ACCESS: Final = b"access "  # and then a question for the desk
 MANAGER: Final = "dynamo-webhooks-server"
 
 

@@ -91,7 +91,7 @@ class Gatherer:
         # all at once: a busy API server needs a second for each answer
         serving, authority, trust, endpoints, targets = await asyncio.gather(
             store.serving(),
-            store.authority() if managed else _nothing(),
+            store.authority() if managed else asyncio.sleep(0),
             self._trust(),
             self._prober.look(),
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
@@ -151,7 +151,3 @@ def _content(file: str) -> bytes:
         return read_file(Path(file)) if file else b""
     except PairError:
         return b""
-
-
-async def _nothing() -> None:
-    """What isn't read."""

@@ -53,7 +53,6 @@ def _found(named: str, environ: Mapping[str, str]) -> str:
 
 
 def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
-    from kubernetes.aio.client import Configuration
     from kubernetes.aio.config import ConfigException, incluster_config
 
     for name in ("token", "ca.crt"):
@@ -62,7 +61,7 @@ def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
                 f"{account / name} must be there in a pod that speaks to the API server, seen no such file; "
                 "set automountServiceAccountToken: true, or name a file with --kubeconfig"
             )
-    configuration = _blank(Configuration)
+    configuration = _blank()
     try:
         loader: Any = incluster_config.InClusterConfigLoader  # it has no types
         loader(str(account / "token"), str(account / "ca.crt"), environ=environ).load_and_set(configuration)
@@ -72,9 +71,7 @@ def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
 
 
 async def _from_files(names: str, context: str, clock: Callable[[], float]) -> Configuration:
-    from kubernetes.aio.client import Configuration
-
-    configuration = _blank(Configuration)
+    configuration = _blank()
     await _read(names, context, configuration)
     read_at = clock()
 
@@ -98,9 +95,8 @@ async def _read(names: str, context: str, into: Configuration) -> None:
     try:
         await read(names, context or None, client_configuration=into, persist_config=False)
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
-        said = (
-            _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
-        )  # others may quote a credential
+        # others may quote a credential
+        said = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
         raise ConfigError(f"the kubeconfig {names} can't be used: {said}") from error
 
 
@@ -114,8 +110,10 @@ def _short(said: object) -> str:
     return str(said).partition("/{")[0]
 
 
-def _blank(made: type[Configuration]) -> Configuration:
-    configuration = made()
+def _blank() -> Configuration:
+    from kubernetes.aio.client import Configuration
+
+    configuration = Configuration()
     # Python 3.13 asks of a CA what Go never did (a key identifier, say): clusters with older CAs would be refused.
     configuration.disable_strict_ssl_verification = True
     configuration.retries = None

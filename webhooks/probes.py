@@ -74,7 +74,8 @@ class MetricsAccess:
         if scheme.lower() != "bearer" or not token or not token.isascii():  # as no token is
             return UNKNOWN
         digest = hashlib.sha256(token.encode()).digest()
-        allowed, age = self._remembered(digest)
+        allowed, when = self._known.get(digest, (None, 0.0))
+        age = self._clock() - when
         if allowed is None or age >= (ALLOW_SECONDS if allowed else DENY_SECONDS):
             answer = await self._ask(token)
             if answer is None:
@@ -82,10 +83,6 @@ class MetricsAccess:
             allowed = answer
             self._remember(digest, allowed)
         return None if allowed else DENIED
-
-    def _remembered(self, digest: bytes) -> tuple[bool | None, float]:
-        allowed, when = self._known.get(digest, (None, 0.0))
-        return allowed, self._clock() - when
 
     def _remember(self, digest: bytes, allowed: bool) -> None:
         self._known.pop(digest, None)

@@ -85,20 +85,15 @@ class Teller:
     async def annotate(self, found: Gathered) -> None:
         """Updates the annotation; a failure is only logged, since nothing depends on it."""
         text = conditions(found.state, found.now)
-        if text == found.notes.get(names.CONDITIONS) or not self._there(found):
-            return
-        kind = "Secret" if self._about.mode is Mode.MANAGED else "ConfigMap"
-        name = self._about.called.authority if self._about.mode is Mode.MANAGED else self._about.called.trust
+        managed, called = self._about.mode is Mode.MANAGED, self._about.called
+        own = found.state.authority if managed else found.state.trust
+        if text == found.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
+            return  # nothing new, or no object of our own
+        kind, name = ("Secret", called.authority) if managed else ("ConfigMap", called.trust)
         try:
             await self._store.annotate(kind, name, {names.CONDITIONS: text})
         except ApiError as error:
             _TOLD.warning("the conditions can't be written: %s", error.message)
-
-    def _there(self, found: Gathered) -> bool:
-        """Whether there is an own object to annotate; in mode `external-injection` there is none."""
-        if self._about.mode is Mode.MANAGED:
-            return found.state.authority is not None
-        return self._about.mode is Mode.PROVIDED and found.state.trust is not None
 
     async def record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Writes one Event on the serving Secret and one on the servers' Deployment."""
@@ -151,11 +146,11 @@ class Performer:
             done = await self._inject(step, seen) if isinstance(step, WriteBundle) else await self._store_step(step, found)
         except (ConflictError, AlreadyExistsError) as error:
             self._meters.count("secret_conflicts")
-            LOG.info("%s: %s; looking again", _named(step), error.message)
+            LOG.info("%s: %s; looking again", type(step).__name__, error.message)
             return False
         if done:
             self._count(step, found)
-            LOG.info("%s%s", _named(step), _detail(step))
+            LOG.info("%s%s", type(step).__name__, _detail(step))
             reason, text = event_of(step)
             if reason:
                 await self._teller.record(found, "Normal", reason, text)
@@ -198,10 +193,6 @@ class Performer:
         elif isinstance(step, DropPrevious):
             why = found.state.authority.reason if found.state.authority else ""
             self._meters.count("rotations", why or "key-lost", "completed")
-
-
-def _named(step: Step) -> str:
-    return type(step).__name__
 
 
 def _detail(step: Step) -> str:

@@ -142,7 +142,7 @@ def derive(state: CertificateState, now: datetime) -> Phase:
     secret = state.authority
     if secret is None or secret.current is None:
         return Phase.BOOTSTRAP
-    if secret.next and issues_served_leaf(state, secret.next):
+    if secret.next and trust.issuers((secret.next,), trust.list_served_leaves(state)):
         return Phase.ISSUE  # half done: a leaf of next is out
     if _lacks_next(state, secret, secret.current, now):
         return Phase.PREPARE
@@ -153,11 +153,6 @@ def derive(state: CertificateState, now: datetime) -> Phase:
     if rotation_reason(state, now):
         return Phase.PREPARE
     return Phase.BOOTSTRAP if secret.hint.phase is Phase.BOOTSTRAP else Phase.STABLE
-
-
-def issues_served_leaf(state: CertificateState, authority: Certificate) -> bool:
-    """Whether the authority issued the leaf of the serving Secret, or one that an endpoint presents."""
-    return bool(trust.issuers((authority,), trust.list_served_leaves(state)))
 
 
 def _lacks_next(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:

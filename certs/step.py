@@ -5,34 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from .certificate import Certificate, read_certificates
 from .state import CertificateState, Phase, Stance, Target
 from .trust import is_trusted_everywhere, issuers, list_unsynced
 
 
+class Step:
+    """One step of those below."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class CreateAuthority:
+class CreateAuthority(Step):
     """Make a first authority, or a new one because the CA Secret is gone or unreadable; `previous` are the old ones still needed."""
 
     previous: tuple[Certificate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class AdoptAuthority:
+class AdoptAuthority(Step):
     """Take the authority that the Go operator left in the serving Secret into a CA Secret of our own."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoreNext:
+class StoreNext(Step):
     """Make the next authority and keep it beside the current one (PREPARE)."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class WriteServing:
+class WriteServing(Step):
     """Sign a new leaf and write the serving Secret, all keys in one update."""
 
     signer: Literal["current", "next"]
@@ -41,14 +47,14 @@ class WriteServing:
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteServing:
+class RewriteServing(Step):
     """Write the serving Secret with the same leaf, this `ca.crt`, and no authority's key."""
 
     bundle: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class WriteBundle:
+class WriteBundle(Step):
     """Write the bundle into all entries of one object that name our service, then read it back."""
 
     target: Target
@@ -57,7 +63,7 @@ class WriteBundle:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteTrust:
+class WriteTrust(Step):
     """Write the trust ConfigMap: what every object shows, and whose leaves may be served."""
 
     bundle: bytes
@@ -65,26 +71,26 @@ class WriteTrust:
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteNext:
+class PromoteNext(Step):
     """Rename next to current and current to previous (without its key), in one update; `previous` is the new list."""
 
     previous: tuple[Certificate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MarkPhase:
+class MarkPhase(Step):
     """Write the phase and the time of its beginning where the hint is kept."""
 
     phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
-class DropPrevious:
+class DropPrevious(Step):
     """Delete previous.crt: the rotation is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Step):
     """Nothing to do before that time, unless a watch says otherwise."""
 
     until: datetime
@@ -92,26 +98,10 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Step):
     """Nothing may be done, and time alone won't change it; the reason is for people."""
 
     why: str
-
-
-Step: TypeAlias = (
-    CreateAuthority
-    | AdoptAuthority
-    | StoreNext
-    | WriteServing
-    | RewriteServing
-    | WriteBundle
-    | WriteTrust
-    | PromoteNext
-    | MarkPhase
-    | DropPrevious
-    | Wait
-    | Nothing
-)
 
 
 def event_of(step: Step) -> tuple[str, str]:

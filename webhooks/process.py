@@ -47,11 +47,6 @@ class Plan(NamedTuple):
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
     pair: Pairs | None = None  # the pair that is served instead of the directory's
 
-    @property
-    def server_name(self) -> str:
-        """The name that the certificate must have; empty if it is unknown."""
-        return self.secret_names.server_name if self.secret_names is not None else ""
-
 
 class SideListeners(NamedTuple):
     """Bound sockets of the side listeners; the same one when both are to be served at one address."""
@@ -122,7 +117,8 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
     feed = _feed(plan, server, source)
-    state = State(server, feed, source, Handshake(context, plan.server_name))
+    server_name = plan.secret_names.server_name if plan.secret_names is not None else ""
+    state = State(server, feed, source, Handshake(context, server_name))
     probes = Probes(state, state.details)
     access = MetricsAccess(feed.ask, lambda: server.meter.count("metrics_access_denied")) if feed is not None else None
     await side.serve(probes, source, access)

@@ -149,7 +149,7 @@ def _answer(frame: bytes, files: list[int]) -> NoReturn:
     try:
         body, out, settings, pipe = files
         wanted = Order(*orjson.loads(frame))
-        judged_by = _settings(settings)
+        judged_by: Settings = pickle.loads(os.pread(settings, os.fstat(settings).st_size, 0))  # noqa: S301 - written by our own parent
         kept = Kept()
         logging.getLogger().handlers[:] = [JsonHandler(kept.add)]  # the server's own waits for a thread that is not here
         set_bounds(wanted)
@@ -168,10 +168,3 @@ def _end_with_reader(pipe: int, *, yes: bool) -> None:
     fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
     fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC if yes else flags & ~os.O_ASYNC)
-
-
-def _settings(descriptor: int) -> Settings:
-    """The settings that the server wrote there."""
-    size = os.fstat(descriptor).st_size
-    found: Settings = pickle.loads(os.pread(descriptor, size, 0))  # noqa: S301 - written by our own parent
-    return found

@@ -18,8 +18,6 @@ from .protocol import Event, Listing, Node, Page, Traffic, Trim
 from .resources import Resource
 
 _JSON: Final = "application/json"
-_JSON_PATCH: Final = "application/json-patch+json"
-_MERGE_PATCH: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
 _BRIEF: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _BRIEF_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -99,14 +97,14 @@ class Client:
     ) -> Node:
         """RFC 6902."""
         path = resource.path(namespace, name, subresource)
-        return await self._write("PATCH", resource, path, [*operations], kind=_JSON_PATCH, dry_run=dry_run)
+        return await self._write("PATCH", resource, path, [*operations], kind="application/json-patch+json", dry_run=dry_run)
 
     async def merge_patch(
         self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
     ) -> Node:
         """RFC 7386."""
         path = resource.path(namespace, name, subresource)
-        return await self._write("PATCH", resource, path, patch, kind=_MERGE_PATCH, dry_run=dry_run)
+        return await self._write("PATCH", resource, path, patch, kind="application/merge-patch+json", dry_run=dry_run)
 
     async def apply(
         self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "", dry_run: bool = False

@@ -40,7 +40,6 @@ COUNTS: Final = {
     "conversion_damaged_annotations": "Damaged conversion annotations that were set aside",
     "metrics_access_denied": "Scrapes refused, or undecided because the API server was unreachable",
 }
-_RULED: Final = ("path", "operation", "rule")
 _CONVERTED: Final = ("kind", "from_version", "to_version", "outcome")
 _CERTIFICATE: Final = ("serial", "issuer_key_id", "not_after", "source", "bundle")
 
@@ -61,7 +60,7 @@ _FRAMEWORK: Final = (
 )
 _OWN: Final = (
     Declared("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),
-    Declared("rule_hits", COUNTER, "Requests in which a rule or default fired", _RULED),
+    Declared("rule_hits", COUNTER, "Requests in which a rule or default fired", ("path", "operation", "rule")),
     Declared(
         "skipped",
         COUNTER,

@@ -94,7 +94,7 @@ class Write:
         """`obj` is None for a deletion; `user` is the userInfo, None where it is not known."""
         self.kind, self.version, self.operation, self.user, self.line = kind, version, operation, user, line
         self.object, self.old = obj, old
-        self.metadata = [one for one in (obj, old) if one is not None for one in (one.get("metadata"),) if isinstance(one, dict)]
+        self.metadata = [one["metadata"] for one in (obj, old) if one is not None and isinstance(one.get("metadata"), dict)]
         self.of_version = cache(self._of_version)
 
     def named(self, field: str) -> str:

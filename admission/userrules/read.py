@@ -36,11 +36,8 @@ from .policy import (
 LONGEST: Final = 16_384  # characters of one expression
 MOST: Final = 500  # validations, conditions or variables of one policy
 _SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
-_MATCH: Final = ("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
-_RULE: Final = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
-_REASONS: Final = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 _NAMES: Final = ("object", "oldObject", "request", "namespaceObject", "variables", "authorizer")
 _CHECK_NAMES: Final = ("pods", "documents", "facts", "line")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -244,7 +241,7 @@ def _place(text: str, index: int) -> tuple[int, int]:
 def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
     one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
-    one.at("reason").choice(_REASONS, "Invalid")
+    one.at("reason").choice(("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"), "Invalid")
     message, path = one.at("message").text(), one.at("fieldPath")
     if "\n" in message.strip():
         raise PolicyError((*one.path, "message"), "must be one line")
@@ -291,7 +288,7 @@ def _param(reader: Reader) -> tuple[str, str] | None:
 
 
 def _match(reader: Reader, *, required: bool) -> Match:
-    reader.fields(*_MATCH)
+    reader.fields("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
     rules, excluded = (tuple(_resources(one) for one in reader.at(key).items()) for key in ("resourceRules", "excludeResourceRules"))
     if required and not rules:
         raise reader.at("resourceRules").wrong("must have at least one rule of resources")
@@ -300,7 +297,7 @@ def _match(reader: Reader, *, required: bool) -> Match:
 
 
 def _resources(one: Reader) -> ResourceRule:
-    one.fields(*_RULE)
+    one.fields("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
     for key in ("apiGroups", "apiVersions", "operations", "resources"):
         if not one.at(key).items():
             raise one.at(key).wrong("must have at least one entry")

@@ -91,7 +91,7 @@ class Gatherer:
         # all at once: a busy API server needs a second for each answer
         serving, authority, trust, endpoints, targets = await asyncio.gather(
             store.serving(),
-            store.authority() if managed else asyncio.sleep(0),
+            store.authority() if managed else asyncio.sleep(0),  # which there is no need to read
             self._trust(),
             self._prober.look(),
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),

@@ -1,4 +1,4 @@
-"""Performs one step, which plan.py chooses: its write, metrics and Events; reports what stands. report.py computes the gauges."""
+"""Performs one step, which plan.py chooses: its write, metrics and Events; reports problems. report.py computes the gauges."""
 
 from __future__ import annotations
 

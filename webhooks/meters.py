@@ -1,4 +1,4 @@
-"""What is counted of answered requests, in plain dictionaries that metrics.py prints, and the lines of the access log."""
+"""Counts answered requests in plain dictionaries, which metrics.py prints, and makes the lines of the access log."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
 
 
 async def _hold(lease: NamespaceLease, watcher: Watcher) -> None:
-    """Claims the namespace of a restricted operator, renews, and claims again when it was lost; tells the watcher of another holder."""
+    """Claims the namespace of a restricted operator, renews, and claims again when it was lost; the watcher reports another holder."""
     while True:
         try:
             await lease.acquire()

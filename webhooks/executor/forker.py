@@ -52,7 +52,7 @@ def fork(child: Callable[[], NoReturn]) -> int:
 
 
 def settle(kept: set[int]) -> None:
-    """Makes a fresh fork a process that only its parent ends, whoever signals both; it keeps standard streams and open files in `kept`."""
+    """Makes a fresh fork a process that a signal to both leaves to its parent; it keeps standard streams and open files in `kept`."""
     signal.set_wakeup_fd(-1)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,16 +1,18 @@
-"""Asks the rules about one write. Each rule reads one version; findings come back in the version that its author wrote.
+"""Asks the rules and defaults about one write. Each reads one version; findings and edits come back in the version that its author wrote.
 
 Cost: a v1beta1 object is read as it is, a v1alpha1 object is converted once. Rules in `policies/v1alpha1` read the written object alone.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..api.kinds import BETA, BY_NAME
+from ..conversion.bounds import require_whole
 from ..conversion.lens.protocol import ConversionError
 from ..policies.domain import INTER_POD, INTRA_POD
-from ..policies.evaluate import evaluate, is_deletion, place
+from ..policies.edit import Edit, PatchOperation, apply, to_json_patch
+from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
 from ..policies.finding import Finding
 from ..policies.review import DELETE, Fields, Review
 from .registration import Purpose, read_as
@@ -31,7 +33,7 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
 
     Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
     """
-    kind, _, version = review.kind.partition("/")
+    kind = review.kind.partition("/")[0]
     read = read_as(kind, Purpose.VALIDATE)
     if not read or review.operation == DELETE:
         return []
@@ -39,12 +41,9 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
         old = None if review.old is None else {"metadata": review.old.get("metadata")}
         return evaluate(review.across(f"{kind}/{read}", {"metadata": review.metadata}, old), most)
     _require_whole(review)
-    if read == version:
-        return evaluate(align_stored(review), most)
-    from .version_view import VersionView
-
-    view = VersionView(kind, version, read, review.line)
-    judged = _cross(review, view)
+    judged, view = _cross(review, read)
+    if view is None:
+        return evaluate(judged, most)
     found, more = evaluate(review, most), evaluate(judged, most)
     if not more:
         return found
@@ -56,8 +55,6 @@ def _require_whole(review: Review) -> None:
     """Refuses an object that was read in part: writing it would drop the rest. Raises: ConversionError."""
     kind, _, version = review.kind.partition("/")
     if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
-        from ..conversion.bounds import require_whole
-
         require_whole(review.metadata, other)
 
 
@@ -71,20 +68,21 @@ def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Find
     return [finding for finding in findings if not finding.rule.name.startswith(_FAILOVER)]
 
 
-def _cross(review: Review, view: VersionView) -> Review:
-    """The review in the version that rules read.
-
-    Raises: ConversionError if the object, OldError if the stored object can't be converted.
-    """
+def _cross(review: Review, read: str) -> tuple[Review, VersionView | None]:
+    """The review in the version that is read, and a view in the author's, None if that is the same. Raises: ConversionError, OldError."""
+    kind, _, version = review.kind.partition("/")
+    if read == version:
+        return _align_stored(review), None
+    view = VersionView(kind, version, read, review.line)
     judged = view.judged(review.object)
     try:
         old = None if review.old is None else view.judged(review.old)
     except ConversionError as error:
         raise OldError(error.path, error.reason) from None
-    return align_stored(review.across(f"{view.kind.name}/{view.read}", judged, old))
+    return _align_stored(review.across(f"{kind}/{read}", judged, old)), view
 
 
-def align_stored(review: Review) -> Review:
+def _align_stored(review: Review) -> Review:
     """The review with the stored components of a graph in the order of the new ones, since rules and ratcheting compare by place."""
     if review.kind != _GRAPH or review.old is None:
         return review
@@ -101,3 +99,46 @@ def _components(obj: Fields) -> list[Fields]:
     """A graph's components, null ones as empty."""
     listed = (obj.get("spec") or {}).get("components")
     return [each if isinstance(each, dict) else {} for each in listed] if isinstance(listed, list) else []
+
+
+class Defaulted(NamedTuple):
+    """The defaults of one object; `judged` is the review in the version that they read, None if they don't apply."""
+
+    review: Review
+    judged: Review | None
+    view: VersionView | None  # None if the versions are the same
+    edits: list[Edit]  # in the version that they read
+
+    @property
+    def object(self) -> Fields:
+        """The author's object with the edits applied; the same instance if there are none."""
+        if not self.edits or self.judged is None:
+            return self.review.object
+        if self.view is None:
+            return apply(self.review.object, self.edits)
+        return self.view.changed(self.review.object, self.judged.object, self.edits)
+
+    def patch(self, chosen: list[Edit] | None = None) -> list[PatchOperation]:
+        """The server's patch of the author's object, for all edits or for those given."""
+        chosen = self.edits if chosen is None else chosen
+        if not chosen or self.judged is None:
+            return []
+        if self.view is None:
+            return to_json_patch(self.review.object, chosen)
+        return self.view.patch(self.review.object, self.judged.object, chosen)
+
+    def idle(self) -> list[Finding]:
+        """Defaults that could not be evaluated, because of a missing fact or an internal error, with the author's field paths."""
+        if self.judged is None:
+            return []
+        found = idle(self.judged)
+        return self.view.findings(found, self.judged.object, self.review.object) if self.view and found else found
+
+
+def compute_defaults(review: Review) -> Defaulted:
+    """The defaults of a review whose object has the schema's. Raises: ConversionError if they read a version that can't represent it."""
+    read = read_as(review.kind.partition("/")[0], Purpose.MUTATE)
+    if not read or review.operation == DELETE or review.facts.excludes(review.metadata.get("namespace")):
+        return Defaulted(review, None, None, [])
+    judged, view = _cross(review, read)
+    return Defaulted(review, judged, view, compute_edits(judged))

@@ -11,14 +11,15 @@ from ..api.paths import Key, Path, format_path
 from ..conversion.difference import find_differences
 from ..conversion.engine import convert
 from ..conversion.kind import Kind
-from ..conversion.kinds import kind_of
+from ..conversion.kinds import KINDS, kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
-from ..conversion.weight import NAME as LONG_REMAINDER
-from ..conversion.weight import OTHER, weight
-from ..policies.finding import Level
+from ..conversion.weight import LIGHT, OTHER, weigh, weight
+from ..policies.checks import LONG_REMAINDER
+from ..policies.evaluate import is_deletion
+from ..policies.finding import Cause, Finding, Level
 from ..policies.raised import log
-from ..policies.review import Fields
+from ..policies.review import Fields, Review
 
 UNCONVERTIBLE: Final = "unconvertible"
 DAMAGED_REMAINDER: Final = "damaged-remainder"
@@ -35,10 +36,7 @@ class Loss(NamedTuple):
 
 
 def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = USUAL) -> Iterator[Loss]:
-    """What a round trip loses. Never raises: an internal error is a loss too.
-
-    An object that the schema doesn't admit is only converted forward. `old` is the stored object of an update.
-    """
+    """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
     kind, other = kind_of(name, line), OTHER[version]
     try:
         there = convert(kind, obj, other, whole=True)
@@ -54,7 +52,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
     if not admitted:
         return
     if found := weight(kind, obj, version, there.object, old):
-        yield Loss(LONG_REMAINDER, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
+        yield Loss(LONG_REMAINDER.name, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
     if _is_proven(kind, obj, there.object):
         return
     try:
@@ -70,10 +68,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
 
 
 def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
-    """Whether the forward conversion proves a lossless round trip: it converts back itself and saves every difference.
-
-    If it saved nothing, and the object had no saved values, the round trip is lossless.
-    """
+    """Whether the forward conversion, which converts back itself to save every difference, saved none and found none saved before."""
     if kind.legacy is not None:
         return False
     kept = f'"{KEPT}":'
@@ -107,3 +102,17 @@ def _level(kind: Kind, obj: Fields) -> Level:
 def _fault(error: Exception, what: str) -> Loss:
     log(what, error)
     return Loss(CONVERSION_LOSS, Level.FAULT, (), f"{what} raised {type(error).__name__}; this is an internal error")
+
+
+def long_remainder(review: Review, length: int) -> list[Finding]:
+    """The finding about an object in a request of `length` bytes; the Go operator has none."""
+    name, _, version = review.kind.partition("/")
+    if length < LIGHT or name not in KINDS or is_deletion(review):
+        return []
+    try:
+        found = weigh(kind_of(name, review.line), review.object, version, review.old)
+    except ConversionError:
+        return []  # stored unchanged, or refused by its conversion
+    if found is None:
+        return []
+    return [Finding(LONG_REMAINDER, Cause.INVALID, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)]

@@ -19,16 +19,11 @@ MOST: Final = 500  # offers in a namespace
 ALL: Final = 4 * 1024 * 1024  # characters in all; the namespaces with the most are passed over
 
 
-def leave(_pod: dict[str, Any], _offer: str) -> dict[str, Any] | None:
-    """Restore no pod."""
-    return None
-
-
 class NewPods(NamedTuple):
-    """The known snapshots, and the function that gives a pod restored from one; None for a pod that can't be."""
+    """The known snapshots, and the function, if any, that gives a pod restored from one; None for a pod that can't be."""
 
     offers: Mapping[str, Mapping[str, str]] = {}  # namespace -> value of the pods' label -> the snapshot, as the reconciler describes it
-    restore: Callable[[dict[str, Any], str], dict[str, Any] | None] = leave
+    restore: Callable[[dict[str, Any], str], dict[str, Any] | None] | None = None
 
 
 def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -61,7 +56,7 @@ def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
 def patch_new_pod(pod: dict[str, Any], namespace: str, known: NewPods) -> list[PatchOperation]:
     """The patch that restores a pod, empty for one without an offer. Raises: any error, if the pod has fields of wrong types."""
     offer = known.offers.get(namespace, {}).get(pod["metadata"].get("labels", {}).get(SELECTOR, ""))
-    restored = known.restore(pod, offer) if offer is not None else None
+    restored = known.restore(pod, offer) if offer is not None and known.restore is not None else None
     if restored is None:
         return []
     parts = (("metadata", "labels"), ("metadata", "annotations"), *(("spec", name) for name in restored["spec"]))

@@ -19,8 +19,7 @@ from ..api.walk.validate import validate
 from ..policies.facts import Facts
 from ..policies.finding import Finding
 from ..policies.review import UPDATE, Fields, Review
-from .defaults import Defaulted, compute_defaults
-from .judging import judge
+from .judging import Defaulted, compute_defaults, judge
 from .new_pods import NewPods
 from .registration import MUTATED_ONCE, Purpose, read_as
 
@@ -105,12 +104,7 @@ class Admission:
         return self.settings.facts.excludes((self.object.get("metadata") or {}).get("namespace"))
 
     def judge(self, most: int | None = None, named: int | None = None) -> list[Finding]:
-        """The findings of the rules, in the author's version; none for a kind without rules.
-
-        `most` limits the findings, and `named` how many errors, and how many others, are translated to the author's version.
-
-        Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
-        """
+        """The findings of the rules in the author's version, bounded and with errors as `judging.judge`; none for a kind without rules."""
         return judge(self.review(), most, named)
 
     def review(self) -> Review:

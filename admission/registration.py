@@ -46,10 +46,7 @@ _BARE: Final = frozenset(
 
 @cache
 def read_as(kind: str, purpose: Purpose) -> str:
-    """The version in which rules or defaults read a kind; empty if it has no webhook of that purpose.
-
-    Objects of the other version are converted first.
-    """
+    """The version in which rules or defaults read a kind, to which objects are converted first; empty if it has no such webhook."""
     if (kind, purpose) not in WEBHOOKS:
         return ""
     known = BY_NAME[kind]

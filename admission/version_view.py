@@ -29,10 +29,7 @@ class VersionView:
         self.read = read
 
     def judged(self, obj: Fields) -> Fields:
-        """The object in the version that rules read.
-
-        Raises: ConversionError where that version can't say it; its path is the author's.
-        """
+        """The object in the version that rules read. Raises: ConversionError where that version can't say it; its path is the author's."""
         return convert_for_reading(self.kind, obj, self.read)
 
     def findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:

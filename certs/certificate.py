@@ -108,10 +108,7 @@ class Key:
 
 
 def read_certificates(pem: bytes) -> tuple[Certificate, ...]:
-    """All certificates of a PEM text in its order, without repetition; blocks that can't be read are passed over.
-
-    Every block is read: bundles hold several authorities while one of them is being replaced.
-    """
+    """All certificates of a PEM text, as a bundle holds several, in order without repetition; unreadable blocks are passed over."""
     found = dict.fromkeys(filter(None, (_read(block) for block in _BLOCK.findall(pem))))
     return tuple(found)
 

@@ -1,21 +1,82 @@
-"""The TLS context of a server, which follows a source of pairs: a new one is tried aside first, the last good one stays."""
+"""The TLS context of a server, which follows a source of pairs: a new one is tried aside first, the last good one stays.
+
+So do the authorities by which client certificates are accepted.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import ssl
-from collections.abc import Callable
-from datetime import UTC, datetime
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-from .clients import ClientTrust
-from .files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
-from .loading import load
+from ..kube.times import format_time, now
+from .certificate import read_certificates
+from .files import AUTHORITY, CERTIFICATE, KEY, Leaf, PairError, judge, load_pair, read_file
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+_OPEN: Final = Path("/proc/self/fd")
+_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it, 0700
+CLIENT_KEY: Final = "server.webhook.clientCA"
+
+
+class ClientTrust:
+    """The authorities of client certificates; the last good ones stay when the file can't be used."""
+
+    __slots__ = ("_path", "authorities", "generation", "names", "reason")
+
+    def __init__(self, path: Path, names: Iterable[str] = ()) -> None:
+        """Reads nothing yet. `names`: common names and DNS names of callers, one of which a certificate must bear; none means any."""
+        self._path = path
+        self.names = frozenset(names)
+        self.authorities: tuple[bytes, ...] = ()  # DER
+        self.generation = 0  # how many sets of authorities have been in use
+        self.reason = ""  # why the file is not used; empty when it is
+
+    def refresh(self) -> bool:
+        """Reads the file; whether there is another set of authorities now."""
+        try:
+            found = tuple(each.der for each in read_certificates(read_file(self._path)))
+        except PairError as error:
+            self.reason = f"{CLIENT_KEY}: {error}"
+            return False
+        self.reason = "" if found else f"{CLIENT_KEY}: {self._path.name} must hold PEM certificates"
+        if not found or set(found) == set(self.authorities):
+            return False
+        self.authorities = found
+        self.generation += 1
+        return True
+
+    def forget(self, reason: str) -> None:
+        """Trust no authority until the next read of the file."""
+        self.authorities, self.reason = (), f"{CLIENT_KEY}: {reason}"
+
+    def ask(self, context: ssl.SSLContext) -> None:
+        """Has a server's context ask for a certificate, once there are authorities to verify it by; a client may have none.
+
+        The authorities may be intermediate ones. OpenSSL ends the handshake of a client whose certificate doesn't verify.
+        """
+        if self.authorities:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+            context.load_verify_locations(cadata=b"".join(self.authorities))
+
+    def bears(self, certificate: Mapping[str, Any]) -> bool:
+        """Whether a verified certificate, as `getpeercert` shows it, has a name that is allowed."""
+        return not self.names or not self.names.isdisjoint(_names(certificate))
+
+
+def _names(certificate: Mapping[str, Any]) -> set[str]:
+    """Common names of the subject, and DNS names of the subject's alternatives."""
+    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return subject | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
 
 
 class Change(Enum):
@@ -41,7 +102,6 @@ class Pairs(Protocol):
 
     def offer(self) -> Offer:
         """The pair to serve now. Raises PairError when there is none."""
-        ...
 
 
 class Directory:
@@ -74,14 +134,10 @@ class Served(NamedTuple):
         return {
             "serial": self.leaf.serial,
             "issuer_key_id": self.leaf.issuer_key,
-            "not_after": f"{self.leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
+            "not_after": format_time(self.leaf.not_after),
             "source": self.source,
             "bundle": hashlib.sha256(self.bundle).hexdigest()[:16] if self.bundle else "",
         }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class ReloadingContext:
@@ -93,7 +149,7 @@ class ReloadingContext:
 
     __slots__ = ("_clock", "_current", "_loaded", "_offer", "_pairs", "_refused", "clients", "reason", "served", "tls")
 
-    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now, clients: ClientTrust | None = None) -> None:
+    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = now, clients: ClientTrust | None = None) -> None:
         """Loads nothing: `refresh` does. `pairs` may be the path of a directory that holds the pair.
 
         `clients` enables client certificates and holds their authorities.
@@ -132,7 +188,7 @@ class ReloadingContext:
             offer = self._pairs.offer()
         except PairError as error:
             return self._refuse(str(error), b"")
-        seen = _fingerprint(offer)
+        seen = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
         if seen == self._loaded and self.served is not None:
             self.served = Served(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
             return self._again(offer.trouble)
@@ -175,7 +231,11 @@ class ReloadingContext:
         return context
 
     def _context(self) -> ssl.SSLContext:
-        context = _context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(CIPHERS)
+        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
+        context.set_alpn_protocols(["http/1.1"])
         if self.clients is not None:
             self.clients.ask(context)
         return context
@@ -201,14 +261,46 @@ class ReloadingContext:
         return None
 
 
-def _context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_ciphers(CIPHERS)
-    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    context.set_alpn_protocols(["http/1.1"])
-    return context
+def load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Loads a pair into a context, and leaves it in no file. Raises: PairError when OpenSSL refuses it, or there is nowhere to put it."""
+    try:
+        with _as_file(certificate.rstrip() + b"\n" + key) as file:
+            context.load_cert_chain(file, password=_no_password)
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise PairError(f"{CERTIFICATE} and {KEY} can't be loaded: {getattr(error, 'reason', None) or type(error).__name__}") from None
 
 
-def _fingerprint(offer: Offer) -> bytes:
-    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
+@contextmanager
+def _as_file(content: bytes) -> Iterator[str]:
+    """A name under which the content can be read while the block lasts, mode 0600."""
+    if not hasattr(os, "memfd_create") or not _OPEN.is_dir():
+        yield from _in_directory(content)
+        return
+    descriptor = os.memfd_create("pair", os.MFD_CLOEXEC)
+    try:
+        os.fchmod(descriptor, 0o600)
+        _write(descriptor, content)
+        yield str(_OPEN / str(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _in_directory(content: bytes) -> Iterator[str]:
+    where = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=where) as directory:  # made 0700
+        file = Path(directory) / "pair.pem"
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            _write(descriptor, content)
+        finally:
+            os.close(descriptor)
+        yield str(file)
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    with os.fdopen(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+
+
+def _no_password() -> bytes:
+    raise ValueError("encrypted keys are not read")

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from ..kube.times import format_time
 from .certificate import Certificate, read_certificate, read_certificates, read_key
 from .files import CERTIFICATE, KEY, PairError
 from .names import TLS_AUTHORITY
@@ -62,10 +63,7 @@ class Gate:
 
 
 def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
-    """Judges one pair. `server_name` is the name that the API server verifies.
-
-    Raises: PairError with the first rule that is broken.
-    """
+    """Judges one pair. `server_name` is the name that the API server verifies. Raises: PairError with the first rule that is broken."""
     leaf = read_certificate(content.certificate)
     if leaf is None:
         raise PairError(f"{CERTIFICATE} must hold a PEM certificate")
@@ -77,9 +75,9 @@ def accept(content: Content, source: Source, server_name: str, now: datetime) ->
     if server_name not in leaf.names:
         raise PairError(f"{CERTIFICATE} must name {server_name}, and names {', '.join(sorted(leaf.names)) or 'nothing'}")
     if now >= leaf.not_after:
-        raise PairError(f"{CERTIFICATE} has expired at {_moment(leaf.not_after)}")
+        raise PairError(f"{CERTIFICATE} has expired at {format_time(leaf.not_after)}")
     if now < leaf.not_before:
-        raise PairError(f"{CERTIFICATE} is not valid before {_moment(leaf.not_before)}")
+        raise PairError(f"{CERTIFICATE} is not valid before {format_time(leaf.not_before)}")
     bundle = read_certificates(content.bundle)
     if not bundle:
         raise PairError(f"{TLS_AUTHORITY} must hold the PEM certificates of the authorities that {CERTIFICATE} chains to")
@@ -121,10 +119,7 @@ class Delivery:
         self._latest = gate
 
     def choose(self, now: datetime, seconds: float) -> Choice:
-        """The pair to serve now. `seconds` is a monotonic clock, for waiting.
-
-        Without a better pair the served one stays, even expired: its error is clearer to a client than a refused connection.
-        """
+        """The pair to serve now; `seconds` is a monotonic clock. With no better one the served stays, even expired: its error is clear."""
         self._gate = self._listed(seconds)
         good, refused, empty = self._judged(now)
         served = self._served
@@ -186,7 +181,3 @@ class Delivery:
     def _why(self) -> str:
         listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the API server has not said so"
         return f"its issuer {listed}"
-
-
-def _moment(when: datetime) -> str:
-    return f"{when:%Y-%m-%dT%H:%M:%SZ}"

@@ -5,18 +5,17 @@ import ipaddress
 import os
 import secrets
 import stat
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
 from .authority import SELF_SIGNED, issue_leaf, make_authority
-from .certificate import UNREADABLE
+from .certificate import UNREADABLE, read_certificate
 
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
@@ -39,10 +38,7 @@ class Leaf(NamedTuple):
 
 
 def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
-    """Says what a pair is, when it may be served now.
-
-    Raises: PairError when either doesn't parse, they don't belong together, or the dates exclude now.
-    """
+    """Says what a pair is. Raises: PairError when either can't be read, they don't belong together, or the dates exclude now."""
     try:
         leaf = x509.load_pem_x509_certificate(certificate)
         public = _public(leaf.public_key())
@@ -72,14 +68,11 @@ def _issuer_key(leaf: x509.Certificate) -> str:
 
 
 def load_pair(directory: Path) -> tuple[bytes, bytes]:
-    """Reads tls.crt and tls.key.
-
-    Raises: PairError when one can't be read.
-    """
+    """Reads tls.crt and tls.key. Raises: PairError when one can't be read."""
     return read_file(directory / CERTIFICATE), read_file(directory / KEY)
 
 
-def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> Path:
+def store_self_signed(directory: Path, names: tuple[str, ...], now: datetime) -> Path:
     """Makes sure that a directory holds a usable pair for the names, and returns the path of the authority to trust.
 
     A usable pair is kept. A generated pair that is damaged, expired, about to expire or issued for other names is replaced;
@@ -87,7 +80,6 @@ def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> P
 
     Raises: PairError when a foreign pair can't be used, OSError when the directory can't be written.
     """
-    names = tuple(names)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     ours = _is_ours(directory / AUTHORITY)
     if ours or (directory / CERTIFICATE).exists() or (directory / KEY).exists():
@@ -122,26 +114,19 @@ def store(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def _check(directory: Path, names: Iterable[str], now: datetime) -> None:
-    """Raises PairError unless the pair is good at that time, for the names, and signed by the authority beside it (where there is one)."""
+def _check(directory: Path, names: tuple[str, ...], now: datetime) -> None:
+    """Raises PairError unless the pair is good at that time, and has the names, if any, from the authority beside it (if there is one)."""
     certificate, key = load_pair(directory)
     judge(certificate, key, now)
-    leaf = x509.load_pem_x509_certificate(certificate)
-    if missing := [name for name in names if name not in _names_of(leaf)]:
+    if not names:
+        return
+    leaf = read_certificate(certificate)
+    if missing := [name for name in names if leaf is None or name not in leaf.names]:
         raise PairError(f"{CERTIFICATE} must name {', '.join(missing)}")
-    if (directory / AUTHORITY).exists() and names:
-        try:
-            leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(read_file(directory / AUTHORITY)))
-        except (InvalidSignature, *UNREADABLE):
-            raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}") from None
-
-
-def _names_of(leaf: x509.Certificate) -> set[str]:
-    try:
-        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return set()
-    return {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
+    if (directory / AUTHORITY).exists():
+        authority = read_certificate(read_file(directory / AUTHORITY))
+        if leaf is None or authority is None or not authority.issued(leaf):
+            raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}")
 
 
 def _is_ours(path: Path) -> bool:
@@ -154,10 +139,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def read_file(path: Path) -> bytes:
-    """Reads one small regular file, following symbolic links: Kubernetes and certbot make them.
-
-    Raises: PairError for anything else, such as a pipe, which would block, or a device, which has no end.
-    """
+    """Reads a small regular file, also by links, as in Kubernetes. Raises: PairError, also for a pipe or device, which may never end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:

@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 from ..kube.errors import ForbiddenError
 from ..kube.protocol import Cluster, Node
 from ..kube.times import now as local_now
-from .content import OPAQUE, TLS, explain_immutable
 from .files import PairError, read_file
 from .inject import Injector
 from .installation import Installation
 from .probe import Prober
 from .reading import read_authority, read_serving, read_trust
 from .state import CertificateState, Mode, Serving, Target, TargetKind
-from .store import Store
+from .store import OPAQUE, TLS, Store, explain_immutable
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
 BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods
@@ -92,7 +91,7 @@ class Gatherer:
         # all at once: a busy API server needs a second for each answer
         serving, authority, trust, endpoints, targets = await asyncio.gather(
             store.serving(),
-            store.authority() if managed else _nothing(),
+            store.authority() if managed else asyncio.sleep(0),  # which there is no need to read
             self._trust(),
             self._prober.look(),
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
@@ -152,7 +151,3 @@ def _content(file: str) -> bytes:
         return read_file(Path(file)) if file else b""
     except PairError:
         return b""
-
-
-async def _nothing() -> None:
-    """What isn't read."""

@@ -13,11 +13,7 @@ from . import names
 from .reading import read_target
 from .state import Profile, Stance, Target, TargetKind
 
-RESOURCES: Final[dict[TargetKind, Resource]] = {
-    TargetKind.CRD: CRDS,
-    TargetKind.MUTATING: MUTATING,
-    TargetKind.VALIDATING: VALIDATING,
-}
+RESOURCES: Final[dict[TargetKind, Resource]] = {TargetKind.CRD: CRDS, TargetKind.MUTATING: MUTATING, TargetKind.VALIDATING: VALIDATING}
 PORT: Final = 443
 
 
@@ -26,10 +22,7 @@ class OverwrittenError(Exception):
 
 
 def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
-    """The patch that writes the bundle to this installation's entries of the object from which `target` was read.
-
-    It tests the object's version and each entry's name first, so that nothing is written into what has moved.
-    """
+    """The patch that writes the bundle to our entries of `target`'s object; it tests version and names first, for objects may move."""
     encoded = base64.b64encode(bundle).decode()
     patch: list[Node] = [{"op": "test", "path": "/metadata/resourceVersion", "value": target.version}]
     if target.kind is not TargetKind.CRD:
@@ -51,13 +44,13 @@ class Injector:
         """With `take_over`, a CRD's stanza that points to another service counts as not set."""
         self._cluster, self._profile, self._take_over = cluster, profile, take_over
 
-    async def read(self, kind: TargetKind, name: str, refused: str = "") -> Target:
+    async def read(self, kind: TargetKind, name: str) -> Target:
         """The object as it is now, never from a cache."""
-        return self._target(kind, name, await self._cluster.get(RESOURCES[kind], name), refused)
+        return self.seen(kind, name, await self._cluster.get(RESOURCES[kind], name))
 
-    def seen(self, kind: TargetKind, name: str, obj: Node) -> Target:
-        """The object as a watch showed it."""
-        return self._target(kind, name, obj)
+    def seen(self, kind: TargetKind, name: str, obj: Node | None) -> Target:
+        """The object as a read or a watch showed it."""
+        return read_target(kind, name, obj, self._profile.service, self._profile.namespace, take_over=self._take_over)
 
     async def write(self, target: Target, bundle: bytes, *, seen: Node | None = None, dry_run: bool = False) -> None:
         """Write, then read the object again and compare. `seen` is the current object, if known.
@@ -78,12 +71,8 @@ class Injector:
         if dry_run:
             return
         after = await self._cluster.get(resource, target.name)
-        if after is not None and any(shown != bundle for shown in self._target(target.kind, target.name, after).bundles):
+        if after is not None and any(shown != bundle for shown in self.seen(target.kind, target.name, after).bundles):
             raise OverwrittenError(f"{target.kind} {target.name} was changed by another client right after the bundle was written")
-
-    def _target(self, kind: TargetKind, name: str, obj: Node | None, refused: str = "") -> Target:
-        profile = self._profile
-        return read_target(kind, name, obj, profile.service, profile.namespace, take_over=self._take_over, refused=refused)
 
 
 def _is_ours(config: Mapping[str, Any], profile: Profile) -> bool:

@@ -12,8 +12,7 @@ from ..api.operator.configuration import OperatorConfiguration
 from ..api.operator.server import MODES
 from .authority import ECDSA, RSA
 from .names import Names
-from .state import Mode, Profile, TargetKind
-from .timings import Timings
+from .state import Mode, Profile, TargetKind, Timings
 
 _NAMES: Final = {"authority_life": "ca_validity", "leaf_life": "leaf_validity"}  # of a timing and of its key, if they differ
 

@@ -6,11 +6,24 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from . import provided
-from .bundle import LARGEST
+from . import provided, trust
 from .certificate import Certificate, read_certificates
-from .phase import AFTER_ISSUE, derive, has_converged, list_foreign_endpoints, roll_time, settle_time
-from .policy import age_of, can_sign, is_key_compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
+from .policy import (
+    AFTER_ISSUE,
+    age_of,
+    can_sign,
+    derive,
+    has_converged,
+    is_key_compromised,
+    leaf_reason,
+    list_foreign_endpoints,
+    may_sign,
+    renewal_time,
+    roll_time,
+    rotation_reason,
+    rotation_time,
+    settle_time,
+)
 from .report import bundle_of
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
 from .step import (
@@ -26,18 +39,17 @@ from .step import (
     WriteBundle,
     WriteServing,
     WriteTrust,
+    rewrite_serving,
+    wait,
+    write_bundles,
+    write_trust,
 )
-from .trust import blind, choose_bundle, is_trusted_everywhere, issuers, list_presented_leaves, list_served_leaves, shows, survivors
-from .writing import bundles, rewrite, trust
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 
 
 def next_step(state: CertificateState, now: datetime) -> Step:
-    """The one thing to do now. `now` is the API server's time (our clock less `state.skew`).
-
-    A crash after any step is harmless: facts include all completed steps, and the same facts give the same next step.
-    """
+    """The one thing to do now, by the API server's time. A crash after any step is harmless: the same facts give the same next step."""
     if state.mode is not Mode.MANAGED:
         return provided.next_step(state, now)
     allowed = (step for step in _candidates(state, now) if may_sign(state) or _harmless(step))
@@ -47,13 +59,13 @@ def next_step(state: CertificateState, now: datetime) -> Step:
 def published_bundle(state: CertificateState, now: datetime, before: bytes) -> bytes:
     """The bundle that every object had at a look, by which repairs go; empty while another one is on its way to the objects."""
     bundle = b"" if state.mode is Mode.EXTERNAL_INJECTION else bundle_of(state, now)
-    return bundle if bundle and (bundle == before or is_trusted_everywhere(state, bundle)) else b""
+    return bundle if bundle and (bundle == before or trust.is_trusted_everywhere(state, bundle)) else b""
 
 
 def repair(target: Target, bundle: bytes) -> WriteBundle | None:
     """The step that gives an object the published bundle, if it lost that."""
     lost = bundle and not target.refused and target.stance in {Stance.OURS, Stance.UNSET}
-    return WriteBundle(target, bundle, "drift") if lost and not shows(target, bundle, read_certificates(bundle)) else None
+    return WriteBundle(target, bundle, "drift") if lost and not trust.shows(target, bundle, read_certificates(bundle)) else None
 
 
 def _harmless(step: Step) -> bool:
@@ -72,7 +84,7 @@ def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
     if phase is Phase.PREPARE:
         yield StoreNext(rotation_reason(state, now) or secret.reason or "key-lost")
         phase = Phase.STABLE  # reached only when nothing may be signed: repairs go on
-    bundle = choose_bundle(state, phase, now)
+    bundle = trust.choose_bundle(state, phase, now)
     if phase in {Phase.TRUST, Phase.SETTLE}:
         yield from _approach(state, secret, phase, bundle, now)
     elif phase is Phase.ISSUE:
@@ -94,7 +106,7 @@ def _begin(state: CertificateState) -> Step:
                     "the Go operator still has ready pods and would replace an adopted authority; stop it first, or force the adoption"
                 )
             return AdoptAuthority()
-    return CreateAuthority(survivors(state))
+    return CreateAuthority(trust.survivors(state))
 
 
 def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
@@ -102,25 +114,25 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
     current = secret.current
     if secret.next and current and can_sign(secret, now) and (reason := leaf_reason(state, current, now)):
         yield WriteServing("current", bundle, reason)
-    yield from rewrite(state, bundle)
+    yield from rewrite_serving(state, bundle)
     if phase is Phase.TRUST and state.hint.phase is not Phase.TRUST:
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
-    yield from bundles(state, bundle, "rotation")
+    yield from write_bundles(state, bundle, "rotation")
     # after the loss of the CA Secret, the serving Secret may be foreign: only pairs that are already served may be served
-    outgoing = (current if secret.next else None, *issuers(secret.previous, list_presented_leaves(state)))
-    yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
+    outgoing = (current if secret.next else None, *trust.issuers(secret.previous, trust.list_presented_leaves(state)))
+    yield from write_trust(state, bundle, trust.fingerprints(outgoing) | _still_usable(state, secret))
     if phase is Phase.TRUST:
         yield _blocked(state, now)
         return
     if state.hint.phase is not Phase.SETTLE or age_of(state.hint.since, now) is None:
         yield MarkPhase(Phase.SETTLE)
-    yield _wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
+    yield wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
 
 
 def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now: datetime) -> Iterator[Step]:
     """ISSUE: permission for servers, the leaf, the rename; each is found half done by facts."""
-    yield from bundles(state, bundle, "rotation")
-    yield from trust(state, bundle, _known((secret.current, secret.next, *secret.previous)))
+    yield from write_bundles(state, bundle, "rotation")
+    yield from write_trust(state, bundle, trust.fingerprints((secret.current, secret.next, *secret.previous)))
     issuer, key = (secret.next, secret.next_key) if secret.next else (secret.current, secret.current_key)
     if issuer and key and (reason := leaf_reason(state, issuer, now)):
         yield WriteServing("next" if secret.next else "current", bundle, "rotation" if reason == "issuer-differs" else reason)
@@ -136,19 +148,19 @@ def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundl
     if phase is Phase.DROP:
         yield from _drop(state, current, bundle, now)
         return
-    yield from rewrite(state, bundle)
-    yield from bundles(state, bundle, "drift")
+    yield from rewrite_serving(state, bundle)
+    yield from write_bundles(state, bundle, "drift")
     secret = state.authority
-    yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
+    yield from write_trust(state, bundle, trust.fingerprints((current, *(secret.previous if secret else ()))))
     lasted = age_of(state.hint.since, now) or timedelta(0)
     if phase is Phase.ROLL:
         if has_converged(state) and lasted >= roll_time(state):
             yield MarkPhase(Phase.DROP if is_key_compromised(state) else Phase.DRAIN)
-        yield _wait(state, now, roll_time(state), "every endpoint must present a leaf of the current authority")
+        yield wait(state, now, roll_time(state), "every endpoint must present a leaf of the current authority")
         return
     if has_converged(state) and (lasted >= state.timings.drain or is_key_compromised(state)):
         yield MarkPhase(Phase.DROP)
-    yield _wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
+    yield wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
 
 
 def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
@@ -156,10 +168,10 @@ def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: dat
     usable = frozenset({current.fingerprint})
     if state.trust is None or state.trust.usable != usable:
         yield WriteTrust(state.trust.bundle if state.trust else bundle, usable)
-    yield from bundles(state, bundle, "rotation")
-    yield from rewrite(state, bundle)
-    yield from trust(state, bundle, usable)
-    if is_trusted_everywhere(state, bundle):
+    yield from write_bundles(state, bundle, "rotation")
+    yield from rewrite_serving(state, bundle)
+    yield from write_trust(state, bundle, usable)
+    if trust.is_trusted_everywhere(state, bundle):
         yield DropPrevious()
     yield _blocked(state, now)
 
@@ -167,11 +179,11 @@ def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: dat
 def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """STABLE and the end of BOOTSTRAP: renew, repair, wait."""
     yield from _leaf(state, current, bundle, now)
-    yield from rewrite(state, bundle)
-    yield from bundles(state, bundle, "bootstrap" if phase is Phase.BOOTSTRAP else "drift")
+    yield from rewrite_serving(state, bundle)
+    yield from write_bundles(state, bundle, "bootstrap" if phase is Phase.BOOTSTRAP else "drift")
     secret = state.authority
-    yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
-    if not is_trusted_everywhere(state, bundle):
+    yield from write_trust(state, bundle, trust.fingerprints((current, *(secret.previous if secret else ()))))
+    if not trust.is_trusted_everywhere(state, bundle):
         yield _blocked(state, now)
     if state.hint.phase is not Phase.STABLE:
         yield MarkPhase(Phase.STABLE)
@@ -185,31 +197,21 @@ def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: b
 def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """A certificate of the current authority, if needed; if another authority's is served, publish the issuer first."""
     if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
-        if not all(current.issued(leaf) for leaf in list_served_leaves(state)):
-            yield from bundles(state, bundle, "drift")
+        if not all(current.issued(leaf) for leaf in trust.list_served_leaves(state)):
+            yield from write_bundles(state, bundle, "drift")
         yield WriteServing("current", bundle, reason)
 
 
 def _outgoing(state: CertificateState, secret: AuthoritySecret) -> tuple[Certificate, ...]:
     """The next `previous`: the current authority, and older ones while their leaves are or may be served; at most three."""
-    older = secret.previous if blind(state) else issuers(secret.previous, list_served_leaves(state))
-    return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: LARGEST - 1]
-
-
-def _known(authorities: tuple[Certificate | None, ...]) -> frozenset[str]:
-    return frozenset(one.fingerprint for one in authorities if one)
+    older = secret.previous if trust.blind(state) else trust.issuers(secret.previous, trust.list_served_leaves(state))
+    return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: trust.LARGEST - 1]
 
 
 def _still_usable(state: CertificateState, secret: AuthoritySecret) -> frozenset[str]:
     """Permission is never withdrawn before DROP: a server may have acted on it."""
-    return _known((secret.current, secret.next, *secret.previous)) & (state.trust.usable if state.trust else frozenset())
+    return trust.fingerprints((secret.current, secret.next, *secret.previous)) & (state.trust.usable if state.trust else frozenset())
 
 
 def _blocked(state: CertificateState, now: datetime) -> Step:
     return Wait(now + state.timings.resync, "some configuration objects can't be written, so the rotation stays where it is")
-
-
-def _wait(state: CertificateState, now: datetime, lasting: timedelta, why: str) -> Step:
-    """Until the phase has lasted long enough, or what else it waits for may have come."""
-    end = (state.hint.since or now) + lasting
-    return Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, why)

@@ -1,80 +1,65 @@
-"""Why a leaf must be renewed and an authority rotated: ordered chains of named predicates; the first that holds is the reason."""
+"""Why a leaf must be renewed and an authority rotated (the first reason that holds), and the phase of a rotation.
 
-from collections.abc import Callable
+A phase is derived from facts at each pass; the stored phase is only a hint for its start.
+"""
+
+from __future__ import annotations
+
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from cryptography import x509
 
+from . import trust
 from .certificate import UNREADABLE, Certificate
-from .state import AuthoritySecret, CertificateState, Phase, Serving
-from .timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
-from .trust import blind, is_orphaned, list_authorities, list_served_leaves, ours
+from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
 RESTING: Final = frozenset({Phase.BOOTSTRAP, Phase.STABLE, None})
+AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
 
-class _Leaf(NamedTuple):
-    """What predicates on a leaf read; the serving Secret may be absent."""
-
-    state: CertificateState
-    serving: Serving | None
-    leaf: Certificate | None
-    issuer: Certificate
-    now: datetime
-
-
-_Check: TypeAlias = "Callable[[_Leaf], bool]"
-
-
-def _present(case: _Leaf, check: Callable[[Certificate], bool]) -> bool:
-    return case.leaf is not None and check(case.leaf)
-
-
-# reasons for which the present leaf can't be served at all: nothing delays its successor
-_UNUSABLE: Final[tuple[tuple[str, _Check], ...]] = (
-    ("missing", lambda case: case.serving is None or not case.serving.chain),
-    ("unreadable", lambda case: case.leaf is None),
-    ("key-unreadable", lambda case: case.serving is None or case.serving.key is None),
-    (
-        "key-differs",
-        lambda case: _present(case, lambda leaf: not (case.serving and case.serving.key and case.serving.key.belongs_to(leaf))),
-    ),
-    ("not-yet-valid", lambda case: _present(case, lambda leaf: case.now < leaf.not_before)),
-    ("expired", lambda case: _present(case, lambda leaf: case.now >= leaf.not_after)),
-    ("issuer-differs", lambda case: _present(case, lambda leaf: not case.issuer.issued(leaf))),
-    ("server-name-missing", lambda case: _present(case, lambda leaf: case.state.profile.server_name not in leaf.names)),
-)
-_UNFIT: Final[tuple[tuple[str, _Check], ...]] = (
-    ("outlives-issuer", lambda case: _present(case, lambda leaf: leaf.not_after > case.issuer.not_after)),
-    ("name-missing", lambda case: _present(case, lambda leaf: not leaf.names.issuperset(case.state.profile.names))),
-    ("profile-changed", lambda case: _present(case, lambda leaf: leaf.key_kind != case.state.profile.key_kind)),
-    ("ends-soon", lambda case: _present(case, lambda leaf: case.now >= renewal_time(leaf) and _gains(case, leaf))),
-)
+def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
+    """Why clients must refuse the leaf of the serving Secret, so that nothing delays its successor; empty when they needn't."""
+    serving = state.serving
+    if serving is None or not serving.chain:
+        return "missing"
+    leaf = serving.leaf
+    if leaf is None:
+        return "unreadable"
+    if serving.key is None:
+        return "key-unreadable"
+    if not serving.key.belongs_to(leaf):
+        return "key-differs"
+    if now < leaf.not_before:
+        return "not-yet-valid"
+    if now >= leaf.not_after:
+        return "expired"
+    if not issuer.issued(leaf):
+        return "issuer-differs"
+    return "" if state.profile.server_name in leaf.names else "server-name-missing"
 
 
 def leaf_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
     """Why the serving Secret needs a new leaf of `issuer`; empty when it doesn't, or not yet.
 
-    A leaf that can still be served is replaced at most once in timings.LEAF_GUARD, so that no disagreement can turn into a flood.
+    A leaf that can still be served is replaced at most once in `LEAF_GUARD`, so that no disagreement can turn into a flood.
     """
     if reason := unusable_reason(state, issuer, now):
         return reason
-    case = _case(state, issuer, now)
-    if case.leaf and now < case.leaf.not_before + state.timings.backdate + LEAF_GUARD:
+    leaf = state.serving.leaf if state.serving else None
+    if leaf is None or now < leaf.not_before + state.timings.backdate + LEAF_GUARD:
         return ""
-    return _first(_UNFIT, case)
-
-
-def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
-    """Why clients must refuse the leaf of the serving Secret; empty when they needn't."""
-    return _first(_UNUSABLE, _case(state, issuer, now))
-
-
-def _case(state: CertificateState, issuer: Certificate, now: datetime) -> _Leaf:
-    return _Leaf(state, state.serving, state.serving.leaf if state.serving else None, issuer, now)
+    if leaf.not_after > issuer.not_after:
+        return "outlives-issuer"
+    if not leaf.names.issuperset(state.profile.names):
+        return "name-missing"
+    if leaf.key_kind != state.profile.key_kind:
+        return "profile-changed"
+    # a leaf that ends with its authority would not live longer, and waits for the next authority
+    gains = min(now + state.timings.leaf_life, issuer.not_after) > leaf.not_after
+    return "ends-soon" if now >= renewal_time(leaf) and gains else ""
 
 
 def renewal_time(leaf: Certificate) -> datetime:
@@ -82,47 +67,33 @@ def renewal_time(leaf: Certificate) -> datetime:
     return leaf.not_after - leaf.life / 3
 
 
-def _gains(case: _Leaf, leaf: Certificate) -> bool:
-    """Whether a new leaf would live longer; one that ends with its authority doesn't, and waits for the next authority."""
-    return min(case.now + case.state.timings.leaf_life, case.issuer.not_after) > leaf.not_after
-
-
-class _Authority(NamedTuple):
-    """What predicates on the current authority read."""
-
-    state: CertificateState
-    secret: AuthoritySecret
-    current: Certificate
-    now: datetime
-
-
-_ROTATE: Final[tuple[tuple[str, Callable[[_Authority], bool]], ...]] = (
-    ("key-lost", lambda case: case.secret.current_key is None),
-    ("compromised", lambda case: case.secret.reason == "compromised" and (case.secret.hint.phase in RESTING or _requested(case.secret))),
-    ("requested", lambda case: _requested(case.secret)),
-    ("expiry", lambda case: not case.current.valid_at(case.now)),
-    ("adopted", lambda case: case.secret.reason == "adopted" or _weak(case.current)),
-    ("expiry", lambda case: case.now >= rotation_time(case.state, case.current) and _guarded(case)),
-    ("profile-changed", lambda case: case.current.key_kind != case.state.profile.key_kind and _guarded(case)),
-)
-
-
 def rotation_reason(state: CertificateState, now: datetime) -> str:
     """Why a new authority must follow the current one; empty when none need, and while there is no current one."""
     secret = state.authority
     if secret is None or secret.current is None:
         return ""
-    return _first(_ROTATE, _Authority(state, secret, secret.current, now))
+    current, requested = secret.current, bool(secret.requested) and secret.requested != secret.handled
+    if secret.current_key is None:
+        return "key-lost"
+    if secret.reason == "compromised" and (secret.hint.phase in RESTING or requested):
+        return "compromised"
+    if requested:
+        return "requested"
+    if not current.valid_at(now):
+        return "expiry"
+    if secret.reason == "adopted" or _weak(current):
+        return "adopted"
+    if now < current.not_before + state.timings.backdate + AUTHORITY_GUARD:
+        return ""
+    if now >= rotation_time(state, current):
+        return "expiry"
+    return "profile-changed" if current.key_kind != state.profile.key_kind else ""
 
 
 def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
     """When an authority's remaining life no longer covers a whole leaf, its drain and a margin; at most a third of its life."""
     ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
-
-
-def _requested(secret: AuthoritySecret) -> bool:
-    return bool(secret.requested) and secret.requested != secret.handled
 
 
 def _weak(authority: Certificate) -> bool:
@@ -132,10 +103,6 @@ def _weak(authority: Certificate) -> bool:
     except (x509.ExtensionNotFound, *UNREADABLE):
         return True
     return authority.parsed.serial_number <= 0 or not authority.is_authority
-
-
-def _guarded(case: _Authority) -> bool:
-    return case.now >= case.current.not_before + case.state.timings.backdate + AUTHORITY_GUARD
 
 
 def may_sign(state: CertificateState) -> bool:
@@ -150,10 +117,12 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
 
 def is_outage(state: CertificateState, now: datetime) -> bool:
     """Whether no replica serves a trusted certificate, so that waiting wouldn't prevent any failure."""
-    leaves = list_served_leaves(state)
+    leaves = trust.list_served_leaves(state)
     if not leaves:
-        return not blind(state)
-    known = (*(ours(state.authority) if state.authority else ()), *(list_authorities(state) if is_orphaned(state) else ()))
+        return not trust.blind(state)
+    known = trust.ours(state.authority) if state.authority else ()
+    if trust.is_orphaned(state):
+        known += trust.list_authorities(state)
     trusted = [one for one in known if one.valid_at(now)]
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
 
@@ -163,10 +132,84 @@ def is_key_compromised(state: CertificateState) -> bool:
     return state.authority is not None and state.authority.reason == "compromised"
 
 
-def _first(chain: tuple[tuple[str, Callable[..., bool]], ...], case: object) -> str:
-    return next((name for name, holds in chain if holds(case)), "")
-
-
 def age_of(since: datetime | None, now: datetime) -> timedelta | None:
     """The time that has passed; None when `since` is unknown or in the future, as after a clock was set back."""
     return now - since if since is not None and since <= now else None
+
+
+def derive(state: CertificateState, now: datetime) -> Phase:
+    """The phase of mode `managed`, by the table of docs/certificates.md ("A rotation"), with the emergencies."""
+    secret = state.authority
+    if secret is None or secret.current is None:
+        return Phase.BOOTSTRAP
+    if secret.next and trust.issuers((secret.next,), trust.list_served_leaves(state)):
+        return Phase.ISSUE  # half done: a leaf of next is out
+    if _lacks_next(state, secret, secret.current, now):
+        return Phase.PREPARE
+    if secret.next:
+        return _towards(state, now)
+    if secret.previous or trust.is_orphaned(state):
+        return _after(state, secret, secret.current, now)
+    if rotation_reason(state, now):
+        return Phase.PREPARE
+    return Phase.BOOTSTRAP if secret.hint.phase is Phase.BOOTSTRAP else Phase.STABLE
+
+
+def _lacks_next(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:
+    """In the midst of a rotation, another authority is needed: the next one can't sign, or the newest can't and a leaf is needed."""
+    if secret.next:
+        return secret.next_key is None or not secret.next.valid_at(now)
+    return bool(secret.previous) and not can_sign(secret, now) and bool(leaf_reason(state, current, now))
+
+
+def _towards(state: CertificateState, now: datetime) -> Phase:
+    """On the way to a new issuer: trust is published everywhere, has settled, is used."""
+    if not trust.is_trusted_everywhere(state, trust.choose_bundle(state, Phase.TRUST, now)):
+        return Phase.TRUST
+    lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
+    if is_outage(state, now) or (lasted is not None and lasted >= settle_time(state)):
+        return Phase.ISSUE
+    return Phase.SETTLE
+
+
+def _after(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> Phase:
+    """With a previous authority: the current one is either in use, or (after the loss of the CA Secret) on its way to be."""
+    phase = secret.hint.phase
+    if trust.is_issued_by(state, current):
+        return phase if phase in AFTER_ISSUE and phase is not None else Phase.ROLL
+    if phase in AFTER_ISSUE and phase is not None:
+        restored = any(trust.is_issued_by(state, old) for old in secret.previous)  # an old Secret was restored
+        if not restored:
+            return phase
+        return Phase.ISSUE if trust.is_trusted_everywhere(state, trust.choose_bundle(state, Phase.ROLL, now)) else Phase.TRUST
+    return _towards(state, now)
+
+
+def settle_time(state: CertificateState) -> timedelta:
+    """How long every object must have shown a bundle before it is relied upon."""
+    return min(state.timings.settle, SHORT_SETTLE) if is_key_compromised(state) else state.timings.settle
+
+
+def roll_time(state: CertificateState) -> timedelta:
+    """The minimum duration of ROLL; twice as long if servers can't be probed."""
+    return state.timings.min_roll * (2 if is_probing_impossible(state) else 1)
+
+
+def is_probing_impossible(state: CertificateState) -> bool:
+    """Whether probing is impossible: not permitted, or none of the endpoints answers although some are ready."""
+    if state.endpoints is None:
+        return True
+    return not any(one.leaf for one in state.endpoints) and any(one.ready for one in state.endpoints)
+
+
+def has_converged(state: CertificateState) -> bool:
+    """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
+    if is_probing_impossible(state):
+        return True
+    return all(one.leaf and one.rounds >= ROUNDS for one in state.endpoints or ()) and not list_foreign_endpoints(state)
+
+
+def list_foreign_endpoints(state: CertificateState) -> tuple[str, ...]:
+    """The addresses that are known to present a leaf of another authority than the current one."""
+    current = state.authority.current if state.authority else None
+    return tuple(one.address for one in state.endpoints or () if one.leaf and not (current and current.issued(one.leaf)))

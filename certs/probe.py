@@ -13,8 +13,7 @@ from ..kube.errors import ForbiddenError
 from ..kube.protocol import Cluster
 from ..kube.resources import ENDPOINT_SLICES
 from .certificate import Certificate, read_certificate
-from .state import Endpoint
-from .timings import ROUND_APART
+from .state import ROUND_APART, Endpoint
 
 PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not
 AT_ONCE: Final = 32  # handshakes at a time
@@ -86,14 +85,9 @@ class Prober:
         async with gate:
             leaf = await self._ask(address, self._server_name)
         old, now = self._seen[address], self._clock()
-        if leaf is None:
-            self._seen[address] = _Seen(None, 0, now)
-        elif old.leaf != leaf:
-            self._seen[address] = _Seen(leaf, 1, now)
-        elif old.at == float("-inf"):  # an extra probe: doesn't count as another round
-            self._seen[address] = _Seen(leaf, old.rounds, now)
-        else:
-            self._seen[address] = _Seen(leaf, old.rounds + 1, now)
+        extra = old.at == float("-inf")  # a probe that doesn't count as another round
+        rounds = old.rounds + (not extra) if leaf == old.leaf else 1
+        self._seen[address] = _Seen(leaf, rounds if leaf else 0, now)
 
     async def _addresses(self, service: str) -> dict[Address, bool]:
         """Address and port -> whether it is ready."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from .bundle import compose_bundle, holds
 from .certificate import Certificate, read_certificates
 from .policy import age_of
-from .state import CertificateState, Mode, Phase, Stance
-from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
-from .timings import ROUNDS
-from .trust import blind, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
-from .writing import bundles, trust
+from .state import ROUNDS, CertificateState, Mode, Phase, Stance
+from .step import MarkPhase, Nothing, Step, Wait, WriteTrust, wait, write_bundles, write_trust
+from .trust import blind, compose_bundle, fingerprints, holds, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"
 
@@ -31,10 +28,7 @@ def list_trusted_authorities(state: CertificateState) -> tuple[Certificate, ...]
 
 
 def bundle_of(state: CertificateState, now: datetime) -> bytes:
-    """The wanted bundle: the provided authorities, and older ones while a leaf of theirs is, or may be, served.
-
-    While the serving Secret is absent, servers keep their pair, and the bundle stays as last published.
-    """
+    """The provided authorities, and older ones while a leaf of theirs may be served; without a serving Secret the bundle published last."""
     new = list_trusted_authorities(state)
     if not new and state.serving is None and state.trust:
         return state.trust.bundle
@@ -65,9 +59,8 @@ def phase(state: CertificateState, now: datetime) -> Phase:
     if not is_trusted_everywhere(state, bundle):
         return Phase.TRUST
     lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
-    idle = not blind(state) and not any(
-        leaf.valid_at(now) for leaf in list_presented_leaves(state)
-    )  # no trusted certificate is served: waiting would not prevent any failure
+    # no trusted certificate is served: waiting would not prevent any failure
+    idle = not blind(state) and not any(leaf.valid_at(now) for leaf in list_presented_leaves(state))
     return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
 
 
@@ -85,19 +78,17 @@ def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
     if state.trust is None:
         yield WriteTrust(b"", usable)  # first of all the gate: without it servers would use a new leaf at once
-    yield from bundles(state, bundle, "rotation" if now_in is Phase.TRUST else "drift")
+    yield from write_bundles(state, bundle, "rotation" if now_in is Phase.TRUST else "drift")
     if now_in is Phase.ISSUE:
-        usable |= frozenset(one.fingerprint for one in list_trusted_authorities(state))
+        usable |= fingerprints(list_trusted_authorities(state))
     elif now_in is Phase.STABLE:
-        usable = frozenset(one.fingerprint for one in list_trusted_authorities(state))
-    yield from trust(state, bundle, usable)
+        usable = fingerprints(list_trusted_authorities(state))
+    yield from write_trust(state, bundle, usable)
     marked = Phase.STABLE if now_in is Phase.ISSUE else now_in
     if state.hint.phase is not marked or age_of(state.hint.since, now) is None:
         yield MarkPhase(marked)
-    end = (state.hint.since or now) + (state.timings.settle if now_in is Phase.SETTLE else state.timings.resync)
-    yield Wait(
-        min(end, now + state.timings.resync) if end > now else now + state.timings.resync, "the serving Secret is managed externally"
-    )
+    lasting = state.timings.settle if now_in is Phase.SETTLE else state.timings.resync
+    yield wait(state, now, lasting, "the serving Secret is managed externally")
 
 
 def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
@@ -105,7 +96,7 @@ def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
     issuing = issuers_of(state, list_trusted_authorities(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
     expected = [one for one in state.targets if one.stance in {Stance.OURS, Stance.ANNOTATED}]
     shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for one in expected for bundle in one.bundles)
-    if state.trust and shown and (more := frozenset(one.fingerprint for one in issuing) - state.trust.usable):
+    if state.trust and shown and (more := fingerprints(issuing) - state.trust.usable):
         yield WriteTrust(state.trust.bundle, state.trust.usable | more)
     yield Wait(now + state.timings.resync, "certificates and trust are managed externally; differences are reported")
 
@@ -113,17 +104,15 @@ def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
 def _new_here(state: CertificateState) -> bool:
     """Whether a provided authority is not yet listed as usable for servers."""
     known = state.trust.usable if state.trust else frozenset()
-    return not {one.fingerprint for one in list_trusted_authorities(state)} <= known
+    return not fingerprints(list_trusted_authorities(state)) <= known
 
 
 def _usable(state: CertificateState) -> frozenset[str]:
     """Withdraws permission only when no replica serves the leaf; an absent ConfigMap permits every served leaf."""
-    if state.trust is None:
-        return frozenset(
-            one.fingerprint
-            for one in issuers_of(state, (*list_trusted_authorities(state), *list_authorities(state)), list_presented_leaves(state))
-        )
-    return state.trust.usable
+    if state.trust is not None:
+        return state.trust.usable
+    known = (*list_trusted_authorities(state), *list_authorities(state))
+    return fingerprints(issuers_of(state, known, list_presented_leaves(state)))
 
 
 def _uncertain(state: CertificateState, now: datetime) -> bool:

@@ -7,10 +7,10 @@ import logging
 from collections import deque
 from collections.abc import Awaitable
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeVar
 
-from ..kube.backoff import Backoff
-from ..kube.clocks import LOCAL, Clocks
+from ..kube.clocks import LOCAL, Backoff, Clocks
 from ..kube.errors import ApiError, UnavailableError
 from ..kube.events import Recorder
 from ..kube.lease import Election
@@ -21,17 +21,14 @@ from ..kube.resources import ENDPOINT_SLICES, SECRETS
 from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
-from .meters import Meters
-from .perform import Performer
-from .phase import has_converged
+from .perform import Meters, Performer, Teller
 from .plan import next_step, published_bundle, repair
+from .policy import has_converged
 from .probe import Ask, Prober
 from .report import gauges, not_up, phase_of, unready
-from .state import CertificateState, Mode, Phase, Stance, TargetKind
+from .state import ROUND_APART, CertificateState, Mode, Phase, Stance, TargetKind
 from .step import Nothing, Step, Wait, WriteBundle, WriteServing
 from .store import Store
-from .tell import Teller
-from .timings import ROUND_APART
 
 _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")
@@ -261,20 +258,14 @@ class Provisioner:
         labels = f"kubernetes.io/service-name={about.profile.service}"
         found.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
         for each in found:
-            each.subscribe(self._note)
-        return [*found, *(self._target(kind, name) for kind, name in about.targets)]
-
-    def _target(self, kind: TargetKind, name: str) -> Reflector:
-        """A watch of a configuration object, whose bundle is repaired at once."""
-        found = Reflector(self._cluster, RESOURCES[kind], name=name)
-        found.subscribe(lambda _, new: self._show(kind, name, new))
+            each.subscribe(lambda _old, _new: self._news.set())
+        for kind, name in about.targets:  # whose bundles are repaired at once
+            found.append(Reflector(self._cluster, RESOURCES[kind], name=name))
+            found[-1].subscribe(partial(self._show, kind, name))
         return found
 
-    def _show(self, kind: TargetKind, name: str, obj: Node | None) -> None:
-        self._shown[kind, name] = obj
-        self._news.set()
-
-    def _note(self, _old: Node | None, _new: Node | None) -> None:
+    def _show(self, kind: TargetKind, name: str, _old: Node | None, new: Node | None) -> None:
+        self._shown[kind, name] = new
         self._news.set()
 
 

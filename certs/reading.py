@@ -59,9 +59,7 @@ def read_trust(config_map: Node) -> Trust:
     return Trust(_version(config_map), str(data.get(names.BUNDLE, "")).encode(), usable, _hint(_annotations(config_map)))
 
 
-def read_target(
-    kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False, refused: str = ""
-) -> Target:
+def read_target(kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False) -> Target:
     """One configuration object, or None; with `take_over` a CRD's foreign stanza counts as not set."""
     if obj is None:
         return Target(kind, name, stance=Stance.ABSENT)
@@ -69,11 +67,11 @@ def read_target(
         stance, bundles = _conversion(obj, (service, namespace), take_over=take_over)
     else:
         entries = [entry.get("clientConfig") or {} for entry in obj.get("webhooks") or ()]
-        bundles = tuple(_bundle(entry) for entry in entries if _service(entry) == (service, namespace))
+        bundles = tuple(_base64(entry.get("caBundle")) for entry in entries if _service(entry) == (service, namespace))
         stance = Stance.OURS if bundles else Stance.FOREIGN
     if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
         stance, bundles = Stance.ANNOTATED, bundles or (b"",)
-    return Target(kind, name, _version(obj), stance, bundles, refused)
+    return Target(kind, name, _version(obj), stance, bundles)
 
 
 def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Stance, tuple[bytes, ...]]:
@@ -84,17 +82,13 @@ def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[S
     config = webhook.get("clientConfig") or {}
     if _service(config) == ours:
         leads_here = config["service"].get("path") == names.CONVERT and names.REVIEW in (webhook.get("conversionReviewVersions") or ())
-        return (Stance.OURS if leads_here else Stance.UNSET), (_bundle(config),)
+        return (Stance.OURS if leads_here else Stance.UNSET), (_base64(config.get("caBundle")),)
     return (Stance.UNSET if take_over else Stance.FOREIGN), ()
 
 
 def _service(config: Node) -> tuple[str, str]:
     service = config.get("service") or {}
     return str(service.get("name", "")), str(service.get("namespace", ""))
-
-
-def _bundle(config: Node) -> bytes:
-    return _base64(config.get("caBundle"))
 
 
 def _key_of(certificate: Certificate | None, pem: bytes) -> Key | None:

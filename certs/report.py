@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from . import names, provided
-from .bundle import holds
 from .certificate import Certificate, read_certificates
-from .phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
-from .policy import age_of, is_outage, may_sign, unusable_reason
-from .state import CertificateState, Mode, Phase, Stance, Target
-from .timings import SKEW_WARN
-from .trust import choose_bundle, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
+from .policy import age_of, derive, has_converged, is_outage, is_probing_impossible, list_foreign_endpoints, may_sign, unusable_reason
+from .state import SKEW_WARN, CertificateState, Mode, Phase, Stance, Target
+from .trust import choose_bundle, holds, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
 
 
 class Report(NamedTuple):
@@ -22,15 +19,6 @@ class Report(NamedTuple):
 
     reason: str  # an Event's reason
     text: str
-    warning: bool = True
-
-
-class Gauge(NamedTuple):
-    """One value of a metric; docs/metrics.md lists names and labels."""
-
-    name: str
-    value: float
-    labels: tuple[tuple[str, str], ...] = ()
 
 
 def phase_of(state: CertificateState, now: datetime) -> Phase:
@@ -63,8 +51,7 @@ def _trusting(state: CertificateState, target: Target) -> bool:
 
 def unready(state: CertificateState, now: datetime) -> tuple[str, str] | None:
     """The first cause for which requests of the API server may fail, as a name and a sentence; None when there is none."""
-    found = ((name, text(state, now)) for name, text in _READY)
-    return next(((name, text) for name, text in found if text), None)
+    return next(((name, text) for name, text in _causes(state, now) if text), None)
 
 
 def not_up(state: CertificateState, now: datetime) -> str:
@@ -79,48 +66,39 @@ def not_up(state: CertificateState, now: datetime) -> str:
 
 def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
     """All current problems that waiting may not repair."""
-    found = []
-    if abs(state.skew) > SKEW_WARN:
-        found.append(Report("ClockSkew", _skew_text(state)))
-    for name, text in (("absent", Stance.ABSENT), ("foreign", Stance.FOREIGN)):
-        objects = [f"{one.kind} {one.name}" for one in state.targets if one.stance is text]
-        if objects:
-            ending = "is not there; it is written to when it comes" if name == "absent" else "points to another service and is left alone"
-            found.append(Report("WebhookConfigMissing", f"{', '.join(objects)} {ending}"))
-    if state.fixed:
-        found.append(Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and makes it anew"))
-    stuck = _stuck(state, now)
-    if stuck:
-        found.append(Report("CARotationStuck", stuck))
-    if state.mode is Mode.EXTERNAL_INJECTION and (
-        wrong := _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
-    ):
-        found.append(Report("TrustMismatch", wrong))
-    return tuple(found)
+    untrusting = _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
+    found = (
+        Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
+        Report("WebhookConfigMissing", _standing(state, Stance.ABSENT, "is not there; it is written to when it comes")),
+        Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
+        Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and makes it anew" if state.fixed else ""),
+        Report("CARotationStuck", _stuck(state, now)),
+        Report("TrustMismatch", untrusting if state.mode is Mode.EXTERNAL_INJECTION else ""),
+    )
+    return tuple(one for one in found if one.text)
 
 
-def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
-    """The gauges that follow from facts; steps count counters."""
-    phase, bundle = phase_of(state, now), bundle_of(state, now)
-    found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
-    found.append(Gauge("clock_skew_seconds", state.skew.total_seconds()))
-    found.append(Gauge("roll_stuck", float(bool(_stuck(state, now)))))
-    found.append(Gauge("probe_unavailable", float(is_probing_impossible(state))))
-    if state.serving and state.serving.leaf:
-        found.append(Gauge("leaf_not_after_seconds", state.serving.leaf.not_after.timestamp()))
-    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
-    found += [Gauge("ca_not_after_seconds", one.not_after.timestamp(), (("generation", one.common_name),)) for one in authorities]
+def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, ...], float]]:
+    """The gauges that follow from facts, by name and values of labels; steps count counters. docs/metrics.md lists them."""
+    bundle, leaf = bundle_of(state, now), state.serving.leaf if state.serving else None
     needed = read_certificates(bundle)
+    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
+    standing = []
     for target in state.targets:
-        labels = (("kind", target.kind.value), ("name", target.name))
-        absent = target.stance is Stance.ABSENT
-        found.append(Gauge("expected_objects_missing", float(absent), labels))
         synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else shows(target, bundle, needed)
-        found.append(Gauge("trust_in_sync", float(synced and not absent), labels))
-        found.append(Gauge("trust_mismatch", float(not synced and not absent), labels))
-    newest = state.serving.leaf if state.serving else None
-    found += [Gauge("endpoint_leaf_in_sync", float(one.leaf == newest), (("address", one.address),)) for one in state.endpoints or ()]
-    return tuple(found)
+        standing.append(((target.kind.value, target.name), target.stance is Stance.ABSENT, synced))
+    return {
+        "rotation_phase": {(one.value,): float(one is phase_of(state, now)) for one in Phase},
+        "clock_skew_seconds": {(): state.skew.total_seconds()},
+        "roll_stuck": {(): float(bool(_stuck(state, now)))},
+        "probe_unavailable": {(): float(is_probing_impossible(state))},
+        "leaf_not_after_seconds": {(): leaf.not_after.timestamp()} if leaf else {},
+        "ca_not_after_seconds": {(one.common_name,): one.not_after.timestamp() for one in authorities},
+        "expected_objects_missing": {labels: float(absent) for labels, absent, _ in standing},
+        "trust_in_sync": {labels: float(synced and not absent) for labels, absent, synced in standing},
+        "trust_mismatch": {labels: float(not synced and not absent) for labels, absent, synced in standing},
+        "endpoint_leaf_in_sync": {(one.address,): float(one.leaf == leaf) for one in state.endpoints or ()},
+    }
 
 
 def _stuck(state: CertificateState, now: datetime) -> str:
@@ -169,31 +147,28 @@ def _named(state: CertificateState, ending: str, wrong: Callable[[Target], bool]
     return f"{', '.join(found)} {ending}" if found else ""
 
 
+def _standing(state: CertificateState, stance: Stance, ending: str) -> str:
+    return _named(state, ending, lambda one: one.stance is stance)
+
+
 def _skew_text(state: CertificateState) -> str:
     return f"this machine's clock must agree with the API server's, and differs by {state.skew.total_seconds():.0f} s"
 
 
-# in the order of causes: the first reason explains the later ones
-_READY: Final[tuple[tuple[str, Callable[[CertificateState, datetime], str]], ...]] = (
-    ("clock-differs", lambda state, _: "" if may_sign(state) else _skew_text(state)),
-    (
-        "authority-missing",
-        lambda state, _: (
-            "" if state.mode is not Mode.MANAGED or (state.authority and state.authority.current) else "the CA Secret is missing"
-        ),
-    ),
-    (
-        "certificate-missing",
-        lambda state, _: "" if state.serving and state.serving.leaf else "the serving Secret is missing or holds no certificate",
-    ),
-    ("trust-unknown", lambda state, _: "" if _needed(state) else "ca.crt must hold the authority of tls.crt"),
-    ("certificate-unusable", _leaf_text),
-    ("object-missing", lambda state, _: _named(state, "is not there", lambda one: one.stance is Stance.ABSENT)),
-    ("object-foreign", lambda state, _: _named(state, "points to another service", lambda one: one.stance is Stance.FOREIGN)),
-    ("conversion-unset", lambda state, _: _named(state, "has no conversion by webhook", lambda one: one.stance is Stance.UNSET)),
-    ("trust-differs", lambda state, _: _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))),
-    ("not-usable", lambda state, _: _gate_text(state)),
-)
+def _causes(state: CertificateState, now: datetime) -> Iterator[tuple[str, str]]:
+    """Name and sentence of each cause, empty where there is none, in their order: the first explains the later ones."""
+    yield "clock-differs", "" if may_sign(state) else _skew_text(state)
+    lost = state.mode is Mode.MANAGED and not (state.authority and state.authority.current)
+    yield "authority-missing", "the CA Secret is missing" if lost else ""
+    there = state.serving and state.serving.leaf
+    yield "certificate-missing", "" if there else "the serving Secret is missing or holds no certificate"
+    yield "trust-unknown", "" if _needed(state) else "ca.crt must hold the authority of tls.crt"
+    yield "certificate-unusable", _leaf_text(state, now)
+    yield "object-missing", _standing(state, Stance.ABSENT, "is not there")
+    yield "object-foreign", _standing(state, Stance.FOREIGN, "points to another service")
+    yield "conversion-unset", _standing(state, Stance.UNSET, "has no conversion by webhook")
+    yield "trust-differs", _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
+    yield "not-usable", _gate_text(state)
 
 
 def conditions(state: CertificateState, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""The state of certificates at one moment. reading.py reads it from objects."""
+"""The state of certificates at one moment, which reading.py reads from objects, and the durations of a rotation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,33 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .certificate import Certificate, Key
-from .timings import Timings
 
-DEFAULT_TIMINGS: Final = Timings()
+MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Durations of the protocol, with the defaults of the section `certificates`. Tests may go below its bounds."""
+
+    resync: timedelta = 10 * MINUTE  # everything is read again at least this often, watches or not
+    settle: timedelta = 2 * MINUTE  # API servers don't acknowledge a bundle: the time for each of them to see it
+    min_roll: timedelta = 3 * MINUTE  # a pod that just started may read files 90 s old; doubled
+    roll_warn: timedelta = 15 * MINUTE
+    drain: timedelta = DAY  # rollbacks of the Deployment and restored Secrets bring the old leaf back
+    authority_life: timedelta = 3650 * DAY
+    leaf_life: timedelta = 365 * DAY
+    backdate: timedelta = HOUR  # clocks differ, and a certificate must be valid at once everywhere
+
+
+SHORT_SETTLE: Final = timedelta(seconds=15)  # when an authority is compromised, waiting costs more than a lagging API server
+ROUNDS: Final = 2  # consecutive rounds of probes that must agree before an old authority is let go
+ROUND_APART: Final = timedelta(seconds=10)  # between two rounds that count
+LEAF_GUARD: Final = 5 * MINUTE  # at most one leaf in this time unless the present one can't be used
+AUTHORITY_GUARD: Final = DAY  # at most one automatic new authority in this time
+SKEW_WARN: Final = 5 * MINUTE
+SKEW_STOP: Final = HOUR  # beyond it nothing is signed: such a certificate might not be valid yet, or too short
 
 
 class Mode(StrEnum):
@@ -22,7 +46,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phase of a rotation, derived from facts by phase.py; stored only as a hint."""
+    """The phase of a rotation, derived from facts by policy.py; stored only as a hint."""
 
     BOOTSTRAP = "BOOTSTRAP"
     STABLE = "STABLE"
@@ -156,7 +180,7 @@ class CertificateState:
 
     mode: Mode
     profile: Profile
-    timings: Timings = DEFAULT_TIMINGS
+    timings: Timings = Timings()
     authority: AuthoritySecret | None = None
     serving: Serving | None = None
     trust: Trust | None = None

@@ -1,36 +1,44 @@
-"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing. content.py says what each writes."""
+"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing. At the end those that all modes share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal, TypeAlias
+from datetime import datetime, timedelta
+from typing import Literal
 
-from .certificate import Certificate
-from .state import Phase, Target
+from .certificate import Certificate, read_certificates
+from .state import CertificateState, Phase, Stance, Target
+from .trust import is_trusted_everywhere, issuers, list_unsynced
+
+
+class Step:
+    """One step of those below."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class CreateAuthority:
+class CreateAuthority(Step):
     """Make a first authority, or a new one because the CA Secret is gone or unreadable; `previous` are the old ones still needed."""
 
     previous: tuple[Certificate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class AdoptAuthority:
+class AdoptAuthority(Step):
     """Take the authority that the Go operator left in the serving Secret into a CA Secret of our own."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoreNext:
+class StoreNext(Step):
     """Make the next authority and keep it beside the current one (PREPARE)."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class WriteServing:
+class WriteServing(Step):
     """Sign a new leaf and write the serving Secret, all keys in one update."""
 
     signer: Literal["current", "next"]
@@ -39,14 +47,14 @@ class WriteServing:
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteServing:
+class RewriteServing(Step):
     """Write the serving Secret with the same leaf, this `ca.crt`, and no authority's key."""
 
     bundle: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class WriteBundle:
+class WriteBundle(Step):
     """Write the bundle into all entries of one object that name our service, then read it back."""
 
     target: Target
@@ -55,7 +63,7 @@ class WriteBundle:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteTrust:
+class WriteTrust(Step):
     """Write the trust ConfigMap: what every object shows, and whose leaves may be served."""
 
     bundle: bytes
@@ -63,26 +71,26 @@ class WriteTrust:
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteNext:
+class PromoteNext(Step):
     """Rename next to current and current to previous (without its key), in one update; `previous` is the new list."""
 
     previous: tuple[Certificate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MarkPhase:
+class MarkPhase(Step):
     """Write the phase and the time of its beginning where the hint is kept."""
 
     phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
-class DropPrevious:
+class DropPrevious(Step):
     """Delete previous.crt: the rotation is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Step):
     """Nothing to do before that time, unless a watch says otherwise."""
 
     until: datetime
@@ -90,39 +98,59 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Step):
     """Nothing may be done, and time alone won't change it; the reason is for people."""
 
     why: str
 
 
-Step: TypeAlias = (
-    CreateAuthority
-    | AdoptAuthority
-    | StoreNext
-    | WriteServing
-    | RewriteServing
-    | WriteBundle
-    | WriteTrust
-    | PromoteNext
-    | MarkPhase
-    | DropPrevious
-    | Wait
-    | Nothing
-)
-
-_EVENTS = {
-    StoreNext: "CARotationStarted",
-    CreateAuthority: "CARotationStarted",
-    WriteServing: "LeafIssued",
-    DropPrevious: "CARotationCompleted",
-}
+def event_of(step: Step) -> tuple[str, str]:
+    """Reason and text of the Event that reports a completed step; empty for steps without one."""
+    match step:
+        case WriteBundle(target=one, reason="drift"):
+            return "TrustDriftRepaired", f"the bundle of {one.kind} {one.name} differed from the expected one and has been written again"
+        case WriteServing():
+            return "LeafIssued", f"a new certificate is in the serving Secret ({step.reason})"
+        case StoreNext():
+            return "CARotationStarted", f"a new authority was made ({step.reason}); it is trusted everywhere before it is used"
+        case CreateAuthority() if step.previous:  # the first authority rotates nothing
+            return "CARotationStarted", "the CA Secret was lost; a new authority was made, and the old one stays trusted while it is served"
+        case MarkPhase(phase=Phase.SETTLE):
+            return "CATrustPublished", "every configuration object trusts the new authority"
+        case DropPrevious():
+            return "CARotationCompleted", "the old authority is trusted nowhere any more"
+    return "", ""
 
 
-def event_of(step: Step) -> str:
-    """The reason of the Event that reports a completed step; empty for steps without one."""
-    if isinstance(step, WriteBundle):
-        return "TrustDriftRepaired" if step.reason == "drift" else ""
-    if isinstance(step, MarkPhase):
-        return "CATrustPublished" if step.phase == "SETTLE" else ""
-    return _EVENTS.get(type(step), "")
+def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
+    """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
+    for target in list_unsynced(state, bundle) if bundle else ():
+        if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
+            # renaming changes the order of the same authorities, which is no drift
+            sorted_anew = target.bundles and all(set(read_certificates(one)) == set(read_certificates(bundle)) for one in target.bundles)
+            yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
+
+
+def rewrite_serving(state: CertificateState, bundle: bytes) -> Iterator[Step]:
+    """The same leaf with the wanted `ca.crt` and without an authority's key; never for a pair that servers would refuse."""
+    serving = state.serving
+    if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
+        return
+    if not issuers(read_certificates(bundle), (serving.leaf,)):
+        return
+    if serving.bundle != bundle or serving.holds_authority_key:
+        yield RewriteServing(bundle)
+
+
+def write_trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
+    """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
+    old = state.trust
+    shown = bundle if is_trusted_everywhere(state, bundle) else (old.bundle if old else b"")
+    if old is None or (old.bundle, old.usable) != (shown, usable):
+        yield WriteTrust(shown, usable)
+
+
+def wait(state: CertificateState, now: datetime, lasting: timedelta, why: str) -> Wait:
+    """Until the phase has lasted long enough, or what else it waits for may have come."""
+    end, resync = (state.hint.since or now) + lasting, now + state.timings.resync
+    return Wait(min(end, resync) if end > now else resync, why)

@@ -1,16 +1,41 @@
-"""Whom configuration objects must trust: the bundle wanted in a phase, and which objects show it. The form of a bundle is bundle.py's."""
+"""Whom configuration objects must trust: the bundle wanted in a phase, in its one form (same content, same bytes), and who shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
-from .bundle import LARGEST, compose_bundle, holds
 from .certificate import Certificate, read_certificates
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target, TargetKind
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
+LARGEST: Final = 4  # more authorities than this at once mean that something turns in circles
+
+
+def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certificate], now: datetime) -> bytes:
+    """Writes authorities as PEM in their order, each once, at most four; expired ones only while they issued a leaf still served.
+
+    Never empty unless nothing was given: an empty bundle means the roots of the system, which don't know us. When there are too many,
+    the first two stay (they carry the rotation), then those that issued a served leaf, then the others.
+    """
+    leaves = tuple(served)
+    unique = tuple(dict.fromkeys(authorities))
+    kept = tuple(one for one in unique if one.not_after > now or _serves(one, leaves)) or unique[:1]
+    if len(kept) > LARGEST:
+        more = sorted(kept[2:], key=lambda one: not _serves(one, leaves))[: LARGEST - 2]
+        kept = (*kept[:2], *(one for one in kept[2:] if one in more))
+    return b"".join(one.pem for one in kept)
+
+
+def holds(bundle: bytes, authorities: Iterable[Certificate]) -> bool:
+    """Whether a bundle trusts all of these; all its blocks are read."""
+    return set(authorities) <= set(read_certificates(bundle))
+
+
+def _serves(authority: Certificate, leaves: tuple[Certificate, ...]) -> bool:
+    return any(authority.issued(leaf) for leaf in leaves)
 
 
 def list_presented_leaves(state: CertificateState) -> tuple[Certificate, ...]:
@@ -41,6 +66,11 @@ def list_authorities(state: CertificateState) -> tuple[Certificate, ...]:
     places.append(read_certificates(state.trust.bundle) if state.trust else ())
     places += [read_certificates(bundle) for target in state.targets for bundle in target.bundles]
     return tuple(dict.fromkeys(one for place in places for one in place if one.is_authority))
+
+
+def fingerprints(authorities: Iterable[Certificate | None]) -> frozenset[str]:
+    """Those of the authorities that there are."""
+    return frozenset(one.fingerprint for one in authorities if one)
 
 
 def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) -> tuple[Certificate, ...]:
@@ -96,10 +126,7 @@ def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes
 
 
 def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
-    """Whether an object has exactly the bundle or, where cert-manager writes it, at least the authorities needed.
-
-    Objects that are absent or point to another server need no bundle.
-    """
+    """Whether an object has exactly the bundle, where cert-manager writes it the authorities needed, or needs none, absent or foreign."""
     if target.stance in {Stance.ABSENT, Stance.FOREIGN}:
         return True
     if target.stance is Stance.ANNOTATED:

@@ -20,11 +20,11 @@ _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
 
 
 def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
-    """The error for an answer that isn't a success; `asked` (`get /api/v1/...`) begins the message.
-
-    With `secret`, the request holds secret values: a message that may quote them is reduced to the names of fields.
-    """
-    status = _node(content)
+    """The error for a failure; `asked` (`get /api/v1/...`) begins it. With `secret`, a message that may quote values only names fields."""
+    try:
+        status = _map(orjson.loads(content))
+    except ValueError:
+        status = {}
     reason = str(status.get("reason") or "")
     if secret and code not in _NEVER_QUOTE:
         said = ", ".join(_fields(status)) or reason or "refused"
@@ -142,14 +142,6 @@ class Lines:
             if complete:
                 yield complete
         self._parts.append(rest)
-
-
-def _node(content: bytes) -> dict[str, Any]:
-    try:
-        node = orjson.loads(content)
-    except ValueError:
-        return {}
-    return _map(node)
 
 
 def _map(value: Any) -> dict[str, Any]:

@@ -48,41 +48,23 @@ LWS: Final = Capability("lws", {"leaderworkerset.x-k8s.io": "", "scheduling.volc
 # without Volcano, too: the switch `lws` creates these, and they must be watched
 LEADER_WORKER_SETS: Final = Capability("leader-worker-sets", {"leaderworkerset.x-k8s.io": ""}, (_PATCH_SETS,))
 DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", resources.CLAIM_TEMPLATES),))
-ISTIO: Final = Capability(
-    "istio", {"networking.istio.io": ""}, (("patch", Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")),)
-)
+_VIRTUAL_SERVICES: Final = Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")
+ISTIO: Final = Capability("istio", {"networking.istio.io": ""}, (("patch", _VIRTUAL_SERVICES),))
 KAI: Final = Capability("kai", {"scheduling.run.ai": ""}, (("get", resources.QUEUES),))
 VOLCANO: Final = Capability("volcano", {"scheduling.volcano.sh": ""})
 POD_REPLACEMENT: Final = Capability("pod-replacement", {}, (("delete", resources.PODS),))
-MODELS: Final = Capability(
-    "models",
-    {GROUP: ""},
-    (
-        ("watch", resource_of_kind("DynamoModel", "v1alpha1")),
-        ("patch", resource_of_kind("DynamoModel", "v1alpha1")),
-        ("watch", resources.ENDPOINT_SLICES),
-    ),
-)
+_MODELS: Final = resource_of_kind("DynamoModel", "v1alpha1")
+MODELS: Final = Capability("models", {GROUP: ""}, (("watch", _MODELS), ("patch", _MODELS), ("watch", resources.ENDPOINT_SLICES)))
+_CHECKPOINTS: Final = resource_of_kind("DynamoCheckpoint", "v1alpha1")
 CHECKPOINTS: Final = Capability(
     "checkpoints",
     {GROUP: ""},
-    (
-        ("create", resource_of_kind("DynamoCheckpoint", "v1alpha1")),
-        ("patch", resource_of_kind("DynamoCheckpoint", "v1alpha1")),
-        ("watch", resources.JOBS),
-        ("create", resources.JOBS),
-        ("get", resources.LEASES),
-    ),
+    (("create", _CHECKPOINTS), ("patch", _CHECKPOINTS), ("watch", resources.JOBS), ("create", resources.JOBS), ("get", resources.LEASES)),
 )
+_REQUESTS: Final = resource_of_kind("DynamoGraphDeploymentRequest", "v1beta1")
+_GRAPHS: Final = resource_of_kind("DynamoGraphDeployment", "v1beta1")
 REQUESTS: Final = Capability(
-    "requests",
-    {GROUP: ""},
-    (
-        ("patch", resource_of_kind("DynamoGraphDeploymentRequest", "v1beta1")),
-        ("create", resource_of_kind("DynamoGraphDeployment", "v1beta1")),
-        ("create", resources.JOBS),
-        ("watch", resources.JOBS),
-    ),
+    "requests", {GROUP: ""}, (("patch", _REQUESTS), ("create", _GRAPHS), ("create", resources.JOBS), ("watch", resources.JOBS))
 )
 TOPOLOGY_LABELS: Final = Capability("topology-labels", {}, (("patch", resources.PODS), ("get", resources.NODES)))
 ALL: Final = (

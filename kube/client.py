@@ -5,7 +5,6 @@ Importing this module loads the Kubernetes client, which is slow: import it wher
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -15,13 +14,10 @@ from .answers import items, read_served_versions, whole
 from .config import load_config
 from .connection import Connection
 from .errors import GoneError, NotFoundError
-from .protocol import Event, Listing, Node, Page, Trim
+from .protocol import Event, Listing, Node, Page, Traffic, Trim
 from .resources import Resource
-from .traffic import Traffic
 
 _JSON: Final = "application/json"
-_JSON_PATCH: Final = "application/json-patch+json"
-_MERGE_PATCH: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
 _BRIEF: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _BRIEF_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -101,14 +97,14 @@ class Client:
     ) -> Node:
         """RFC 6902."""
         path = resource.path(namespace, name, subresource)
-        return await self._write("PATCH", resource, path, [*operations], kind=_JSON_PATCH, dry_run=dry_run)
+        return await self._write("PATCH", resource, path, [*operations], kind="application/json-patch+json", dry_run=dry_run)
 
     async def merge_patch(
         self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
     ) -> Node:
         """RFC 7386."""
         path = resource.path(namespace, name, subresource)
-        return await self._write("PATCH", resource, path, patch, kind=_MERGE_PATCH, dry_run=dry_run)
+        return await self._write("PATCH", resource, path, patch, kind="application/merge-patch+json", dry_run=dry_run)
 
     async def apply(
         self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "", dry_run: bool = False
@@ -118,27 +114,16 @@ class Client:
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more=more)
 
     async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:
-        """Applies nothing to the status: an object that is stored in an older form is written anew. Gives the metadata.
-
-        Raises NotFoundError for an object that is not there.
-        """
+        """Applies nothing to the status: an object stored in an older form is written anew. Gives the metadata. Raises NotFoundError."""
         obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "namespace": namespace}}
         path = resource.path(namespace, name, "status")
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more={"fieldManager": manager}, accept=_BRIEF)
 
     async def delete(
-        self,
-        resource: Resource,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        version: str = "",
-        propagation: str = "Background",
-        grace: int | None = None,
+        self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", version: str = "", grace: int | None = None
     ) -> bool:
         """Deletes."""
-        options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         if preconditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
             options["preconditions"] = preconditions
         if grace is not None:
@@ -213,21 +198,14 @@ class Client:
 
 
 async def connect(
-    manager: str,
-    kubeconfig: str = "",
-    context: str = "",
-    *,
-    patience: float = 30.0,
-    environ: Mapping[str, str] = os.environ,
-    traffic: Traffic | None = None,
-    server: str = "",
+    manager: str, kubeconfig: str = "", context: str = "", *, patience: float = 30.0, traffic: Traffic | None = None, server: str = ""
 ) -> Client:
     """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
 
     `server` (`https://10.0.0.7:6443`) selects one of several API servers, which must present a certificate for the configured name.
     `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError.
     """
-    configuration = await load_config(kubeconfig, context, environ=environ)
+    configuration = await load_config(kubeconfig, context)
     if server:
         configuration.tls_server_name = configuration.tls_server_name or urlsplit(configuration.host).hostname
         configuration.host = server

@@ -1,16 +1,15 @@
-"""How to reach an API server: a kubeconfig, or the files that a pod is given. Sends nothing; `connection.py` does."""
+"""How to reach an API server, by a kubeconfig or the files that a pod is given, and who this process is there. Sends nothing."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from kubernetes.aio.client import Configuration
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where Kubernetes mounts token, ca.crt and namespace
@@ -54,7 +53,6 @@ def _found(named: str, environ: Mapping[str, str]) -> str:
 
 
 def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
-    from kubernetes.aio.client import Configuration
     from kubernetes.aio.config import ConfigException, incluster_config
 
     for name in ("token", "ca.crt"):
@@ -63,7 +61,7 @@ def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
                 f"{account / name} must be there in a pod that speaks to the API server, seen no such file; "
                 "set automountServiceAccountToken: true, or name a file with --kubeconfig"
             )
-    configuration = _blank(Configuration)
+    configuration = _blank()
     try:
         loader: Any = incluster_config.InClusterConfigLoader  # it has no types
         loader(str(account / "token"), str(account / "ca.crt"), environ=environ).load_and_set(configuration)
@@ -73,9 +71,7 @@ def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
 
 
 async def _from_files(names: str, context: str, clock: Callable[[], float]) -> Configuration:
-    from kubernetes.aio.client import Configuration
-
-    configuration = _blank(Configuration)
+    configuration = _blank()
     await _read(names, context, configuration)
     read_at = clock()
 
@@ -99,9 +95,8 @@ async def _read(names: str, context: str, into: Configuration) -> None:
     try:
         await read(names, context or None, client_configuration=into, persist_config=False)
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
-        said = (
-            _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
-        )  # others may quote a credential
+        # others may quote a credential
+        said = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
         raise ConfigError(f"the kubeconfig {names} can't be used: {said}") from error
 
 
@@ -115,9 +110,27 @@ def _short(said: object) -> str:
     return str(said).partition("/{")[0]
 
 
-def _blank(made: type[Configuration]) -> Configuration:
-    configuration = made()
+def _blank() -> Configuration:
+    from kubernetes.aio.client import Configuration
+
+    configuration = Configuration()
     # Python 3.13 asks of a CA what Go never did (a key identifier, say): clusters with older CAs would be refused.
     configuration.disable_strict_ssl_verification = True
     configuration.retries = None
     return configuration
+
+
+def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+    """The namespace of this process: `POD_NAMESPACE`, in a pod else the service account's file; empty outside a cluster."""
+    named = environ.get("POD_NAMESPACE", "").strip()
+    if named or not environ.get("KUBERNETES_SERVICE_HOST"):  # the kubelet gives every pod this variable, as load_config expects
+        return named
+    try:
+        return (account / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def replica_name(environ: Mapping[str, str] = os.environ) -> str:
+    """The name of this replica: `POD_NAME`, else the host's name, which in a pod is the same."""
+    return environ.get("POD_NAME", "").strip() or os.uname().nodename

@@ -20,9 +20,9 @@ from yarl import URL
 from .answers import Lines, decode_answer, event, refusal
 from .config import ConfigError
 from .errors import UnavailableError
-from .protocol import Event, Node
-from .traffic import NO_ANSWER, Sent, Traffic, host_of
+from .protocol import Event, Node, Sent, Traffic
 
+NO_ANSWER: Final = "<error>"  # in place of a status: no server listened, the connection broke, or the caller stopped waiting
 _JSON: Final = "application/json"
 _PLAIN: Final = "identity"  # packing long lists costs an API server more than sending them, and us more than reading them
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake
@@ -43,10 +43,7 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
         traffic: Traffic | None = None,
     ) -> None:
-        """`patience` is seconds for one request, its answer included; `traffic` is where requests are counted, if anywhere.
-
-        Raises ConfigError when the CA or a client key can't be read.
-        """
+        """`patience` is seconds for a whole request; `traffic` counts requests. Raises ConfigError when CA or client key can't be read."""
         try:
             self._api: Any = ApiClient(configuration)
         except (OSError, ValueError) as error:
@@ -190,10 +187,7 @@ def _drop(answer: aiohttp.ClientResponse) -> None:
 
 
 async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keeps aiohttp from repeating a write whose connection broke, since the server may have executed it.
-
-    A read may be repeated, and aiohttp does so once; a connection that was never made carried nothing.
-    """
+    """Keeps aiohttp from repeating a write whose connection broke: the server may have executed it. A read may be repeated once."""
     try:
         return await send(request)
     except aiohttp.ClientConnectorError:
@@ -211,6 +205,11 @@ def _options(configuration: Configuration) -> dict[str, Any]:
         given = getproxies().get(host.scheme)
     name, headers = configuration.tls_server_name, configuration.proxy_headers
     return {key: value for key, value in (("proxy", given), ("proxy_headers", headers), ("server_hostname", name)) if value}
+
+
+def host_of(url: str) -> str:
+    """Host and port of a URL, without a user name and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _encoded(body: Any) -> bytes:

@@ -32,9 +32,8 @@ class _Written:
 class Recorder:
     """Writes Events in the name of one component."""
 
-    def __init__(self, cluster: Cluster, component: str, instance: str = "", *, clocks: Clocks = LOCAL) -> None:
-        """`instance` names the replica; it is empty for a reporter without replicas."""
-        self._cluster, self._component, self._instance = cluster, component, instance
+    def __init__(self, cluster: Cluster, component: str, *, clocks: Clocks = LOCAL) -> None:
+        self._cluster, self._component = cluster, component
         self._clock, self._now = clocks.monotonic, clocks.wall
         self._written: OrderedDict[tuple[str, str], _Written] = OrderedDict()  # by object and reason
         self._last: OrderedDict[str, tuple[str, str]] = OrderedDict()  # object -> (reason, message) of its newest Event
@@ -95,9 +94,9 @@ class Recorder:
                 "type": kind,
                 "reason": reason,
                 "message": message,
-                "source": {"component": self._component, **({"host": self._instance} if self._instance else {})},
+                "source": {"component": self._component},
                 "reportingComponent": self._component,
-                "reportingInstance": self._instance,
+                "reportingInstance": "",
                 "firstTimestamp": moment,
                 "lastTimestamp": moment,
                 "count": 1,

@@ -87,14 +87,7 @@ class Election:
     """Runs for one Lease: leads while it holds it, waits while another does."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        name: str,
-        namespace: str,
-        identity: str,
-        *,
-        timings: Timings | None = None,
-        clocks: Clocks = LOCAL,
+        self, cluster: Cluster, name: str, namespace: str, identity: str, *, timings: Timings | None = None, clocks: Clocks = LOCAL
     ) -> None:
         """`identity` is unique per process start: the pod's name with a random suffix."""
         self.name = name
@@ -185,13 +178,11 @@ class Election:
         """Renews until the Lease is lost."""
         while self.leading:
             await self._pause()
+            left = 0.0 if self._renewed is None else self._timings.deadline - (self._clock() - self._renewed)
             try:
-                await asyncio.wait_for(self.attempt(), max(0.0, self._left()))
+                await asyncio.wait_for(self.attempt(), max(0.0, left))
             except TimeoutError:
                 self.reason = self.reason or "the API server did not answer in time"
-
-    def _left(self) -> float:
-        return 0.0 if self._renewed is None else self._timings.deadline - (self._clock() - self._renewed)
 
     async def _pause(self) -> None:
         await self._clocks.sleep(self._timings.retry * (1 + 0.2 * self._clocks.chance()))  # candidates must not all come at the same moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,15 +89,7 @@ class Cluster(Protocol):
         """Server-side apply. Without `force`, fields of other managers raise ConflictError, whose message names them."""
 
     async def delete(
-        self,
-        resource: Resource,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        version: str = "",
-        propagation: str = "Background",
-        grace: int | None = None,
+        self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", version: str = "", grace: int | None = None
     ) -> bool:
         """Deletes; with `uid` or the resourceVersion, only that object (ConflictError otherwise). False when it wasn't there.
 
@@ -117,3 +110,14 @@ class Cluster(Protocol):
 
     async def close(self) -> None:
         """Closes connections; the cluster is not used again."""
+
+
+class Sent(NamedTuple):
+    """The labels by which requests are counted, as in client-go's `rest_client_requests_total`. A list in pages is several, a watch one."""
+
+    code: str  # the HTTP status, or `connection.NO_ANSWER`
+    method: str  # in capitals
+    host: str  # of the API server, with its port, as configured
+
+
+Traffic: TypeAlias = Counter[Sent]

@@ -1,13 +1,15 @@
-"""Claims a namespace for a restricted operator with a Lease, which makes a cluster-wide operator ignore the namespace."""
+"""Claims a namespace for a restricted operator with a Lease, and judges the claims of others, by our own monotonic clock."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from .claims import LEASE_NAME as NAME
+from ..api.operator.scope import ScopeSettings
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
 from .lease import Observed, hold, holder_of, write_lease
@@ -19,6 +21,9 @@ LOG: Final = logging.getLogger("kube.scope")
 _PATIENCE: Final = 5.0  # seconds for the deletion at the end
 PREFIX: Final = "namespace-restricted-operator-"  # of every identity, also of the Go operator's
 IDENTITY: Final = f"{PREFIX}dynamo-webhooks"  # the same for all replicas and versions, or a rolling update would refuse itself
+LEASE_NAME: Final = "dynamo-operator-namespace-scope"  # the name alone marks it; holder and labels are free
+BELIEVED: Final = 3600  # seconds at most, whatever a Lease says: no single write excludes a namespace for longer
+USUAL_DURATION: Final = 30.0  # seconds, for a Lease that doesn't say: what the Go operator writes by default
 
 
 class LeaseTakenError(Exception):
@@ -57,15 +62,12 @@ class NamespaceLease:
         return self._renewed is not None and self._clock() - self._renewed < self._duration
 
     async def acquire(self) -> None:
-        """Claims the namespace. Raises LeaseTakenError when another identity renews its claim; ApiError when the server won't.
-
-        A claim of another identity that is not renewed for its whole duration, by the local clock, is taken over.
-        """
+        """Claims the namespace, also from one who doesn't renew for its duration, by our clock. Raises LeaseTakenError; ApiError."""
         before = ("", "")
         while not await self._claim():
             if self._seen[0] == before[0] and self._seen != before:
                 raise LeaseTakenError(
-                    f"namespace {self._namespace} must be claimed by one restricted operator, seen the Lease {NAME} renewed by "
+                    f"namespace {self._namespace} must be claimed by one restricted operator, seen the Lease {LEASE_NAME} renewed by "
                     f"{before[0]!r}; remove that operator, or restrict this one to another namespace"
                 )
             before = self._seen
@@ -77,7 +79,7 @@ class NamespaceLease:
             await self._clocks.sleep(self._pause())
             try:
                 if not await self._claim():
-                    self._renewed, self.reason = None, f"the Lease {NAME} is held by {self._seen[0]!r}"
+                    self._renewed, self.reason = None, f"the Lease {LEASE_NAME} is held by {self._seen[0]!r}"
                     LOG.error("namespace %s: %s", self._namespace, self.reason)
             except ApiError as error:
                 self.reason = error.message
@@ -92,21 +94,21 @@ class NamespaceLease:
             await asyncio.wait_for(self._delete(), _PATIENCE)
 
     async def _delete(self) -> None:
-        lease = await self._cluster.get(LEASES, NAME, self._namespace)
+        lease = await self._cluster.get(LEASES, LEASE_NAME, self._namespace)
         if lease is not None and lease["metadata"]["resourceVersion"] == self._version:
-            await self._cluster.delete(LEASES, NAME, self._namespace, uid=lease["metadata"]["uid"])
+            await self._cluster.delete(LEASES, LEASE_NAME, self._namespace, uid=lease["metadata"]["uid"])
 
     async def _claim(self) -> bool:
         """Writes the Lease unless another identity's is alive; once more when another replica was quicker."""
         for last in (False, True):
             began = self._clock()
-            lease = await self._cluster.get(LEASES, NAME, self._namespace)
+            lease = await self._cluster.get(LEASES, LEASE_NAME, self._namespace)
             if lease is not None and not self._may_take(lease):
                 return False
             try:
                 # renewTime from the beginning: the Go operator regards a Lease without one as expired
                 spec = hold(lease, self._identity, self._duration, format_micro_time(self._clocks.wall()))
-                written = await write_lease(self._cluster, lease, NAME, self._namespace, spec)
+                written = await write_lease(self._cluster, lease, LEASE_NAME, self._namespace, spec)
             except (ConflictError, AlreadyExistsError):
                 if last:
                     raise
@@ -126,3 +128,88 @@ class NamespaceLease:
 
     def _pause(self) -> float:
         return self._interval * (1 - 0.1 * self._clocks.chance())
+
+
+@dataclass(slots=True)
+class _Claim:
+    spec: dict[str, Any]
+    until: float  # on the monotonic clock
+
+
+@dataclass(slots=True)
+class Claims:
+    """The namespaces that Leases claim. Times in a Lease count only when it is first seen; later its changes do."""
+
+    scope: ScopeSettings
+    _claims: dict[str, _Claim] = field(default_factory=dict)
+    _lost: float | None = None  # when the watch was lost, since when renewals are unseen
+
+    def governs(self, namespace: str, now: float) -> bool:
+        """Whether a namespace is ours; `now` is the monotonic clock. The one answer for validators, defaulters and reconcilers."""
+        if self.scope.restricted:
+            return namespace == self.scope.restricted
+        claim = self._claims.get(namespace)
+        return claim is None or claim.until <= self._time(now)
+
+    def excluded(self, now: float) -> frozenset[str]:
+        """The namespaces that others have claimed."""
+        return frozenset() if self.scope.restricted else frozenset(name for name in self._claims if not self.governs(name, now))
+
+    def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
+        """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label does not revive an expired Lease."""
+        metadata, spec = (part if isinstance(part := lease.get(name), dict) else {} for name in ("metadata", "spec"))
+        namespace = metadata.get("namespace")
+        if not namespace or not isinstance(namespace, str) or metadata.get("name") != LEASE_NAME:
+            return
+        known = self._claims.get(namespace)
+        if known is not None and known.spec == spec:
+            return
+        duration = _duration(spec)
+        alive = known is not None or _fresh(metadata, spec, duration, wall, self.scope.max_skew)
+        now = self._time(now)
+        self._claims[namespace] = _Claim(spec, now + duration + self.scope.grace if alive else now)
+
+    def gone(self, namespace: str) -> None:
+        """The Lease was deleted: its holder left in good order, and the namespace is ours at once."""
+        self._claims.pop(namespace, None)
+
+    def only(self, namespaces: frozenset[str]) -> None:
+        """Forgets all others: what a complete list does not hold has been deleted."""
+        for namespace in [name for name in self._claims if name not in namespaces]:
+            del self._claims[namespace]
+
+    def lost(self, now: float) -> None:
+        """The watch is down: renewals can't be seen, so nothing runs out until it is back."""
+        self._lost = now if self._lost is None else self._lost
+
+    def regained(self, now: float) -> None:
+        """The watch is back: claims continue with their remaining time."""
+        if self._lost is not None:
+            for claim in self._claims.values():
+                claim.until += now - self._lost
+            self._lost = None
+
+    def _time(self, now: float) -> float:
+        return now if self._lost is None else self._lost
+
+
+def _duration(spec: dict[str, Any]) -> float:
+    seconds = spec.get("leaseDurationSeconds")
+    return float(min(seconds, BELIEVED)) if isinstance(seconds, int) and seconds > 0 else USUAL_DURATION
+
+
+def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:
+    """Whether a Lease that was never seen before is alive by its own times; the Go operator renews a new one only after a while."""
+    times = [_time_of(spec.get("renewTime"))]
+    if times == [None]:
+        times = [_time_of(spec.get("acquireTime")), _time_of(metadata.get("creationTimestamp"))]
+    # a difference, because a sum can exceed the last representable year, and any user may write a Lease of that name
+    return any(time is not None and (wall - time).total_seconds() <= duration + skew for time in times)
+
+
+def _time_of(text: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)

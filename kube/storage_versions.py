@@ -85,10 +85,7 @@ async def storage_hashes(cluster: Cluster, group: str, version: str) -> dict[str
 
 
 async def load_api_servers(cluster: Cluster) -> list[str]:
-    """The addresses of the API servers (`https://10.0.0.7:6443`), of the Service default/kubernetes; none where that has no slices.
-
-    Raises: ApiError.
-    """
+    """The addresses of API servers (`https://10.0.0.7:6443`) in the slices of the Service default/kubernetes, if any. Raises: ApiError."""
     try:
         slices = await cluster.list(ENDPOINT_SLICES, "default", labels="kubernetes.io/service-name=kubernetes")
     except NotFoundError:
@@ -116,10 +113,7 @@ class Seen(NamedTuple):
 
 
 async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
-    """The storage hashes of each API server, by one request to each; by `TRIES` connections to the usual address where none is known.
-
-    The result of an unreachable server has the reason in `wrong`. Each request has the connection's own time limit.
-    """
+    """The hashes of each API server, by a request to each; by `TRIES` requests to the usual address where no server is known."""
     return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * TRIES]
 
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import orjson
 
 from ..admission.judging import judge
+from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import Purpose
-from ..admission.remainder_size import long_remainder
 from ..api.bounds import bounds
 from ..api.decode import decoder
 from ..api.kinds import GROUP
@@ -178,8 +178,7 @@ def _validated(call: Call, write: Admission, length: int) -> Outcome:
 
 def _by_policies(call: Call, write: Admission) -> list[Finding]:
     """The findings of users' own policies."""
-    from ..admission.userrules.evaluate import Write
-    from ..admission.userrules.serve import judge_by_policies
+    from ..admission.userrules.evaluate import Write, judge_by_policies
 
     user = call.request.get("userInfo")
     facts = write.settings.facts

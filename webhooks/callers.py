@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..admission.registration import Purpose
-from ..certs.clients import KEY, ClientTrust
+from ..certs.context import CLIENT_KEY, ClientTrust
 from .connection import Connection
 from .envelope import Answer, reject_http
 from .meters import Meter
@@ -16,8 +16,8 @@ from .routes import Route
 
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"
-_NO_AUTHORITIES: Final = f"{KEY}: no authority of client certificates could be read"
-_NONE: Final = f"the caller must present a client certificate of an authority in {KEY}, and presented none"
+_NO_AUTHORITIES: Final = f"{CLIENT_KEY}: no authority of client certificates could be read"
+_NONE: Final = f"the caller must present a client certificate of an authority in {CLIENT_KEY}, and presented none"
 _EXPIRED: Final = "the caller's client certificate must be valid, and has expired since the connection began"
 _STRANGER: Final = "the caller's client certificate must bear one of the names in server.webhook.clientNames"
 

@@ -1,20 +1,27 @@
-"""Brings pairs to the serving process, from the watching process and from mounted files, by the rules of certs/delivery.py."""
+"""Certificates of the serving process: brought by the watching process and mounted files, watched, measured and reported."""
 
+from __future__ import annotations
+
+import asyncio
 import base64
 import binascii
 import logging
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..certs.context import Directory, Offer
+from ..certs.context import Change, Directory, Offer, ReloadingContext
 from ..certs.delivery import Choice, Content, Delivery, Gate, Source
 from ..certs.files import PairError
 from ..certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
+from ..kube.times import now as local_now
+from .meters import Meter
 
 _LOG: Final = logging.getLogger("webhooks.certificates")
+_SERVED: Final = logging.getLogger("webhooks.server")
 
 
 class SecretNames(NamedTuple):
@@ -30,15 +37,11 @@ class SecretNames(NamedTuple):
         return {"namespace": self.namespace, "secret": self.secret, "trust": self.trust}
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class CertificateSource:
-    """Holds delivered pairs; contexts call `offer`."""
+    """Holds delivered pairs, by the rules of certs/delivery.py; contexts call `offer`."""
 
     def __init__(
-        self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
+        self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = local_now, seconds: Callable[[], float] = time.monotonic
     ) -> None:
         self._delivery = Delivery(names.server_name)
         self._files = Directory(directory)
@@ -47,7 +50,7 @@ class CertificateSource:
         self.away = ""  # why the API server's last data may be outdated; empty while the watch is healthy
 
     def delivered(self, report: Mapping[str, Any]) -> None:
-        """Takes a report of secret_watch.py."""
+        """Takes a report of `SecretWatch`."""
         self.away = str(report["why"])
         pair = report["pair"]
         self._delivery.hold(Source.API, _content(pair) if pair is not None else self.away or "it has not answered yet")
@@ -61,13 +64,6 @@ class CertificateSource:
             raise PairError(choice.trouble)
         content = choice.pair.content
         return Offer(content.certificate, content.key, content.bundle, choice.pair.source, choice.trouble)
-
-    def bundle(self) -> bytes:
-        """The authorities that clients trust; empty when there is no pair."""
-        try:
-            return self.offer().bundle
-        except PairError:
-            return b""
 
     def _choice(self) -> Choice:
         try:
@@ -89,3 +85,73 @@ def _content(data: Mapping[str, str]) -> Content | str:
         return Content(*(base64.b64decode(data[name]) for name in _PARTS))
     except (binascii.Error, ValueError):
         return "the Secret's data must be base64"
+
+
+class ServedCertificate:
+    """Looks at a context's source from time to time, and whenever there is news."""
+
+    def __init__(self, context: ReloadingContext, meter: Meter) -> None:
+        self.context = context
+        self._meter = meter
+        self._news = asyncio.Event()
+
+    @property
+    def bundle(self) -> bytes:
+        """The authorities that clients trust, as they came with the pair that is served."""
+        return self.context.served.bundle if self.context.served is not None else b""
+
+    def hurry(self) -> None:
+        """There is news: ends a pause."""
+        self._news.set()
+
+    async def pause(self, seconds: float) -> None:
+        """Waits until it is time for another look."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+
+    def look(self) -> None:
+        """Takes a new pair into use when there is one, and logs what happened."""
+        context, change = self.context, self.context.refresh()
+        if change is Change.LOADED:
+            self._meter.count("certificate_reloads")
+            leaf = context.leaf
+            _SERVED.info("certificate %s loaded, valid until %s", leaf and leaf.serial, leaf and leaf.not_after.isoformat())
+            if context.reason:
+                _SERVED.warning("another certificate is not used: %s", context.reason)
+        elif change is Change.REFUSED:
+            self._meter.count("certificate_refusals")
+            _SERVED.error("a certificate can't be used%s: %s", ", the last good pair stays" * context.loaded, context.reason)
+        self._look_at_clients()
+
+    def _look_at_clients(self) -> None:
+        clients, change = self.context.clients, self.context.refresh_clients()
+        if clients is not None and change is Change.LOADED:
+            _SERVED.info("%d authorities of client certificates loaded", len(clients.authorities))
+        elif clients is not None and change is Change.REFUSED:
+            _SERVED.error(
+                "authorities of client certificates can't be used%s: %s", ", the last stay" * bool(clients.authorities), clients.reason
+            )
+
+    def reasons(self) -> list[str]:
+        """Why clients can't be served with it."""
+        if not self.context.loaded:
+            return [f"no certificate: {self.context.reason}"]
+        return ["the certificate has expired"] if self.context.expired else []
+
+    def gauges(self) -> dict[str, float]:
+        """The current measurements, by name."""
+        leaf = self.context.leaf
+        return {
+            "leaf_not_after_seconds": leaf.not_after.timestamp() if leaf is not None else 0.0,
+            "certificate_refused": float(bool(self.context.reason)),
+        }
+
+    def report(self) -> dict[str, Any]:
+        """The served certificate, and why a newer one isn't served."""
+        served, clients = self.context.served, self.context.clients
+        return {
+            "certificate": served.facts() if served is not None else {},
+            "trouble": "; ".join(filter(None, (self.context.reason, clients.reason if clients is not None else ""))),
+        }

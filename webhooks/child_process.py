@@ -11,10 +11,7 @@ _ROOT: Final = str(Path(dynamo_webhooks.__file__).parents[1])
 
 
 def command(module: str, *words: str) -> tuple[str, ...]:
-    """The command that runs a module with this interpreter.
-
-    `-P` keeps the working directory off the import path: it may hold folders with the names of our packages.
-    """
+    """The command that runs a module with this interpreter; `-P` keeps folders of the working directory off the import path."""
     return (sys.executable, "-P", "-m", module, *words)
 
 

@@ -33,11 +33,7 @@ GRAPH: Final = {
 
 def review() -> bytes:
     """The AdmissionReview that an API server would send for the graph above."""
-    request = {
-        "uid": "demo",
-        "operation": "CREATE",
-        "kind": {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"},
-    }
+    request = {"uid": "demo", "operation": "CREATE", "kind": {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}}
     return json.dumps(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, "name": "demo", "object": GRAPH}}
     ).encode()

@@ -6,15 +6,19 @@ import asyncio
 import logging
 import os
 import queue
+import subprocess
 import threading
 import time
 import traceback
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from ..api.operator.server import Logging
 from ..api.wording import escape_unprintable, shorten
+from . import child_process
 
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
@@ -23,6 +27,8 @@ HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't r
 CLOSE_SECONDS: Final = 1.0
 WORD_LENGTH: Final = 253  # characters of a name in a line: the longest that Kubernetes knows
 MESSAGE_LENGTH: Final = 2_000
+_LOG: Final = logging.getLogger("webhooks.level")
+KEY: Final = "logging.level"
 
 
 class Lines:
@@ -141,19 +147,13 @@ class Stamp:
         return f"{self._text}.{int(now * 1000) % 1000:03d}Z"
 
 
-class Taker(Protocol):
-    """A writer of log lines."""
-
-    def add(self, line: bytes) -> None:
-        """Takes one, with its newline."""
-
-
 class JsonHandler(logging.Handler):
     """Writes ordinary log records as JSON lines; of an exception only its type and where it came from, for its text may hold values."""
 
-    def __init__(self, lines: Taker) -> None:
+    def __init__(self, add: Callable[[bytes], None]) -> None:
+        """`add` takes a line with its newline."""
         super().__init__()
-        self._lines = lines
+        self._add = add
         self._stamp = Stamp()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -167,13 +167,13 @@ class JsonHandler(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = type(record.exc_info[1]).__name__
             line["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(record.exc_info[2])[-12:]]
-        self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
     """Send all log records of this process to the lines, and return the handler; JSON from level info by default."""
     root = logging.getLogger()
-    handler = JsonHandler(lines)
+    handler = JsonHandler(lines.add)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
     lines.console = wanted is not None and wanted.format == "console"
@@ -190,3 +190,67 @@ def set_level(level: str) -> None:
 def remove(handler: logging.Handler) -> None:
     """Undo `install`, for a process that continues after its server."""
     logging.getLogger().removeHandler(handler)
+
+
+class LevelSource(NamedTuple):
+    """The source of the level."""
+
+    file: Path
+    command: tuple[str, ...]  # prints the effective configuration as JSON: `config -o json`
+
+
+class LevelFile:
+    """Polls the file; `taken` gets its level after each change."""
+
+    def __init__(self, source: LevelSource, taken: Callable[[str], None]) -> None:
+        """What the file holds now is taken to be in effect."""
+        self._source, self._taken = source, taken
+        self._seen = self._content()
+
+    async def run(self, pause: float) -> None:
+        """Looks again after each pause, until it is cancelled."""
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 - logs must not end with a file system's mood
+                _LOG.exception("the configuration file could not be looked at")
+
+    async def look(self) -> None:
+        """Read the level if the file has changed; returns the outcome."""
+        content = self._content()
+        if content in (b"", self._seen):
+            return
+        level = await self._ask()
+        self._seen = content  # now: where no process could be started for it, it is read again
+        if level:
+            self._taken(level)
+            _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)
+        else:
+            _LOG.error("the configuration file has changed and can't be used; `dynamo-webhooks config --config FILE` says why")
+
+    def _content(self) -> bytes:
+        try:
+            return self._source.file.read_bytes()
+        except OSError:
+            return b""  # it is being replaced
+
+    async def _ask(self) -> str:
+        nowhere, environment = subprocess.DEVNULL, child_process.environment()
+        process = await asyncio.create_subprocess_exec(
+            *self._source.command, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere, env=environment
+        )
+        try:
+            printed, _ = await process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        return _level(printed) if process.returncode == 0 else ""
+
+
+def _level(printed: bytes) -> str:
+    """The level in what `config -o json` prints; empty when it isn't there."""
+    try:
+        return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
+    except (ValueError, TypeError, KeyError, StopIteration):
+        return ""

@@ -1,13 +1,18 @@
-"""Counting requests in plain dictionaries. How they are printed: metrics.py."""
+"""Counts answered requests in plain dictionaries, which metrics.py prints, and makes the lines of the access log."""
 
 from __future__ import annotations
 
+import re
+import time
 from collections import defaultdict
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import orjson
 
 from ..kube.metrics import observe
 from .conversion_statistics import ConversionKey, ConversionStatistics
 from .envelope import Verdict
+from .logs import Stamp, word
 from .routes import Route
 
 # of the Go operator's durations, and of its framework's
@@ -23,8 +28,10 @@ SPREADS: Final = {
 # (path, operation, outcome, code of the review); path and operation are "" where no route or review was found
 RequestKey: TypeAlias = tuple[str, str, str, int]
 RuleKey: TypeAlias = tuple[str, str, str]  # the path, the operation, and the name of the rule
-# of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube/traffic.py
+# of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube/protocol.py
 TrafficKey: TypeAlias = tuple[str, str, str]
+# version, trace, span and flags; anything else in that header is a client's free text
+_TRACE: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Meter:
@@ -83,3 +90,41 @@ class Meter:
             series[1] += seconds
         if tally.damaged:
             self.count("conversion_damaged_annotations", tally.damaged)
+
+
+class Access:
+    """Makes the access log's lines of one server: names, codes and rules, never a value of an object."""
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self) -> None:
+        self._stamp = Stamp()
+
+    def line(self, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
+        """The line of one response, with its newline; `traceparent` is the request's header, logged if it is valid."""
+        line: dict[str, Any] = {
+            "ts": self._stamp.text(time.time()),
+            "level": "error" if verdict.outcome == "fault" else "info",
+            "logger": "access",
+            "msg": verdict.outcome,
+            "path": route.path if route is not None else "",
+            "uid": word(verdict.uid),
+            "kind": route.kind if route is not None else "",
+            "version": route.version if route is not None else "",
+            "namespace": word(verdict.namespace),
+            "name": word(verdict.name),
+            "operation": verdict.operation,
+            "allowed": verdict.outcome in ("allowed", "converted"),
+            "code": verdict.code,
+            "rules": verdict.rules,
+            "duration_ms": int(seconds * 1e6) / 1000,
+        }
+        if traceparent and _TRACE.fullmatch(traceparent):
+            line["traceparent"] = traceparent
+        if verdict.skipped:
+            line["skipped"] = verdict.skipped
+        if verdict.patched:
+            line["patched"] = verdict.patched
+        if verdict.tally is not None:
+            line["objects"] = verdict.tally.objects
+        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

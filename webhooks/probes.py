@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 from urllib.parse import parse_qsl
 
 from aiohttp.web import BaseRequest, StreamResponse
@@ -21,7 +22,6 @@ from .connections import Connections
 from .framing import is_last
 from .limits import SIDE
 from .listener import Listener
-from .metrics_access import MetricsAccess
 from .reply import Dates, Reply
 
 PROBES = frozenset({"/healthz", "/readyz"})
@@ -33,6 +33,64 @@ _SCRAPE_SECONDS: Final = 1.0  # for which one rendering of the metrics counts
 _Answer: TypeAlias = tuple[int, "str | bytes", bytes]  # status, text or metrics, and header lines
 _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
 FRESH: Final = 60.0  # seconds for which a success holds: authorities expire, too
+ALLOW_SECONDS: Final = 60.0  # as long as the Go operator caches the user of a token
+DENY_SECONDS: Final = 30.0  # as long as it caches a denial
+STALE_ALLOW_SECONDS: Final = 900.0  # for which a positive review counts while the API server is unreachable
+KEPT: Final = 256  # answers; a client that tries many tokens costs no more memory
+
+
+class Refusal(NamedTuple):
+    """An HTTP status and its message."""
+
+    status: int
+    text: str
+
+
+UNKNOWN: Final = Refusal(401, "a bearer token is needed")
+DENIED: Final = Refusal(403, "this token is invalid, or its user may not get /metrics")
+UNDECIDED: Final = Refusal(503, "whether this token's user may get /metrics can't be asked now")
+
+
+class MetricsAccess:
+    """Decides by the header `Authorization`; it keeps digests of tokens, never a token."""
+
+    def __init__(
+        self, ask: Callable[[str], Awaitable[bool | None]], refused: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`ask` reviews a token and returns None while it can't; `refused` is called for each refused request."""
+        self._ask, self._refused, self._clock = ask, refused, clock
+        self._known: dict[bytes, tuple[bool, float]] = {}  # the newest last
+
+    async def refusal(self, header: str) -> Refusal | None:
+        """Why the bearer may not read; None when it may."""
+        found = await self._judge(header)
+        if found is not None:
+            self._refused()
+        return found
+
+    async def _judge(self, header: str) -> Refusal | None:
+        scheme, _, token = header.strip().partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or not token.isascii():  # as no token is
+            return UNKNOWN
+        digest = hashlib.sha256(token.encode()).digest()
+        allowed, when = self._known.get(digest, (None, 0.0))
+        age = self._clock() - when
+        if allowed is None or age >= (ALLOW_SECONDS if allowed else DENY_SECONDS):
+            answer = await self._ask(token)
+            if answer is None:
+                return None if allowed and age < STALE_ALLOW_SECONDS else UNDECIDED
+            allowed = answer
+            self._remember(digest, allowed)
+        return None if allowed else DENIED
+
+    def _remember(self, digest: bytes, allowed: bool) -> None:
+        self._known.pop(digest, None)
+        self._known[digest] = (allowed, self._clock())
+        if len(self._known) > KEPT:
+            # a no goes first: many tries must not push out those who may
+            victim = next((each for each, (yes, _) in self._known.items() if not yes), next(iter(self._known)))
+            del self._known[victim]
 
 
 class Probed(Protocol):
@@ -40,17 +98,15 @@ class Probed(Protocol):
 
     async def checks(self) -> dict[str, list[str]]:
         """By the name of each check why requests must not be sent here; all lists are empty when ready."""
-        ...
 
     async def metrics(self) -> bytes:
         """All metrics as text."""
-        ...
 
 
 class Scrapes:
     """All scrapes of a process: one rendering a second, for which those that come meanwhile wait."""
 
-    def __init__(self, render: Callable[[], Awaitable[bytes]], seconds: float = _SCRAPE_SECONDS) -> None:
+    def __init__(self, render: Callable[[], Coroutine[Any, Any, bytes]], seconds: float = _SCRAPE_SECONDS) -> None:
         """Renders nothing yet; a rendering counts for so many seconds."""
         self._render, self._seconds = render, seconds
         self._last: asyncio.Task[bytes] | None = None
@@ -61,11 +117,8 @@ class Scrapes:
         loop = asyncio.get_running_loop()
         if self._last is None or (self._last.done() and loop.time() >= self._fresh):
             self._fresh = loop.time() + self._seconds
-            self._last = loop.create_task(self._rendered())
+            self._last = loop.create_task(self._render())
         return await asyncio.shield(self._last)
-
-    async def _rendered(self) -> bytes:
-        return await self._render()
 
 
 class Probes:

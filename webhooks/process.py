@@ -14,19 +14,16 @@ import uvloop
 
 from ..admission.pipeline import Settings
 from ..api.operator.server import Logging
-from ..certs.clients import ClientTrust
-from ..certs.context import Pairs, ReloadingContext
+from ..certs.context import ClientTrust, Pairs, ReloadingContext
 from ..policies.facts import facts_from
 from . import logs, metrics
 from .certificate_source import CertificateSource, SecretNames
 from .cluster.feed import Feed
 from .executor.executor import Executor
-from .executor.fork import SIGNALS
+from .executor.forker import SIGNALS
 from .limits import Limits
-from .log_level import LevelFile, LevelSource
-from .logs import Lines
-from .metrics_access import MetricsAccess
-from .probes import METRICS, PROBES, Handshake, Probes
+from .logs import LevelFile, LevelSource, Lines
+from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
 from .server import Webhooks, self_check
 
 SAME_SECONDS: Final = 0.2
@@ -49,11 +46,6 @@ class Plan(NamedTuple):
     level: LevelSource | None = None  # source of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
     pair: Pairs | None = None  # the pair that is served instead of the directory's
-
-    @property
-    def server_name(self) -> str:
-        """The name that the certificate must have; empty if it is unknown."""
-        return self.secret_names.server_name if self.secret_names is not None else ""
 
 
 class SideListeners(NamedTuple):
@@ -125,7 +117,8 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
     feed = _feed(plan, server, source)
-    state = State(server, feed, source, Handshake(context, plan.server_name))
+    server_name = plan.secret_names.server_name if plan.secret_names is not None else ""
+    state = State(server, feed, source, Handshake(context, server_name))
     probes = Probes(state, state.details)
     access = MetricsAccess(feed.ask, lambda: server.meter.count("metrics_access_denied")) if feed is not None else None
     await side.serve(probes, source, access)
@@ -150,10 +143,7 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
 
 
 def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:
-    """Calls `first` at the first SIGTERM or SIGINT, and `again` at a later one.
-
-    One that follows at once is the same: some programs signal a process and then its whole group.
-    """
+    """Calls `first` at SIGTERM or SIGINT, and `again` at a later one, but not for one at once: programs signal a process and its group."""
     loop = asyncio.get_running_loop()
     began: list[float] = []
 

@@ -17,10 +17,10 @@ from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
 from ..certs.context import ReloadingContext
 from . import convert
-from .access import Access
 from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
+from .certificate_source import ServedCertificate
 from .connection import UNREADABLE, Connection
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
@@ -32,14 +32,13 @@ from .known_heads import KnownHeads
 from .limits import Limits
 from .listener import Listener
 from .logs import Lines
-from .meters import Meter
+from .meters import Access, Meter
 from .reply import JSON, Dates, Reply
 from .routes import ROUTES, Route, find_route
-from .served_certificate import ServedCertificate
 from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")
-_ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines
+_ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
 B = TypeVar("B")

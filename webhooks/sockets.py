@@ -22,10 +22,7 @@ class Address(NamedTuple):
 
 
 def parse(text: str) -> Address:
-    """Reads HOST:PORT, [IPv6]:PORT or :PORT.
-
-    Raises: AddressError.
-    """
+    """Reads HOST:PORT, [IPv6]:PORT or :PORT. Raises: AddressError."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -37,10 +34,7 @@ def parse(text: str) -> Address:
 
 
 def bind(address: Address) -> tuple[Address, socket.socket]:
-    """Binds a socket to an address, without listening; returns it after the address with the chosen port.
-
-    Raises: AddressError when the host is unknown or the port is taken.
-    """
+    """A socket bound to an address, not listening, after the address with the chosen port. Raises: AddressError: unknown, or taken."""
     try:
         sock = _socket(*_resolve(address))
     except (OSError, UnicodeError) as error:

@@ -1,9 +1,10 @@
-"""Asks one policy about one write, as an API server does. Whatever is unknown offline is reported, and never passes."""
+"""Asks policies about one write, as an API server does. Whatever is unknown offline is reported, and never passes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP, api_version
@@ -15,10 +16,10 @@ from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
 from ...conversion.translate import translate_path
 from ...policies.facts import UNKNOWN, Facts
-from ...policies.finding import Level
+from ...policies.finding import Cause, Finding, Level
 from ...policies.review import Fields
-from .match import Asked
-from .policy import ACTIONS, AUDIT, DENY, WARN, Binding, Expression, Policy, Validation
+from .policy import ACTIONS, AUDIT, DENY, WARN, Asked, Binding, Expression, Policy, Validation
+from .read import is_binding, is_policy, read_binding, read_policy
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
 _WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
@@ -93,7 +94,7 @@ class Write:
         """`obj` is None for a deletion; `user` is the userInfo, None where it is not known."""
         self.kind, self.version, self.operation, self.user, self.line = kind, version, operation, user, line
         self.object, self.old = obj, old
-        self.metadata = [one for one in (obj, old) if one is not None for one in (one.get("metadata"),) if isinstance(one, dict)]
+        self.metadata = [one["metadata"] for one in (obj, old) if one is not None and isinstance(one.get("metadata"), dict)]
         self.of_version = cache(self._of_version)
 
     def named(self, field: str) -> str:
@@ -285,3 +286,34 @@ def _in(obj: Fields, namespace: str) -> bool:
 def _labels(obj: Fields) -> Mapping[str, Any]:
     labels = lookup(obj, ("metadata", "labels"))
     return labels if isinstance(labels, dict) else {}
+
+
+@lru_cache(maxsize=2)
+def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ...], int]:
+    """The policies of JSON documents, the other objects among these, and what one expression may cost."""
+    documents = [json.loads(text) for text in texts]
+    bindings = [read_binding(one) for one in documents if is_binding(one)]
+    policies = tuple(read_policy(one, bindings, "") for one in documents if is_policy(one))
+    return policies, tuple(one for one in documents if not is_policy(one) and not is_binding(one)), share_budget(policies)
+
+
+def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts) -> list[Finding]:
+    """The findings of policies, given as JSON documents with their bindings and parameters.
+
+    Where something is unknown, the failure policy decides, as for an expression with an error. A binding that only audits has no effect.
+    """
+    policies, objects, budget = _compiled(texts)
+    known = known_facts(facts)
+    more = {"facts": lambda _: known, "line": lambda _: str(facts.line)}
+    lacking = frozenset(facts._fields) - known.keys()
+    around = Around(partial(find_namespace, objects), partial(find_objects, objects), more, lacking, budget)
+    found = []
+    for policy in policies:
+        for said in ask(policy, write, around):
+            unknown = said.level is Level.NOT_EVALUATED
+            if unknown and not (said.is_error and policy.fails):
+                continue
+            text = f"is not evaluated: {said.text}" if unknown else said.text
+            level = Level.ERROR if unknown else said.level
+            found.append(Finding(policy.rule, Cause.INVALID, level, said.path or (), text))
+    return found

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ...api.paths import Path
+from ...api.wording import article, shorten
 from ...cel import ParseError, compile_text
 from ...policies.facts import Facts
-from .fields import Reader
-from .match import EVERYTHING, Match, Requirement, ResourceRule, Selector
 from .policy import (
     ACTIONS,
     BINDING,
     CHECK,
     CHECK_VERSION,
     DENY,
+    EVERYTHING,
     POLICY,
     POLICY_GROUP,
     WARN,
     Binding,
     Expression,
+    Match,
     Policy,
     PolicyError,
+    Requirement,
+    ResourceRule,
+    Selector,
     Validation,
     rule_of,
 )
 
 LONGEST: Final = 16_384  # characters of one expression
 MOST: Final = 500  # validations, conditions or variables of one policy
-_SPEC: Final = (
-    "failurePolicy",
-    "matchConditions",
-    "matchConstraints",
-    "paramKind",
-    "validations",
-    "variables",
-    "auditAnnotations",
-)
-_MATCH: Final = ("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
-_RULE: Final = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
+_SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
-_REASONS: Final = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 _NAMES: Final = ("object", "oldObject", "request", "namespaceObject", "variables", "authorizer")
 _CHECK_NAMES: Final = ("pods", "documents", "facts", "line")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -51,6 +46,68 @@ _VARIABLE: Final = re.compile(r"\bvariables\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _FACT: Final = re.compile(r"\bfacts\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _AUTHORIZER: Final = re.compile(r"\bauthorizer\s*\.")
 _STEP: Final = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]|\[['\"]([^'\"\]]+)['\"]\]")
+_SHOWN = 80  # characters of a wrong value
+
+
+class Reader:
+    """A value at its place in a document."""
+
+    def __init__(self, data: Any, path: Path = ()) -> None:
+        """`path` is the value's own; None is read as absent."""
+        self.data, self.path = data, path
+
+    def fields(self, *known: str) -> None:
+        """Sees to it that the value is a mapping of known keys. Raises: PolicyError, as do all others."""
+        data = {} if self.data is None else self.data
+        if not isinstance(data, dict):
+            raise self.wrong("must be a mapping")
+        for key in data:
+            if key not in known:
+                raise PolicyError((*self.path, str(key)), f"there is no such field here; known are {', '.join(known)}")
+
+    def items(self) -> list[Reader]:
+        """The value as a list."""
+        data = [] if self.data is None else self.data
+        if not isinstance(data, list):
+            raise self.wrong("must be a list")
+        return [Reader(one, (*self.path, index)) for index, one in enumerate(data)]
+
+    def text(self) -> str:
+        """The value as a string, empty where it is absent."""
+        data = "" if self.data is None else self.data
+        if not isinstance(data, str):
+            raise self.wrong("must be a string")
+        return data
+
+    def required(self) -> str:
+        """The value as a string that is not empty."""
+        text = self.text()
+        if not text.strip():
+            raise self.wrong("must be a string that is not empty")
+        return text
+
+    def texts(self) -> tuple[str, ...]:
+        """The value as a list of strings."""
+        return tuple(one.text() for one in self.items())
+
+    def choice(self, known: tuple[str, ...], default: str = "") -> str:
+        """The value as one of some words."""
+        if self.data is None and default:
+            return default
+        if self.data not in known:
+            raise self.wrong(f"must be one of {', '.join(known)}")
+        return str(self.data)
+
+    def at(self, key: str) -> Reader:
+        """The value of a key of a mapping that `fields` has read, or that may lack it."""
+        data = self.data.get(key) if isinstance(self.data, dict) else None
+        return Reader(data, (*self.path, key))
+
+    def wrong(self, text: str) -> PolicyError:
+        """The error for the value, which it shows."""
+        if isinstance(self.data, (dict, list)):
+            return PolicyError(self.path, f"{text}, got {article(self.data)}")
+        return PolicyError(self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _SHOWN)}")
 
 
 def is_policy(data: Any) -> bool:
@@ -70,9 +127,9 @@ def _is(data: Any, kind: str) -> bool:
 def read_binding(data: Any) -> Binding:
     """Reads a ValidatingAdmissionPolicyBinding. Raises: PolicyError."""
     spec = Reader(data).at("spec")
-    spec.fields(("matchResources", "paramRef", "policyName", "validationActions"))
+    spec.fields("matchResources", "paramRef", "policyName", "validationActions")
     ref = spec.at("paramRef")
-    ref.fields(("name", "namespace", "selector", "parameterNotFoundAction"))
+    ref.fields("name", "namespace", "selector", "parameterNotFoundAction")
     if ref.data is not None and (ref.at("name").data is None) == (ref.at("selector").data is None):
         raise ref.wrong("must have a name or a selector, one of them")
     return Binding(
@@ -90,26 +147,23 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
     """Reads a policy or a Check, with the bindings that name it; `module` is the file that its page names. Raises: PolicyError."""
     kind = str(data["kind"])
     name, spec = name_of(data), Reader(data).at("spec")
-    spec.fields((*_SPEC, "validationActions") if kind == CHECK else _SPEC)
+    spec.fields(*_SPEC, *(("validationActions",) if kind == CHECK else ()))
     param = _param(spec.at("paramKind"))
     names = frozenset((*_NAMES, *(("params",) if param else ()), *(_CHECK_NAMES if kind == CHECK else ())))
     reading = _Expressions(names)
-    variables: dict[str, Expression] = {}
     for one in _few(spec.at("variables")):
-        one.fields(("name", "expression"))
+        one.fields("name", "expression")
         called = one.at("name").required()
         if not _IDENTIFIER.fullmatch(called):
             raise one.at("name").wrong("must be an identifier")
-        if called in variables:
+        if called in reading.variables:
             raise PolicyError((*one.path, "name"), f"must be the only variable called {called}")
-        made = reading.expression(one.at("expression"), variables)
-        variables[called] = made
-    conditions = tuple(
-        (one.at("name").required(), reading.expression(one.at("expression"), variables))
-        for one in _few(spec.at("matchConditions"))
-        if one.fields(("name", "expression")) is not None
-    )
-    validations = tuple(_validation(one, reading, variables, kind) for one in _few(spec.at("validations")))
+        reading.variables[called] = reading.expression(one.at("expression"))
+    conditions = []
+    for one in _few(spec.at("matchConditions")):
+        one.fields("name", "expression")
+        conditions.append((one.at("name").required(), reading.expression(one.at("expression"))))
+    validations = tuple(_validation(one, reading, kind) for one in _few(spec.at("validations")))
     if not validations:
         raise spec.at("validations").wrong("must have at least one validation")
     match = _match(spec.at("matchConstraints"), required=True)
@@ -122,8 +176,8 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
         name,
         kind,
         match,
-        conditions,
-        variables,
+        tuple(conditions),
+        reading.variables,
         validations,
         spec.at("failurePolicy").choice(("Fail", "Ignore"), "Fail") == "Fail",
         param,
@@ -148,10 +202,11 @@ class _Expressions:
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
+        self.variables: dict[str, Expression] = {}
         self.reads: set[str] = set()
         self.facts: set[str] = set()
 
-    def expression(self, reader: Reader, variables: dict[str, Expression]) -> Expression:
+    def expression(self, reader: Reader) -> Expression:
         """One expression, which may read the variables above it."""
         text = reader.required()
         if len(text) > LONGEST:
@@ -165,7 +220,7 @@ class _Expressions:
             raise PolicyError(reader.path, f"is not an expression of CEL: {error}", error.line, error.column) from None
         if "variables" in program.names:
             for found in _VARIABLE.finditer(text):
-                if found[1] not in variables:
+                if found[1] not in self.variables:
                     why = f"reads variables.{found[1]}, which is not defined above it"
                     raise PolicyError(reader.path, f"{why}; a variable reads only those before it", *_place(text, found.start()))
         if "facts" in program.names:
@@ -183,18 +238,18 @@ def _place(text: str, index: int) -> tuple[int, int]:
     return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
 
 
-def _validation(one: Reader, reading: _Expressions, variables: dict[str, Expression], kind: str) -> Validation:
+def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
-    one.fields((*known, "fieldPath") if kind == CHECK else known)
-    one.at("reason").choice(_REASONS, "Invalid")
+    one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
+    one.at("reason").choice(("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"), "Invalid")
     message, path = one.at("message").text(), one.at("fieldPath")
     if "\n" in message.strip():
         raise PolicyError((*one.path, "message"), "must be one line")
     computed = one.at("messageExpression")
     return Validation(
-        reading.expression(one.at("expression"), variables),
+        reading.expression(one.at("expression")),
         message,
-        reading.expression(computed, variables) if computed.data is not None else None,
+        reading.expression(computed) if computed.data is not None else None,
         tuple(_steps(path)) if path.data is not None else None,
     )
 
@@ -228,12 +283,12 @@ def _actions(reader: Reader, default: tuple[str, ...] = ()) -> tuple[str, ...]:
 def _param(reader: Reader) -> tuple[str, str] | None:
     if reader.data is None:
         return None
-    reader.fields(("apiVersion", "kind"))
+    reader.fields("apiVersion", "kind")
     return reader.at("apiVersion").required(), reader.at("kind").required()
 
 
 def _match(reader: Reader, *, required: bool) -> Match:
-    reader.fields(_MATCH)
+    reader.fields("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
     rules, excluded = (tuple(_resources(one) for one in reader.at(key).items()) for key in ("resourceRules", "excludeResourceRules"))
     if required and not rules:
         raise reader.at("resourceRules").wrong("must have at least one rule of resources")
@@ -242,7 +297,7 @@ def _match(reader: Reader, *, required: bool) -> Match:
 
 
 def _resources(one: Reader) -> ResourceRule:
-    one.fields(_RULE)
+    one.fields("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
     for key in ("apiGroups", "apiVersions", "operations", "resources"):
         if not one.at(key).items():
             raise one.at(key).wrong("must have at least one entry")
@@ -253,10 +308,10 @@ def _resources(one: Reader) -> ResourceRule:
 
 
 def _selector(reader: Reader) -> Selector:
-    reader.fields(("matchLabels", "matchExpressions"))
+    reader.fields("matchLabels", "matchExpressions")
     labels = reader.at("matchLabels")
     found = [Requirement(str(key), "In", frozenset((labels.at(key).text(),))) for key in labels.data or {}]
     for one in reader.at("matchExpressions").items():
-        one.fields(("key", "operator", "values"))
+        one.fields("key", "operator", "values")
         found.append(Requirement(one.at("key").required(), one.at("operator").choice(_OPERATORS), frozenset(one.at("values").texts())))
     return Selector(tuple(found)) if found else EVERYTHING

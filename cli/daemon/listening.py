@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...webhooks import child_process
-from ...webhooks.log_level import LevelSource
+from ...webhooks.logs import LevelSource
 from ...webhooks.sockets import Address, AddressError, bind, parse
 from ..console import flags
 from ..console.exits import UsageError

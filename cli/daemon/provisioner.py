@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from ...certs.installation import Installation
 from ...certs.provision import COMPONENT, Provisioner
-from ...certs.timings import ROUND_APART
+from ...certs.state import ROUND_APART
 from ...kube.client import Client
 from ...kube.lease import Timings
 from ..installation.connection import connect_cluster

@@ -21,19 +21,15 @@ from ...certs.authority import issue_leaf, make_authority
 from ...certs.context import Offer, ReloadingContext
 from ...certs.files import local_names
 from ...kube.client import Client, connect
-from ...kube.config import ConfigError
-from ...kube.identity import replica_name
+from ...kube.config import ConfigError, replica_name
 from ...kube.lease import Election
 from ...kube.metrics import COUNTER, GAUGE, Declared, Values, export
-from ...kube.protocol import Cluster
-from ...kube.traffic import Traffic
+from ...kube.protocol import Cluster, Traffic
 from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.limits import Limits
-from ...webhooks.log_level import LevelFile, LevelSource
-from ...webhooks.logs import set_level
-from ...webhooks.metrics_access import MetricsAccess
-from ...webhooks.metrics_table import CLIENT, DECLARED, OWN
-from ...webhooks.probes import METRICS, PROBES, Probes
+from ...webhooks.logs import LevelFile, LevelSource, set_level
+from ...webhooks.metrics import CLIENT, DECLARED, OWN
+from ...webhooks.probes import METRICS, PROBES, MetricsAccess, Probes
 from ..console.output import write_stderr
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))

@@ -11,10 +11,10 @@ from ...api.kinds import BY_ALIAS
 from ...api.line import of_definition, of_release
 from ...api.operator.scope import Namespace, ScopeSettings
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from ...kube.claims import LEASE_NAME, Claims
 from ...kube.errors import ApiError, NotFoundError, UnavailableError
 from ...kube.protocol import Cluster, Listing, Node
 from ...kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES
+from ...kube.scope import LEASE_NAME, Claims
 from ...policies.facts import Facts
 from ...policies.semver import is_semver
 from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_configured_facts, read_topology_domains, topologies_of

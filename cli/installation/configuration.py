@@ -7,7 +7,7 @@ from ...api.operator.configuration import OperatorConfiguration
 from ...api.operator.judge import Problem, drop_absent_values, validate_configuration
 from ...api.paths import MISSING, Path, format_path, lookup
 from ...api.wording import shorten
-from ...kube import identity
+from ...kube import config
 from ...policies.semver import is_semver
 from ..console.exits import UsageError
 from ..console.nearest import did_you_mean
@@ -64,7 +64,7 @@ def load_configuration(
     document = _document(given) if given is not None else None
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(document, data)
-    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := identity.namespace(environment)):
+    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := config.namespace(environment)):
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
         if text := environment.get(variable.name, ""):

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...admission.defaults import Defaulted
+from ...admission.judging import Defaulted
 from ...admission.pipeline import Admission, Settings, decode_and_shape
 from ...api.kinds import BY_NAME, api_version
 from ...api.line import INSTALLED, Line

@@ -55,7 +55,7 @@ def _add_user_rules(arguments: argparse.Namespace) -> None:
     project = arguments.project
     arguments.user_rules = load_user_rules(project.values[RULES_FROM], project.folder)
     set_user_rules(one.rule for one in arguments.user_rules.policies)
-    known = [one.rule_name for one in arguments.user_rules.policies]
+    known = [one.rule.name for one in arguments.user_rules.policies]
     weighed = [project.values.get("rules", {}), *(one.rules for one in project.values.get("overrides", ()))]
     for name, severity in (pair for rules in weighed for pair in rules.items()):
         if name.startswith(USER) and name not in known:

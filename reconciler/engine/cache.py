@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector, Subscriber, WatchState
+from ...kube.reflector import Reflector, Several, Subscriber, WatchState
 from ...kube.resources import SERVICE_ACCOUNTS, Resource
-from ...kube.several import Several
 from ..common.keys import Key, controller_reference, key_of, move_key
 from ..common.problems import cut_nested
 from ..common.resources import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, OPTED, POD_ACCOUNT, RECONCILED, STATEFUL_SET, WATCHED

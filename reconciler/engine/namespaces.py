@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...api.operator.scope import ScopeSettings
-from ...kube.claims import LEASE_NAME, Claims
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector, WatchState
+from ...kube.reflector import Reflector, Several, WatchState
 from ...kube.resources import LEASES
-from ...kube.several import Several
+from ...kube.scope import LEASE_NAME, Claims
 
 LOG: Final = logging.getLogger("reconciler.territory")
 TICK: Final = 1.0  # seconds between checks for expired claims

@@ -8,8 +8,7 @@ from collections import Counter, OrderedDict
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from ...kube.backoff import Backoff
-from ...kube.clocks import LOCAL, Clocks
+from ...kube.clocks import LOCAL, Backoff, Clocks
 from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
 from ..metrics.controller_runtime import QueueStatistics

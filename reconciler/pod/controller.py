@@ -12,9 +12,8 @@ from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Capability, Pre
 from ...kube.clocks import Clocks
 from ...kube.errors import ApiError, ConflictError, NotFoundError
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector
+from ...kube.reflector import Reflector, Several
 from ...kube.resources import NODES, PODS
-from ...kube.several import Several
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import RETRY_SLOW
 from ..common.resources import GRAPH

@@ -7,8 +7,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from dynamo_webhooks.admission.defaults import compute_defaults
-from dynamo_webhooks.admission.judging import judge
+from dynamo_webhooks.admission.judging import compute_defaults, judge
 from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path, format_path

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission import losses
 from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.policies.facts import facts_from
@@ -112,7 +112,7 @@ def _settled() -> Iterator[None]:
 
     Objects of every size are weighed for their kind's other version: that only longer ones are is a step, which no doubling must meet.
     """
-    steps = [(module, name, getattr(module, name)) for module, name in ((remainder_size, "LIGHT"), (weight, "LIGHT"), (weight, "WARNED"))]
+    steps = [(module, name, getattr(module, name)) for module, name in ((losses, "LIGHT"), (weight, "LIGHT"), (weight, "WARNED"))]
     for module, name, _ in steps:
         setattr(module, name, 0)
     disabled, threshold = logging.root.manager.disable, gc.get_threshold()

@@ -17,8 +17,7 @@ from dynamo_webhooks.certs.installation import Installation
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.provision import Provisioner
 from dynamo_webhooks.certs.reading import read_authority, read_serving
-from dynamo_webhooks.certs.state import Mode, Phase, Profile, TargetKind
-from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.certs.state import Mode, Phase, Profile, TargetKind, Timings
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 from dynamo_webhooks.kube.protocol import Node

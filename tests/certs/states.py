@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.certs.bundle import compose_bundle
 from dynamo_webhooks.certs.certificate import Certificate, Key, read_certificate, read_certificates, read_key
 from dynamo_webhooks.certs.state import (
     AuthoritySecret,
@@ -24,6 +23,7 @@ from dynamo_webhooks.certs.state import (
     TargetKind,
     Trust,
 )
+from dynamo_webhooks.certs.trust import compose_bundle
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 BORN = NOW - timedelta(days=10)

@@ -11,8 +11,7 @@ from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.scope import Namespace, Operator
 from dynamo_webhooks.api.operator.server import Server, Webhook
 from dynamo_webhooks.certs.installation import Installation, installation
-from dynamo_webhooks.certs.state import TargetKind
-from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.certs.state import TargetKind, Timings
 
 
 def _installed(webhook: Webhook, certificates: Certificates | None = None, restricted: str = "") -> Installation:

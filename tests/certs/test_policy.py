@@ -22,8 +22,7 @@ from dynamo_webhooks.certs.policy import (
     rotation_time,
     unusable_reason,
 )
-from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Profile, Serving
-from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Profile, Serving, Timings
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
 
 DAY = timedelta(days=1)

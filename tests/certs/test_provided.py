@@ -196,9 +196,9 @@ def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     world = provided()
     before = shown(world)
     world.remove(CALLED.serving)
-    told = [one.value for one in gauges(world.gather(), world.wall) if one.name == "trust_in_sync"]
+    told = [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
     assert told == [1.0] * len(TARGETS)
     run(world)
     assert shown(world) == before
     world.set_bundle(TARGETS[0][1], FIRST.certificate + SECOND.certificate)
-    assert 0.0 in [one.value for one in gauges(world.gather(), world.wall) if one.name == "trust_in_sync"]
+    assert 0.0 in [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]

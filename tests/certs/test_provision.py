@@ -13,8 +13,7 @@ from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.report import read_conditions
-from dynamo_webhooks.certs.state import Mode, Phase
-from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.certs.state import Mode, Phase, Timings
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING, Resource

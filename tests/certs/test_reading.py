@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.content import as_object, make_content
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import Hint, Phase, Stance, TargetKind
@@ -29,6 +28,7 @@ from dynamo_webhooks.certs.step import (
     StoreNext,
     WriteServing,
 )
+from dynamo_webhooks.certs.store import as_object, make_content
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state
 
 CALLED = Names("dynamo-system")
@@ -125,7 +125,7 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
 )
 def test_stances(stance: Stance, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
     """Entries that call the installation's Service; an entry with a URL or another Service is foreign."""
-    found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace, refused="no")
+    found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace)
     assert (found.stance, found.bundles) == (stance, bundles)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.certs.gather import Gathered
-from dynamo_webhooks.certs.report import Gauge, gauges, reports, unready
+from dynamo_webhooks.certs.report import gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.cli.commands.certs.inspect import as_text, of_cluster
 from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
@@ -79,21 +79,17 @@ def test_standing_reports() -> None:
     assert reports(replace(held, endpoints=None), NOW) == ()
 
 
-def value(found: tuple[Gauge, ...], gauge: str, **labels: str) -> float:
-    return next(one.value for one in found if one.name == gauge and labels.items() <= dict(one.labels).items())
-
-
 def test_gauges() -> None:
     """Days left, the phase, who is in sync, and how far the clocks differ."""
     rolling = state("b<a", by="b", shows=("ba", "a"), phase=Phase.ROLL, presents="ab", skew=timedelta(seconds=3))
     found = gauges(rolling, NOW)
-    assert value(found, "rotation_phase", phase="ROLL") == 1
-    assert sum(one.value for one in found if one.name == "rotation_phase") == 1
-    assert value(found, "leaf_not_after_seconds") == leaf("b").not_after.timestamp()
-    assert value(found, "ca_not_after_seconds", generation="dynamo-webhook-ca-1") == authority("a").not_after.timestamp()
-    assert [one.value for one in found if one.name == "trust_in_sync"] == [1, 0, 1]
-    assert [one.value for one in found if one.name == "endpoint_leaf_in_sync"] == [0, 1]
-    assert value(found, "clock_skew_seconds") == 3
-    assert value(gauges(state(endpoints=None), NOW), "probe_unavailable") == 1
+    assert found["rotation_phase"]["ROLL",] == 1
+    assert sum(found["rotation_phase"].values()) == 1
+    assert found["leaf_not_after_seconds"][()] == leaf("b").not_after.timestamp()
+    assert found["ca_not_after_seconds"]["dynamo-webhook-ca-1",] == authority("a").not_after.timestamp()
+    assert [*found["trust_in_sync"].values()] == [1, 0, 1]
+    assert [*found["endpoint_leaf_in_sync"].values()] == [0, 1]
+    assert found["clock_skew_seconds"][()] == 3
+    assert gauges(state(endpoints=None), NOW)["probe_unavailable"][()] == 1
     missing = Target(TargetKind.CRD, "x", stance=Stance.ABSENT)
-    assert value(gauges(state(targets=(missing,)), NOW), "expected_objects_missing", kind="CustomResourceDefinition", name="x") == 1
+    assert gauges(state(targets=(missing,)), NOW)["expected_objects_missing"]["CustomResourceDefinition", "x"] == 1

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.content import Write
 from dynamo_webhooks.certs.names import Names
-from dynamo_webhooks.certs.store import Store
+from dynamo_webhooks.certs.store import Store, Write
 from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
 from dynamo_webhooks.kube.resources import SECRETS
 from tests.kube.memory import MemoryCluster

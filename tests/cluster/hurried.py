@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dynamo_webhooks.certs.installation import installation
-from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.certs.state import Timings
 from dynamo_webhooks.cli.commands import provision
 from dynamo_webhooks.cli.daemon.provisioner import Pace
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings

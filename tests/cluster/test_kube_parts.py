@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from dynamo_webhooks.kube.capability import DRA, GROVE, Detector, Presence
-from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.config import load_config
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
+from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from dynamo_webhooks.kube.scope import NamespaceLease
 from tests.cluster.backends import PATIENCE, Backend
 from tests.cluster.harness import ControlPlane
@@ -80,7 +80,7 @@ async def test_a_reflector_follows_a_named_object(backend: Backend) -> None:
 
 async def test_events_are_counted(backend: Backend) -> None:
     cluster, where = backend.cluster, backend.namespace
-    recorder = Recorder(cluster, "provisioner", "pod-0")
+    recorder = Recorder(cluster, "provisioner")
     about = await cluster.create(CONFIG_MAPS, backend.config())
     for message in ("first", "first", "second"):
         await recorder.record(about, "Normal", "LeafIssued", message)

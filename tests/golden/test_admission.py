@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.admission import defaults, judging
+from dynamo_webhooks.admission import judging
 from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.evaluate import is_deletion
 from dynamo_webhooks.policies.facts import Facts, facts_from
@@ -91,7 +91,7 @@ def test_profile_1_2_gives_the_recorded_defaults(context: str) -> None:
         review = _review(case)
         if review.operation == "DELETE":
             continue
-        got = defaults.compute_defaults(review).object
+        got = judging.compute_defaults(review).object
         wanted = case["expect"].get("patched", case["request"]["object"])
         theirs = compare()
         if differences := list(theirs.diff(theirs.normalise(got), theirs.normalise(wanted))):

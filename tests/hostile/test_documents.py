@@ -31,11 +31,11 @@ from dynamo_webhooks.cli.project.discover import NAME, Place
 from dynamo_webhooks.cli.project.load import load
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.kube import answers, config, storage_versions
-from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.protocol import Listing
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES
+from dynamo_webhooks.kube.scope import LEASE_NAME, Claims
 from dynamo_webhooks.webhooks.cluster.observed_facts import read_topology_domains
 from tests.cli.facts.installed import GO, configuration
 from tests.kube.memory import MemoryCluster

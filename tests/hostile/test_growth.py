@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission import losses
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
@@ -43,7 +43,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 @SHAPES
 def test_twice_the_size_takes_twice_the_calls(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     # short objects are not weighed, and light ones no further than that: steps that a count must not meet
-    monkeypatch.setattr(remainder_size, "LIGHT", 0)
+    monkeypatch.setattr(losses, "LIGHT", 0)
     monkeypatch.setattr(weight, "LIGHT", 0)
     monkeypatch.setattr(weight, "WARNED", 0)
     for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):

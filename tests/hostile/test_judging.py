@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from dynamo_webhooks.admission import defaults
+from dynamo_webhooks.admission import judging as asking
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks.admission import answer
@@ -79,6 +79,6 @@ def test_a_fault_is_seen(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
     def broken(review: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(defaults, "compute_edits", broken)
+    monkeypatch.setattr(asking, "compute_edits", broken)
     route: Route = ROUTES[PATH]
     assert "fault" in judged(route, ADMISSION, Settings(Facts()))

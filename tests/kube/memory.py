@@ -216,13 +216,10 @@ class MemoryCluster:
         *,
         uid: str = "",
         version: str = "",
-        propagation: str = "Background",
         grace: int | None = None,
     ) -> bool:
         """Removes, or marks while finalizers are there."""
         await self._ask("delete", resource, namespace, name)
-        if propagation not in {"Background", "Foreground", "Orphan"}:
-            raise InvalidError(422, "Invalid", f"propagationPolicy must be Background, Foreground or Orphan, seen {propagation}")
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:
             return False

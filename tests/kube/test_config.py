@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.kube.config import ConfigError, load_config
-from dynamo_webhooks.kube.identity import namespace, replica_name
+from dynamo_webhooks.kube.config import ConfigError, load_config, namespace, replica_name
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
 

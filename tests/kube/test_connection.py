@@ -23,11 +23,10 @@ from aiohttp.test_utils import TestServer
 from kubernetes.aio.client import Configuration
 
 from dynamo_webhooks.kube.client import Client
-from dynamo_webhooks.kube.connection import Connection
+from dynamo_webhooks.kube.connection import NO_ANSWER, Connection, host_of
 from dynamo_webhooks.kube.errors import ConflictError, GoneError, InvalidError, UnavailableError
-from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.protocol import Node, Sent, Traffic
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, Traffic, host_of
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 

@@ -29,18 +29,14 @@ async def test_the_same_again_is_no_transition() -> None:
 
 async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", "pod-0", clocks=timing.clocks())
+    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
     for reason in ("Drifted", "Repaired") * 3:
         await recorder.record(ABOUT, "Warning", reason, "m")
         timing.seconds += 60
     assert sorted(await written(cluster)) == [("Drifted", "m", 3), ("Repaired", "m", 3)]
     event = (await cluster.list(CORE_EVENTS, "n")).items[0]
     assert event["firstTimestamp"] < event["lastTimestamp"]
-    assert (event["type"], event["source"], event["reportingInstance"]) == (
-        "Warning",
-        {"component": "provisioner", "host": "pod-0"},
-        "pod-0",
-    )
+    assert (event["type"], event["source"], event["reportingInstance"]) == ("Warning", {"component": "provisioner"}, "")
     assert event["involvedObject"] == {
         "apiVersion": "v1",
         "kind": "ConfigMap",

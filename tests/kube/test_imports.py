@@ -7,12 +7,11 @@ import sys
 
 LIGHT = (
     "answers",
-    "backoff",
+    "clocks",
     "capability",
     "config",
     "errors",
     "events",
-    "identity",
     "lease",
     "protocol",
     "reflector",

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from dynamo_webhooks.kube.claims import LEASE_NAME as NAME
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.scope import IDENTITY, LeaseTakenError, NamespaceLease
+from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.certs.timings import SKEW_WARN
+from dynamo_webhooks.certs.state import SKEW_WARN
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, Declared
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING
@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.metrics.meters import FAILED
 from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.metrics_table import DECLARED
+from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.manifests.environment import ROOT
 from tools.manual.metrics import PROVISIONER, RECONCILER
 

@@ -8,7 +8,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from dynamo_webhooks.admission.defaults import compute_defaults
+from dynamo_webhooks.admission.judging import compute_defaults
 from dynamo_webhooks.api.paths import Key, Path
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.edit import Edit, apply, to_json_patch, to_json_pointer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.admission.defaults import compute_defaults
+from dynamo_webhooks.admission.judging import compute_defaults
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import evaluate as engine

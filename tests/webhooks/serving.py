@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 import trustme
 
-from dynamo_webhooks.certs.clients import ClientTrust
-from dynamo_webhooks.certs.context import ReloadingContext
+from dynamo_webhooks.certs.context import ClientTrust, ReloadingContext
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.executor.executor import Executor

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 import trustme
 
-from dynamo_webhooks.certs.clients import ClientTrust
+from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import metrics
 from dynamo_webhooks.webhooks.convert import example
 from dynamo_webhooks.webhooks.limits import Bound

@@ -17,7 +17,7 @@ from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
 from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
-from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
+from dynamo_webhooks.webhooks.cluster.watcher import SecretWatch
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.probes import Handshake
@@ -137,7 +137,7 @@ async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, auth
     seconds = 10.0
     assert source.offer().source == "file"
     assert source.away == "the API server can't be reached"
-    assert source.bundle() == authority.cert_pem.bytes()
+    assert source.offer().bundle == authority.cert_pem.bytes()
 
 
 @asynccontextmanager
@@ -170,7 +170,7 @@ async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_ope
         source.delivered(delivery(secret(authority, leaf)))
         server.certificate.hurry()
         await until(lambda: not server.reasons())
-        assert handshake.reasons(source.bundle()) == []
+        assert handshake.reasons(source.offer().bundle) == []
         assert server.certificate.report()["certificate"]["source"] == "api"
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.kube.traffic import NO_ANSWER
+from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.webhooks.cluster import feed as feeding
 from dynamo_webhooks.webhooks.cluster.feed import FIRST_SECONDS, Feed
 

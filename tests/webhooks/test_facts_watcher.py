@@ -13,10 +13,10 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.scope import ScopeSettings
-from dynamo_webhooks.kube.claims import LEASE_NAME
 from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS, Resource
+from dynamo_webhooks.kube.scope import LEASE_NAME
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
@@ -79,10 +79,9 @@ class World:
         groups = {name.replace("_", "."): versions for name, versions in served.items()}
         self.cluster = MemoryCluster(served={"apps": V1, **groups})
         self.reports: list[dict[str, Any]] = []
-        self.refused = ""
         clocks = Clocks(lambda: self.clock.seconds, self.clock.wall, self.clock.sleep)
         given = TOLD if told is None else told
-        self.watcher = Watcher(self.cluster, scope, given, self.reports.append, lambda: self.refused, clocks)
+        self.watcher = Watcher(self.cluster, scope, given, self.reports.append, clocks)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -326,6 +325,6 @@ async def test_a_restricted_operator_asks_nobody_about_claims() -> None:
         await world.claim("a")
         assert world.facts["excludedNamespaces"] == []
         assert asked.count("leases") == 1  # the holder's own write
-        world.refused = "claimed by somebody else"
+        world.watcher.refused = "claimed by somebody else"
         await world.clock.advance(1)
         assert world.reports[-1]["refused"] == "claimed by somebody else"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission import losses
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, annotation_size
@@ -115,7 +115,7 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
     assert response(found)["allowed"]
     assert {*found.verdict.rules} <= {"field-without-effect"}
     with pytest.raises(NameError):
-        remainder_size.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
+        losses.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
 
 
 def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:

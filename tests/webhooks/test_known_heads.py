@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.clients import ClientTrust
+from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import known_heads
 from dynamo_webhooks.webhooks.known_heads import KnownHeads, read_head
 from dynamo_webhooks.webhooks.routes import find_route

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.webhooks import logs
-from dynamo_webhooks.webhooks.log_level import LevelFile, LevelSource
+from dynamo_webhooks.webhooks.logs import LevelFile, LevelSource
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_facts_serving import stored

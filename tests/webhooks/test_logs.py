@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from dynamo_webhooks.webhooks import logs
-from dynamo_webhooks.webhooks.access import Access
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
+from dynamo_webhooks.webhooks.meters import Access
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 
@@ -113,7 +113,7 @@ def test_times() -> None:
 
 def test_exceptions_are_named_and_placed_but_not_quoted(file: tuple[Path, int]) -> None:
     logger = logging.Logger("x")
-    logger.addHandler(JsonHandler(Lines(file[1])))
+    logger.addHandler(JsonHandler(Lines(file[1]).add))
     try:
         int("private")
     except ValueError:

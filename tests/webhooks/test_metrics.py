@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
+from dynamo_webhooks.kube.connection import NO_ANSWER
+from dynamo_webhooks.kube.protocol import Sent
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.conversion_statistics import FAULT, REFUSED, ConversionStatistics
 from dynamo_webhooks.webhooks.meters import BUCKETS, Meter

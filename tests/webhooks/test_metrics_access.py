@@ -17,17 +17,18 @@ from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer, may_read
-from dynamo_webhooks.webhooks.metrics_access import (
+from dynamo_webhooks.webhooks.probes import (
     ALLOW_SECONDS,
     DENIED,
     DENY_SECONDS,
     KEPT,
+    METRICS,
     STALE_ALLOW_SECONDS,
     UNDECIDED,
     UNKNOWN,
     MetricsAccess,
+    Probes,
 )
-from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.serving import DEADLINE, write_pair
 from tests.webhooks.test_facts_feed import Fed

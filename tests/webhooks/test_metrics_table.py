@@ -16,9 +16,8 @@ from dynamo_webhooks.webhooks.cluster.feed import STALE_SECONDS, Feed
 from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.meters import Meter
-from dynamo_webhooks.webhooks.metrics import export
-from dynamo_webhooks.webhooks.metrics_access import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
-from dynamo_webhooks.webhooks.metrics_table import DECLARED, OWN
+from dynamo_webhooks.webhooks.metrics import DECLARED, OWN, export
+from dynamo_webhooks.webhooks.probes import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served

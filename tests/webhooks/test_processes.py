@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import pytest
 
 from dynamo_webhooks.certs.files import store_self_signed
-from dynamo_webhooks.webhooks.executor import fork
+from dynamo_webhooks.webhooks.executor import forker
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
@@ -277,7 +277,7 @@ def test_a_fork_that_fails_leaves_signals_as_they_were(monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "fork", _no_room)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     with pytest.raises(BlockingIOError):
-        fork.fork(lambda: os._exit(0))
+        forker.fork(lambda: os._exit(0))
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
 
 

@@ -16,7 +16,7 @@ from aiohttp.web import RequestHandler
 
 from dynamo_webhooks.webhooks import listener
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.tls_queue import AT_ONCE, TlsQueue
+from dynamo_webhooks.webhooks.listener import AT_ONCE, TlsQueue
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, served, until
 

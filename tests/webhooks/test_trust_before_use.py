@@ -22,7 +22,7 @@ from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.kube.resources import SECRETS
 from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
-from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
+from dynamo_webhooks.webhooks.cluster.watcher import SecretWatch
 from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
 
 POST: Final = SecretNames(NAMESPACE, CALLED.serving, CALLED.trust, f"{SERVICE}.{NAMESPACE}.svc")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from dynamo_webhooks.certs import meters as provisioner
+from dynamo_webhooks.certs import perform as provisioner
 from dynamo_webhooks.kube.metrics import COUNTER, Declared
 from dynamo_webhooks.reconciler.metrics import controller_runtime
 from dynamo_webhooks.reconciler.metrics import meters as reconciler

@@ -17,7 +17,7 @@ from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
-from dynamo_webhooks.webhooks.metrics_table import DECLARED
+from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture, commands, lines
 from tools.manual.fields import fields
 from tools.manual.metrics import PROVISIONER, RECONCILER, describe_metrics

@@ -18,49 +18,17 @@ from ...api.operator.scope import ScopeSettings
 from ...api.operator.server import Logging
 from ...kube.config import ConfigError
 from ...kube.errors import ApiError
-from ...kube.protocol import Cluster
+from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
-from ...kube.traffic import Traffic
 from .. import logs
 from ..logs import Lines
+from . import ACCESS, LEVEL, STOP
 from .reviews import AccessReviewer
-from .secret_watch import SecretWatch
-from .snapshot_watch import SnapshotWatch
-from .watcher import Watcher
+from .watcher import SecretWatch, SnapshotWatch, Watcher
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
-STOP: Final = b"stop\n"
-LEVEL: Final = b"level "  # and then the log level
-ACCESS: Final = b"access "  # and then a question for the desk
 MANAGER: Final = "dynamo-webhooks-server"
-
-
-class Holder:
-    """Claims the namespace of a restricted operator, or reports the other holder."""
-
-    def __init__(self, cluster: Cluster, scope: ScopeSettings) -> None:
-        self.reason = ""
-        self._lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
-
-    async def run(self) -> None:
-        """Claims, renews, and claims again when it was lost, until it is cancelled."""
-        while True:
-            try:
-                await self._lease.acquire()
-            except LeaseTakenError as error:
-                self.reason = str(error)
-                _LOG.error("not ready: %s", self.reason)
-            except ApiError as error:
-                _LOG.error("the namespace can't be claimed: %s", error.message)
-            else:
-                self.reason = ""
-                await self._lease.run()
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def release(self) -> None:
-        """Gives the claim back at a clean stop."""
-        await self._lease.release()
 
 
 async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
@@ -80,30 +48,48 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
             await asyncio.sleep(AGAIN_SECONDS)
 
 
+async def _hold(lease: NamespaceLease, watcher: Watcher) -> None:
+    """Claims the namespace of a restricted operator, renews, and claims again when it was lost; the watcher reports another holder."""
+    while True:
+        try:
+            await lease.acquire()
+        except LeaseTakenError as error:
+            watcher.refused = str(error)
+            _LOG.error("not ready: %s", watcher.refused)
+        except ApiError as error:
+            _LOG.error("the namespace can't be claimed: %s", error.message)
+        else:
+            watcher.refused = ""
+            await lease.run()
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
 async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: AccessReviewer, stopped: asyncio.Event) -> None:
     traffic: Traffic = Counter()
     cluster = desk.cluster = await _cluster(orders, report, traffic)
     scope = ScopeSettings(**orders["scope"])
-    holder = Holder(cluster, scope) if scope.restricted else None
+    lease = None
+    if scope.restricted:
+        lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
 
     def counted(found: dict[str, Any]) -> None:
         report({**found, "traffic": [[*sent, count] for sent, count in traffic.items()]})
 
-    watcher = Watcher(cluster, scope, orders["told"], counted, lambda: holder.reason if holder is not None else "")
+    watcher = Watcher(cluster, scope, orders["told"], counted)
     try:
         async with asyncio.TaskGroup() as tasks:
-            if holder is not None:
-                tasks.create_task(holder.run())
+            if lease is not None:
+                tasks.create_task(_hold(lease, watcher))
             if orders["certificates"] is not None:
                 tasks.create_task(SecretWatch(cluster, orders["certificates"], report).run())
             if orders["told"].get("checkpoint"):
                 tasks.create_task(SnapshotWatch(cluster, scope.restricted, report).run())
             tasks.create_task(watcher.run())
     finally:
-        if holder is not None and stopped.is_set():
+        if lease is not None and stopped.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(3):
-                    await holder.release()
+                    await lease.release()
         await cluster.close()
 
 

@@ -17,6 +17,7 @@ import orjson
 from ...policies.facts import Facts, FactsError, facts_from
 from .. import child_process
 from ..meters import TrafficKey
+from . import ACCESS, LEVEL, STOP
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -25,9 +26,6 @@ SELDOM_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0  # for it to end in good order, which includes giving back a Lease
 HUNG_SECONDS: Final = 60.0  # without a report; there is one at least every few seconds
 LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
-STOP: Final = b"stop\n"
-LEVEL: Final = b"level "  # and then the log level
-ACCESS: Final = b"access "  # and then a question about a token
 ASK_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # older sources are reported: a healthy watch is never older than its last event or a second
 COMMAND: Final = child_process.command("dynamo_webhooks.webhooks.cluster")
@@ -51,7 +49,7 @@ class Feed:
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`orders` are sent to the process first. `delivered` gets the reports of secret_watch.py, `offered` those of snapshot_watch.py."""
+        """`orders` are sent to the process first. `delivered` gets the reports of `SecretWatch`, `offered` those of `SnapshotWatch`."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
         self._taken, self._delivered, self._offered = taken, delivered, offered
         self._command = command

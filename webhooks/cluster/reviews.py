@@ -1,4 +1,4 @@
-"""Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see metrics_access.py) and no token."""
+"""Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see `MetricsAccess`) and no token."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ PATH: Final = "/metrics"
 
 async def may_read(cluster: Cluster, token: str) -> bool:
     """Whether the bearer may `get` the path. Raises ApiError if that can't be checked."""
-    found = (await _review(cluster, TOKEN_REVIEWS, {"token": token})).get("status") or {}
+    found = await _review(cluster, TOKEN_REVIEWS, {"token": token})
     if found.get("authenticated") is not True:
         return False
     user = found.get("user") or {}
-    who = {
+    asked = {
         "user": user.get("username", ""),
         "uid": user.get("uid", ""),
         "groups": user.get("groups") or [],
         "extra": user.get("extra") or {},
+        "nonResourceAttributes": {"path": PATH, "verb": "get"},
     }
-    asked = {**who, "nonResourceAttributes": {"path": PATH, "verb": "get"}}
-    return ((await _review(cluster, ACCESS_REVIEWS, asked)).get("status") or {}).get("allowed") is True
+    return (await _review(cluster, ACCESS_REVIEWS, asked)).get("allowed") is True
 
 
 async def _review(cluster: Cluster, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    """The status of a review."""
     obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}, "spec": spec}
-    return await cluster.create(resource, obj)
+    return (await cluster.create(resource, obj)).get("status") or {}
 
 
 class AccessReviewer:

@@ -1,44 +1,44 @@
-"""The watching: Leases, ClusterTopologies and API groups are kept up to date, and every change is reported as facts. No process here."""
+"""The watching: facts of the cluster, the serving certificate and offers of snapshots are kept up to date and reported. No process here."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from ...admission.new_pods import OFFER, read_offers
 from ...api.operator.scope import ScopeSettings
+from ...certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY, USABLE
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from ...kube.claims import LEASE_NAME, Claims
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
-from ...kube.resources import LEASES
+from ...kube.resources import CONFIG_MAPS, LEASES, SECRETS, resource_of_kind
+from ...kube.scope import LEASE_NAME, Claims
 from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
-TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke
+TICK_SECONDS: Final = (
+    0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke, a permission that is missing
+)
 REPORT_SECONDS: Final = 10.0  # between two reports when nothing changes
 RELIST_SECONDS: Final = 300.0
 GROUPS_SECONDS: Final = 20.0  # between two questions for the served API groups, which cost an API server next to nothing
+Report: TypeAlias = "Callable[[dict[str, Any]], None]"
+_GATHER: Final = 0.05  # seconds for which changes are gathered
+_METADATA: Final = ("name", "namespace", "resourceVersion", "deletionTimestamp")
 
 
 class Watcher:
-    """Watches one cluster and reports facts; known facts stay while the cluster can't be reached."""
+    """Watches Leases, ClusterTopologies and API groups, and reports facts; known ones stay while the cluster can't be reached."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        scope: ScopeSettings,
-        told: Mapping[str, Any],
-        report: Callable[[dict[str, Any]], None],
-        refused: Callable[[], str] = lambda: "",
-        clocks: Clocks = LOCAL,
-    ) -> None:
-        """`told` are facts that override the cluster's; `report` takes each report; `refused` returns why this operator must not work."""
+    def __init__(self, cluster: Cluster, scope: ScopeSettings, told: Mapping[str, Any], report: Report, clocks: Clocks = LOCAL) -> None:
+        """`told` are facts that override the cluster's; `report` takes each report."""
         self._clocks = clocks
         self.claims = Claims(scope)
-        self._told, self._report, self._refused = told, report, refused
+        self._told, self._report = told, report
+        self.refused = ""  # why this operator must not work
         self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clocks=clocks)
         self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clocks=clocks)
         self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clocks=clocks)
@@ -67,7 +67,7 @@ class Watcher:
         if not self._last and not self._settled():
             return
         observed = self._observed(now)
-        found = {"facts": facts_of(self._told, observed), "refused": self._refused()}
+        found = {"facts": facts_of(self._told, observed), "refused": self.refused}
         if found != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = found, now
             self._report({**found, "stale": self._stale()})
@@ -107,3 +107,85 @@ class Watcher:
         elif old is not None:
             self.claims.gone(old["metadata"].get("namespace", ""))
         self.look()
+
+
+class SecretWatch:
+    """Reports `{"delivery": ...}` at once and after each change. Reports hold a private key: never log them."""
+
+    def __init__(self, cluster: Cluster, names: Mapping[str, str], report: Report) -> None:
+        """`names` are `namespace`, `secret` and `trust`."""
+        where = names["namespace"]
+        self._names, self._report = names, report
+        self._secret = Reflector(cluster, SECRETS, where, name=names["secret"])
+        self._trust = Reflector(cluster, CONFIG_MAPS, where, name=names["trust"])
+        self._last: dict[str, Any] = {}
+        for each in (self._secret, self._trust):
+            each.subscribe(lambda _old, _new: self._look())
+
+    async def run(self) -> None:
+        """Watches until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._secret.run())
+            tasks.create_task(self._trust.run())
+            while True:
+                self._look()
+                await asyncio.sleep(TICK_SECONDS)
+
+    def _look(self) -> None:
+        found = {"pair": self._pair(), "why": self._why(), "usable": self._usable(), "heard": self._trust.synced.is_set()}
+        if found != self._last:
+            self._last = found
+            self._report({"delivery": found})
+
+    def _pair(self) -> dict[str, str] | None:
+        """The three keys in base64, as in the Secret."""
+        secret = self._secret.get(self._names["secret"], self._names["namespace"])
+        data: Node = (secret or {}).get("data") or {}
+        return {key: str(data.get(key) or "") for key in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)} if secret is not None else None
+
+    def _why(self) -> str:
+        """Why there is no pair, or why it may be an old one."""
+        if self._secret.state is WatchState.SYNCED:
+            there = self._pair() is not None
+            return "" if there else f"there is no Secret {self._names['secret']} in namespace {self._names['namespace']}"
+        return self._secret.reason
+
+    def _usable(self) -> list[str] | None:
+        """Fingerprints; None without such a list."""
+        trust = self._trust.get(self._names["trust"], self._names["namespace"])
+        return None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()
+
+
+class SnapshotWatch:
+    """Reports `{"offers": ...}` once the checkpoints are known, and after each change."""
+
+    def __init__(self, cluster: Cluster, namespace: str, report: Report) -> None:
+        """`namespace` is that of a restricted operator; empty for all."""
+        self._checkpoints = Reflector(cluster, resource_of_kind("DynamoCheckpoint", "v1alpha1"), namespace, trim=_trim)
+        self._report = report
+        self._changed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watches until it is cancelled."""
+        self._checkpoints.subscribe(lambda _old, _new: self._changed.set())
+        last: dict[str, dict[str, str]] | None = None
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._checkpoints.run())
+            await self._checkpoints.synced.wait()
+            while True:
+                self._changed.clear()
+                found = read_offers(self._checkpoints.store.values())
+                if found != last:
+                    last = found
+                    self._report({"offers": found})
+                await self._changed.wait()
+                await asyncio.sleep(_GATHER)
+
+
+def _trim(checkpoint: Node) -> None:
+    """Keeps the fields of a checkpoint that are read."""
+    metadata, phase = checkpoint["metadata"], (checkpoint.get("status") or {}).get("phase")
+    offers = {name: text for name, text in (metadata.get("annotations") or {}).items() if name.startswith(OFFER)}
+    checkpoint["metadata"] = {**{name: metadata[name] for name in _METADATA if name in metadata}, "annotations": offers}
+    checkpoint["status"] = {"phase": phase}
+    checkpoint.pop("spec", None)

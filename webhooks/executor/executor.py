@@ -21,7 +21,6 @@ from .job import JobResult, Order, decode_outcome
 from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.executor")
-_MIB: Final = 1024 * 1024
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
 _LOOKS: Final = 1.0  # seconds between two looks whether a client is still there
@@ -83,7 +82,7 @@ class Executor:
         limits = self._limits
         cpu = limits.request_cpu
         if converting:
-            cpu = max(cpu, min(cpu + limits.conversion_cpu * size / _MIB, limits.conversion_seconds))
+            cpu = max(cpu, min(cpu + limits.conversion_cpu * size / 2**20, limits.conversion_seconds))
         return Order(route.path, size, cpu, limits.request_memory, logging.getLogger().level)
 
     async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings, here: Callable[[], bool]) -> JobResult | None:

@@ -11,7 +11,9 @@ import gc
 import logging
 import os
 import pickle
+import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -20,7 +22,6 @@ import orjson
 from ...admission.pipeline import Settings
 from ..envelope import reject_http
 from ..logs import JsonHandler
-from .fork import fork, settle
 from .job import JobResult, Kept, Order, encode_outcome, perform, set_bounds
 from .spool import Spool
 
@@ -29,13 +30,57 @@ FILES: Final = 4  # that come with it: body, answer, settings, and the end of a 
 NICENESS: Final = 5  # short requests and everything else go first
 NO_ROOM: Final = "no process can be started for a long request now, try again"
 FIRST_TO_GO: Final = "1000"  # when memory runs out
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+MOST_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a server never has so many
+
+
+def fork(child: Callable[[], NoReturn]) -> int:
+    """Returns the id of a process that runs `child`, which must begin with `settle`.
+
+    A signal in between would be caught by the child's copy of this loop, and wake this loop instead.
+    Raises: OSError when there is no room for another process.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            child()
+    finally:  # never reached in the child
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    return pid
+
+
+def settle(kept: set[int]) -> None:
+    """Makes a fresh fork a process that a signal to both leaves to its parent; it keeps standard streams and open files in `kept`."""
+    signal.set_wakeup_fd(-1)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    _release({0, 1, 2} | kept)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+def _release(kept: set[int]) -> None:
+    """Lets go of all open files but `kept`: what others serve, and connections, which would not end when the parent ends them.
+
+    Their numbers stay taken, since objects of the parent that die here may close them.
+    """
+    nothing, _ = os.pipe()  # there need not be a /dev/null
+    for descriptor in _open() - kept - {nothing}:
+        with contextlib.suppress(OSError):  # it is none: the one with which the others were listed
+            os.fstat(descriptor)
+            os.dup2(nothing, descriptor, inheritable=False)
+
+
+def _open() -> set[int]:
+    try:
+        return {int(path.name) for path in Path("/dev/fd").iterdir()}
+    except OSError:  # /proc isn't mounted
+        return set(range(MOST_DESCRIPTORS))
 
 
 def launch() -> tuple[int, socket.socket]:
-    """Forks it; returns its process id and the socket that takes orders, whose end ends it.
-
-    Must be called before there are connections, and by a process with one thread.
-    """
+    """Forks it from a process with one thread and no connection; returns its id and the socket that takes orders, whose end ends it."""
     ours, theirs = socket.socketpair()
     pid = fork(lambda: _become(theirs))
     theirs.close()
@@ -104,9 +149,9 @@ def _answer(frame: bytes, files: list[int]) -> NoReturn:
     try:
         body, out, settings, pipe = files
         wanted = Order(*orjson.loads(frame))
-        judged_by = _settings(settings)
+        judged_by: Settings = pickle.loads(os.pread(settings, os.fstat(settings).st_size, 0))  # noqa: S301 - written by our own parent
         kept = Kept()
-        logging.getLogger().handlers[:] = [JsonHandler(kept)]  # the server's own waits for a thread that is not here
+        logging.getLogger().handlers[:] = [JsonHandler(kept.add)]  # the server's own waits for a thread that is not here
         set_bounds(wanted)
         _end_with_reader(pipe, yes=True)
         outcome = perform(wanted, Spool(body), Spool(out), judged_by)
@@ -123,10 +168,3 @@ def _end_with_reader(pipe: int, *, yes: bool) -> None:
     fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
     fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC if yes else flags & ~os.O_ASYNC)
-
-
-def _settings(descriptor: int) -> Settings:
-    """The settings that the server wrote there."""
-    size = os.fstat(descriptor).st_size
-    found: Settings = pickle.loads(os.pread(descriptor, size, 0))  # noqa: S301 - written by our own parent
-    return found

@@ -5,7 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ....certs.bundle import holds
 from ....certs.certificate import Certificate, read_certificate, read_certificates, read_key
 from ....certs.files import read_file
 from ....certs.gather import Gathered
@@ -14,7 +13,7 @@ from ....certs.plan import next_step
 from ....certs.report import bundle_of, phase_of, reports, unready
 from ....certs.state import CertificateState, Target
 from ....certs.step import Nothing, Wait
-from ....certs.trust import ours, shows
+from ....certs.trust import holds, ours, shows
 
 Facts = dict[str, Any]
 

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from ....certs import names
-from ....certs.content import make_content
 from ....certs.gather import Gatherer, Refusals
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
@@ -12,7 +11,7 @@ from ....certs.probe import Prober
 from ....certs.report import bundle_of, phase_of
 from ....certs.state import Mode, Phase, Stance, Target
 from ....certs.step import WriteServing
-from ....certs.store import Store
+from ....certs.store import Store, make_content
 from ....certs.trust import list_unsynced
 from ....kube.errors import ApiError
 from ....kube.protocol import Cluster

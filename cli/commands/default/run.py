@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ....admission.defaults import Defaulted
+from ....admission.judging import Defaulted
 from ....api.paths import MISSING, Path, format_path, lookup
 from ....api.schema import Node, whole_schema
 from ....api.shape import path_of

@@ -7,8 +7,7 @@ from ....certs.certificate import Certificate, read_certificates
 from ....certs.delivery import Content, Source, accept
 from ....certs.files import PairError
 from ....certs.report import reports
-from ....certs.state import CertificateState, Mode, Serving, Stance, Target, TargetKind
-from ....certs.timings import DAY
+from ....certs.state import DAY, CertificateState, Mode, Serving, Stance, Target, TargetKind
 from ....certs.trust import list_presented_leaves
 from . import repairs
 from .finding import Finding, error, info, warning

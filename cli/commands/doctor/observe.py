@@ -12,10 +12,10 @@ from ....certs.probe import Prober
 from ....certs.report import read_conditions
 from ....certs.state import CertificateState, TargetKind
 from ....certs.store import Store
-from ....kube.claims import LEASE_NAME
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
+from ....kube.scope import LEASE_NAME
 
 Found = TypeVar("Found")
 CONFIGURATIONS: Final = (TargetKind.MUTATING, TargetKind.VALIDATING)

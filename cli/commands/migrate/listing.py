@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from time import monotonic
 from typing import Final
 
-from ....kube.backoff import Backoff
+from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource

@@ -11,7 +11,7 @@ import orjson
 
 from ....api.kinds import BY_NAME
 from ....api.wording import shorten
-from ....kube.backoff import Backoff
+from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from ....api.crd_manifest import ALLOW_DATA_LOSS
 from ....api.line import Line
-from ....kube.backoff import Backoff
+from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError
 from ....kube.storage_versions import Definition, load_definition
 from . import definition

@@ -17,10 +17,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, process_metrics
+from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.protocol import Cluster, Sent
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
-from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster

@@ -13,7 +13,7 @@ import pytest
 
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
-from dynamo_webhooks.webhooks.metrics_table import DECLARED
+from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual.metrics import PROVISIONER, RECONCILER
 
 ROOT: Final = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ import orjson
 import pytest
 import yaml
 
-from dynamo_webhooks.admission.defaults import Defaulted, compute_defaults
+from dynamo_webhooks.admission.judging import Defaulted, compute_defaults
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.cli.commands.default.run import name_edits, with_patch

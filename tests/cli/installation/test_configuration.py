@@ -11,7 +11,7 @@ import pytest
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.daemon.listening import load_settings
 from dynamo_webhooks.cli.installation.configuration import VARIABLES, Variable, load_configuration
-from dynamo_webhooks.kube import identity
+from dynamo_webhooks.kube import config
 from tests.cli.conftest import Command, Files
 
 FILE: Final = """\
@@ -30,7 +30,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner's own environment must not speak."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable.name, raising=False)
-    monkeypatch.setattr(identity, "namespace", lambda environment: environment.get("POD_NAMESPACE", ""))
+    monkeypatch.setattr(config, "namespace", lambda environment: environment.get("POD_NAMESPACE", ""))
 
 
 def stored(folder: Path, text: str = FILE) -> str:
@@ -139,7 +139,7 @@ def test_an_environment_does_not_hide_a_section_of_the_wrong_type(tmp_path: Path
 
 
 def test_the_service_account_tells_the_namespace_when_nobody_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "namespace", lambda environment: environment.get("POD_NAMESPACE") or "of-the-account")
+    monkeypatch.setattr(config, "namespace", lambda environment: environment.get("POD_NAMESPACE") or "of-the-account")
     key = ("operator", "namespace")
     for text, environment, wanted in (
         ("", {}, ("of-the-account", "the service account")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.clocks import Backoff
 
 
 @pytest.fixture(autouse=True)

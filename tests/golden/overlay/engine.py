@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 from unittest import mock
 
-from dynamo_webhooks.admission import defaults, judging, pipeline
-from dynamo_webhooks.admission.defaults import Defaulted
+from dynamo_webhooks.admission import judging, pipeline
+from dynamo_webhooks.admission.judging import Defaulted
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.admission.version_view import VersionView
@@ -38,7 +38,7 @@ _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only 
 # rules that read v1alpha1, whatever the object was written in
 _READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
 
-_judge, _compute_defaults, _answer = judging.judge, defaults.compute_defaults, admission._judge
+_judge, _compute_defaults, _answer = judging.judge, judging.compute_defaults, admission._judge
 _list_declared, _says_nothing = catalogue.list_declared, _sameness._says_nothing
 
 
@@ -97,7 +97,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (VersionView, "judged", _judged),
     (judging, "judge", judge),
     (pipeline, "judge", judge),
-    (defaults, "compute_defaults", compute_defaults),
+    (judging, "compute_defaults", compute_defaults),
     (pipeline, "compute_defaults", compute_defaults),
     (admission, "_judge", _answered),
     (admission, "long_remainder", lambda *_: []),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs import loading
+from dynamo_webhooks.certs import context
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.files import PairError
 
@@ -35,14 +35,14 @@ class Spy:
 @pytest.fixture(params=["memory", "directory"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     if request.param == "directory":
-        monkeypatch.setattr(loading, "_OPEN", tmp_path / "nowhere")
+        monkeypatch.setattr(context, "_OPEN", tmp_path / "nowhere")
     return str(request.param)
 
 
 def test_the_file_is_ours_alone_and_gone_afterwards(way: str) -> None:
     spy: Any = Spy()
     before = sorted(Path("/proc/self/fd").iterdir())
-    loading.load(spy, b"certificate", b"key")
+    context.load(spy, b"certificate", b"key")
     assert (spy.content, spy.mode) == (b"certificate\nkey", 0o600)
     assert way == "memory" or spy.folder == 0o700
     assert not spy.file.exists()
@@ -51,13 +51,13 @@ def test_the_file_is_ours_alone_and_gone_afterwards(way: str) -> None:
 
 def test_a_pair_is_loaded(way: str) -> None:
     leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    loading.load(context, leaf.certificate, leaf.key)
-    assert context.cert_store_stats()["x509"] == 0  # a pair, and no trusted authority
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load(tls, leaf.certificate, leaf.key)
+    assert tls.cert_store_stats()["x509"] == 0  # a pair, and no trusted authority
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense"])
 def test_what_openssl_refuses_is_a_sentence(way: str, key: bytes) -> None:
     leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
     with pytest.raises(PairError, match=r"tls\.crt and tls\.key can't be loaded: \w"):
-        loading.load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), leaf.certificate, key)
+        context.load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), leaf.certificate, key)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
-from dynamo_webhooks.certs.bundle import LARGEST, compose_bundle, holds
 from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.trust import LARGEST, compose_bundle, holds
 from tests.certs.world import certificate
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.phase import derive, has_converged, is_probing_impossible, list_foreign_endpoints
+from dynamo_webhooks.certs.policy import derive, has_converged, is_probing_impossible, list_foreign_endpoints
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Phase
 from tests.certs.states import NOW, leaf, leaf_pair, serving_of, state
 

@@ -7,9 +7,8 @@ import asyncio
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.reflector import Reflector, WatchState
+from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
 from dynamo_webhooks.kube.resources import SERVICES
-from dynamo_webhooks.kube.several import Several
 from tests.kube.memory import MemoryCluster
 
 

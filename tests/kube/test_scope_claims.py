@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.operator.scope import ScopeSettings
-from dynamo_webhooks.kube.claims import BELIEVED, LEASE_NAME, Claims
+from dynamo_webhooks.kube.scope import BELIEVED, LEASE_NAME, Claims
 
 WALL: Final = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)

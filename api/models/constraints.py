@@ -1,4 +1,4 @@
-"""The CEL rules that the API server runs on our objects, as data; `api.walk.constraints` compiles them. Nothing here needs pydantic."""
+"""The CEL rules that the API server runs on our objects, as data; `api.walk.rules` compiles them. Nothing here needs pydantic."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import PVC_CREATE
 from dynamo_webhooks.api.schema import MARKS, Node, load_schema, resolve
-from dynamo_webhooks.api.walk.accept import Acceptance
-from dynamo_webhooks.api.walk.validate import _is_sound
+from dynamo_webhooks.api.walk.validate import Acceptance, _is_sound
 
 VALUES: list[Any] = [
     None,

@@ -5,12 +5,12 @@ schema, it answers every write with 200 and drops what the definition no longer 
 """
 
 from textwrap import indent
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from .crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
+from .crd import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
 from .kinds import BETA, KINDS
+from .schema import Node
 
-Node: TypeAlias = dict[str, Any]
 NAME: Final = f"{SERVICE}-definitions"
 PROVISIONER: Final = f"system:serviceaccount:{NAMESPACE}:{SERVICE}-provisioner"
 LEVELS: Final = 16  # fields inside fields that are compared; our deepest field is the twelfth, which a test holds

@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any, Final
 
-from dynamo_webhooks.api.links import URL
+from dynamo_webhooks.api.wording import URL
 from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
 from dynamo_webhooks.cli.project.formats import FORMATS

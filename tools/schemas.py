@@ -22,7 +22,7 @@ MODULES: Final = {
     "DynamoGraphDeploymentScalingAdapter": "scaling_adapter",
     "DynamoCheckpoint": "checkpoint",
     "DynamoModel": "model",
-    "DynamoWorkerMetadata": "worker_metadata",
+    "DynamoWorkerMetadata": "model",
 }
 _NOT_OURS: Final = ("title", "$defs")
 _ROOT: Final[Node] = {

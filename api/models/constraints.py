@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from ..line import NEWEST, OLDEST, Line
+from ..schema import BELOW
 
 VALIDATIONS: Final = "x-kubernetes-validations"
-BELOW: Final = "x-below"
 
 
 class Constraint(NamedTuple):

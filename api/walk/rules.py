@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any, Final
 
 from ..models import type_constraints
+from ..models.constraints import VALIDATIONS
 from ..paths import MISSING, Key, Path
 from ..schema import Node, resolve
-from . import bearing
-from .bearing import is_relevant
+from .bearing import RULES, is_relevant
 from .correlate import Correlation
 from .errors import FieldError, Reason, field_error
 
@@ -60,9 +60,6 @@ def rule_of(text: str) -> Rule:
     return Rule(text)
 
 
-RULES: Final = "x-kubernetes-validations"
-
-
 def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> Iterator[FieldError]:
     """Yields the broken rules, those of an object before those of its fields.
 
@@ -75,7 +72,7 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
 
 def has_rules(node: Node) -> bool:
     """Whether a schema contains a rule; the API server mentions unchecked rules only if there are any."""
-    return is_relevant(node, bearing.RULES)
+    return is_relevant(node, RULES)
 
 
 def _check(path: Path, value: Any, node: Node, old: object, correlation: Correlation | None) -> Iterator[FieldError]:
@@ -86,7 +83,7 @@ def _check(path: Path, value: Any, node: Node, old: object, correlation: Correla
     def below(step: str | int, item: Any) -> object:
         return MISSING if correlation is None else correlation.old_child(old, node, step, item)
 
-    for entry in node.get(RULES) or ():
+    for entry in node.get(VALIDATIONS) or ():
         yield from _evaluate(path, value, entry, old, correlation)
     if isinstance(value, dict):
         properties: dict[str, Node] = node.get("properties") or {}

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ..kinds import BY_NAME
+from ..models.constraints import VALIDATIONS
 from ..paths import MISSING
 from ..schema import MARKS, Node, resolve
 from .correlate import Correlation, list_errors
 from .errors import FieldError, Reason, nowhere
 from .metadata import embedded_errors, metadata_errors
-from .rules import RULES, has_rules, rule_errors, rule_of
+from .rules import has_rules, rule_errors, rule_of
 from .structure import structure_errors
 
 Check: TypeAlias = "Callable[[Any], bool]"
@@ -148,7 +149,7 @@ def _differ(value: list[Any], keys: tuple[str, ...]) -> bool:
 
 def _ruled(check: Check, node: Node) -> Check:
     """The check with the node's CEL rules behind it, those of a new object."""
-    entries = [(rule_of(entry["rule"]), bool(entry.get("optionalOldSelf"))) for entry in node.get(RULES) or ()]
+    entries = [(rule_of(entry["rule"]), bool(entry.get("optionalOldSelf"))) for entry in node.get(VALIDATIONS) or ()]
     rules = [(rule.broken, optional) for rule, optional in entries if optional or not rule.transition]
     if not rules:
         return check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...api.operator.surroundings import Istio
+from ...api.operator.controllers import Istio
 from ...conversion.lens.protocol import Fields
 from . import names
 from .errors import RenderError

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...api.line import Line, decide_line
+from ...api.operator.controllers import Infrastructure, Ingress, Istio
 from ...api.operator.features import Pvc
-from ...api.operator.surroundings import Infrastructure, Ingress, Istio
 
 KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and DynamoWorkerMetadata
 ETCD: Final = "etcd"

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
-from ...api.operator.surroundings import Infrastructure
+from ...api.operator.controllers import Infrastructure
 from ...conversion.lens.protocol import Fields
 from ..render.discovery import RBAC_GROUP, account_labels, binding
 from ..render.merge import merge_env

@@ -9,8 +9,7 @@ from pydantic import ConfigDict, Field
 from ..constraints import CKPT_IDENTITY_IMMUTABLE, validations
 from ..facets import ContainerName, Int32, Int64, Part, Time, since
 from ..kubernetes import Conditions, PodTemplate
-from .component import SharedMemory
-from .features import CheckpointIdentity, GpuMemoryService
+from .component import CheckpointIdentity, GpuMemoryService, SharedMemory
 
 
 class CheckpointJobSpec(Part):

@@ -8,11 +8,10 @@ from pydantic import ConfigDict, Field
 
 from ..constraints import PVC_CREATE, RESTART_ON_CREATE, validations
 from ..facets import Domain, Filled, Part, Quantity
-from ..graph_parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..kubernetes import Conditions, EnvVar
+from ..parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..type_constraints import LPX_RESTART_ALPHA
-from .component import GraphComponent
-from .status import RollingUpdateStatus, ServiceReplicaStatus
+from .component import GraphComponent, RollingUpdateStatus, ServiceReplicaStatus
 
 
 class VolumeClaim(Part):

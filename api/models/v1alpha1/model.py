@@ -1,4 +1,4 @@
-"""DynamoModel v1alpha1: a model served by pods that are found by name."""
+"""DynamoModel, a model served by pods that are found by name, and DynamoWorkerMetadata, what a worker publishes for discovery."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..facets import Part, since
+from ..facets import FreeForm, Part, since
 from ..kubernetes import Conditions
 
 
@@ -53,3 +53,15 @@ class DynamoModel(Part):
 
     spec: ModelSpec | None = Field(None, description="Which model is meant.")
     status: ModelStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class WorkerMetadataSpec(Part):
+    """What the worker publishes."""
+
+    data: FreeForm = Field(description="Endpoints and capabilities, in the runtime's own form.")
+
+
+class DynamoWorkerMetadata(Part):
+    """What one worker publishes for discovery; written by the worker itself."""
+
+    spec: WorkerMetadataSpec | None = Field(None, description="What the worker publishes.")

@@ -8,11 +8,10 @@ from pydantic import ConfigDict, Field
 
 from ..constraints import ONE_EPP, RESTART_ON_CREATE, UNIQUE_NAMES, validations
 from ..facets import BY_NAME, Domain, Facets, Filled, Part
-from ..graph_parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..kubernetes import ConditionsByType, EnvVar
+from ..parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..type_constraints import LPX_RESTART_BETA
-from .component import Component
-from .status import ComponentReplicaStatus, RollingUpdateStatus
+from .component import Component, ComponentReplicaStatus, RollingUpdateStatus
 
 
 class GraphTopology(Part):

@@ -76,7 +76,7 @@ $(SITE_READY): requirements-site.lock
 
 export SITE
 site: $(READY) $(SITE_READY) ## the site of docs/ in build/site, the same bytes each time; SITE=https://... is its address
-	$(BIN)/python -m tools.site --playground
+	$(BIN)/python -m tools.site.pages --playground
 	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=0 build/site-venv/bin/mkdocs build -q --strict -f build/site-source/mkdocs.yml -d ../site
 	$(MAKE) --no-print-directory playground
 

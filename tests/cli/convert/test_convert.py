@@ -23,7 +23,7 @@ from tests.cli.conftest import Command, Files
 from tests.cli.samples import BARE as GOOD
 from tests.cli.samples import GOOD as WHOLE
 from tests.cli.samples import MODEL, OTHER_KIND
-from tools.manual.fields import fields
+from tools.manual.parts import fields
 
 LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
 

@@ -8,10 +8,7 @@ import binascii
 from ..errors import EvaluationError
 from ..overloads import function
 
-
-@function("base64.encode", bytes)
-def _encode(value: bytes) -> str:
-    return base64.b64encode(value).decode()
+function("base64.encode", bytes)(lambda value: base64.b64encode(value).decode())
 
 
 @function("base64.decode", str)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .errors import EvaluationError, OverBudgetError, no_overload
+from .frame import Frame, Run
+from .parser import Tree
 from .unique import compile_unique, find_key
 from .values import NONE, Flag, Optional, class_of, keys_of, make_map, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from .compiler import Compiler
-    from .frame import Frame, Run
-    from .parser import Tree
 
-    Macro = Callable[[Compiler, Tree], Run]
+Macro: TypeAlias = "Callable[[Compiler, Tree], Run]"
 
 
 def find(compiler: Compiler, tree: Tree) -> Macro | None:

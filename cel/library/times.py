@@ -21,7 +21,8 @@ _OFFSET: Final = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
 
 
 @function("timestamp", str)
-def _timestamp(text: str) -> Timestamp:
+def read_timestamp(text: str) -> Timestamp:
+    """Reads a moment. Raises EvaluationError."""
     match = _MOMENT.fullmatch(text)
     if match is not None:
         day, time, fraction, zone = match.groups()

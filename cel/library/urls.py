@@ -39,7 +39,8 @@ def _parse(text: str) -> URL | None:
 
 
 @function("url", str)
-def _url(text: str) -> URL:
+def read_url(text: str) -> URL:
+    """Reads an address. Raises EvaluationError."""
     found = _parse(text)
     if found is None:
         raise EvaluationError(f'URL parse error during conversion from string: parse "{text[:60]}": invalid URI for request')

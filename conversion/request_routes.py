@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from ..api.paths import Path
-from .lens.protocol import Row
-from .lens.struct import DeclarationError
+from .lens.protocol import Fields, Row
+from .lens.struct import require_claims
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -22,7 +22,7 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """The routes of one lens; the longest match counts."""
+    """The places of a lens as routes; the longest match counts."""
 
     def __init__(self, *routes: Route) -> None:
         """The first of several routes from one place translates it."""
@@ -35,12 +35,12 @@ class Routes:
             if route.right:
                 self._to_left.setdefault(route.right, route)
 
-    def to_left(self, path: Path) -> Path | None:
+    def to_left(self, path: Path, right: Fields) -> Path | None:
         """Translate a right path to the most exact left place; None if there is none."""
         found = _longest(self._to_left, path)
         return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))
 
-    def to_right(self, path: Path) -> Path | None:
+    def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
         found = _longest(self._to_right, path)
         return None if found is None or not found.right else (*found.right, *(path[len(found.left) :] if found.whole else ()))
@@ -57,9 +57,8 @@ class Routes:
         """
         depth, wanted = len(parent), set(schema["properties"])
         places: list[Steps] = [getattr(route, side) for route in self.routes]
-        claimed = {place[depth] for place in places if len(place) > depth and place[:depth] == parent}
-        if wanted != claimed:
-            raise DeclarationError(f"{where} ({side}): unclaimed {sorted(wanted - claimed)}, unknown {sorted(map(str, claimed - wanted))}")
+        claimed = {str(place[depth]) for place in places if len(place) > depth and place[:depth] == parent}
+        require_claims(f"{where} ({side})", wanted, claimed)
 
 
 def _longest(table: dict[Steps, Route], path: Path) -> Route | None:

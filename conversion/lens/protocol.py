@@ -54,6 +54,21 @@ def _below(parent: str, members: str) -> str:
     return ", ".join(f"{parent}.{member}" for member in members.split(", ")) if members else ""
 
 
+class Group:
+    """Members that correspond as a whole: on each side the first one represents them."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The first member on the left, if there is one."""
+        return self.left[:1] or None
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The first member on the right, if there is one."""
+        return self.right[:1] or None
+
+
 class Lens(Protocol):
     """Converts its members both ways. Values are shared with the input, which doesn't change; null means absent.
 

@@ -7,12 +7,8 @@ from typing import Any
 
 from ...api.paths import Path
 from ..reading import object_member
-from .protocol import Context, Fields, Row
+from .protocol import Context, Fields, Group, Row
 from .struct import Struct
-
-
-def _anything(value: Any) -> bool:
-    return True
 
 
 class Rename:
@@ -82,37 +78,23 @@ def same(*names: str, via: Struct | None = None) -> list[Rename]:
     return [Rename(name, name, via) for name in names]
 
 
-class LeftOnly:
+class LeftOnly(Group):
     """Members of the left side only: saved, and restored whatever happens on the right."""
 
     right: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
         """`worth` selects the values that the Go operator saves; the engine saves the others in `kept`."""
         self.left = names
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Save the present members."""
-        for name in self.left:
-            value = left.get(name)
-            if value is not None and self._worth(value):
-                save[name] = value
+        _copy_present(self.left, left, save, self._worth)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restore the saved members."""
-        for name in self.left:
-            value = kept.get(name)
-            if value is not None:
-                left[name] = value
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The right has none of these members."""
-        return None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The right has no such place."""
-        return None
+        _copy_present(self.left, kept, left, None)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
@@ -120,36 +102,22 @@ class LeftOnly:
             yield Row(name, "", "kept aside")
 
 
-class RightOnly:
+class RightOnly(Group):
     """Members of the right side only: the mirror image of LeftOnly."""
 
     left: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
         self.right = names
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restore the saved members."""
-        for name in self.right:
-            value = kept.get(name)
-            if value is not None:
-                right[name] = value
+        _copy_present(self.right, kept, right, None)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Save the present members."""
-        for name in self.right:
-            value = right.get(name)
-            if value is not None and self._worth(value):
-                save[name] = value
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The left has no such place."""
-        return None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The left has none of these members."""
-        return None
+        _copy_present(self.right, right, save, self._worth)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
@@ -157,7 +125,14 @@ class RightOnly:
             yield Row("", name, "kept aside")
 
 
-class View:
+def _copy_present(names: tuple[str, ...], source: Fields, target: Fields, worth: Callable[[Any], bool] | None) -> None:
+    for name in names:
+        value = source.get(name)
+        if value is not None and (worth is None or worth(value)):
+            target[name] = value
+
+
+class View(Group):
     """A group of members on each side, and a pair of pure functions between them.
 
     `to` maps the present members of the left group to the right one, `back` the reverse. What `back(to(x))` doesn't restore is saved; a
@@ -178,14 +153,6 @@ class View:
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
         _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The first member of the other group represents it."""
-        return (self.left[0],) if self.left else None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The mirror image."""
-        return (self.right[0],) if self.right else None
 
     def rows(self) -> Iterator[Row]:
         """One row for the group."""

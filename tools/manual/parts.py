@@ -17,9 +17,8 @@ from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TR
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, WIDTH
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
-from dynamo_webhooks.conversion.field_map import field_rows
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import KINDS, field_rows
 from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
 from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
 from dynamo_webhooks.kube.metrics import COUNTER, Declared

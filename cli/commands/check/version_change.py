@@ -12,8 +12,7 @@ from ....api.kinds import ALPHA, BETA
 from ....api.paths import Key, Path
 from ....api.schema import whole_schema
 from ....api.walk.default import default
-from ....conversion.field_map import field_rows
-from ....conversion.kinds import KINDS
+from ....conversion.kinds import KINDS, field_rows
 from ....conversion.remainder import annotation_keys
 from ....policies.domain import list_containers
 

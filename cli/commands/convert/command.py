@@ -134,8 +134,7 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
 
 
 def _fields(word: str) -> int:
-    from ....conversion.field_map import format_field_map
-    from ....conversion.kinds import KINDS
+    from ....conversion.kinds import KINDS, format_field_map
     from ...console.kind_names import find_kind
 
     kind = find_kind(word)

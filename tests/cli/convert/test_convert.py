@@ -16,8 +16,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.rewrite.split import split_documents
 from dynamo_webhooks.cli.yaml.load import load_documents
-from dynamo_webhooks.conversion.field_map import format_field_map
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import KINDS, format_field_map
 from dynamo_webhooks.conversion.translate import Translation
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BARE as GOOD

@@ -27,6 +27,7 @@ def _age(name: str = "Age") -> Column:
 _BACKEND: Final = _column("Backend", ".spec.backendFramework")
 # the message is the last column, so that scripts which cut the output by column find the others where they were
 _GRAPH: Final = [_condition("Ready", "Ready"), _BACKEND, _age(), _condition("Message", "Ready", "message")]
+_COMPONENT: Final = [_condition("Available", "Available"), _BACKEND, _age(), _condition("Message", "Available", "message")]
 _ADAPTER: Final = _column("DGD", ".spec.dgdRef.name")
 _REPLICAS: Final = _column("REPLICAS", ".status.replicas", "integer")
 COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
@@ -34,17 +35,9 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
     ("DynamoGraphDeployment", BETA): _GRAPH,
     ("DynamoComponentDeployment", ALPHA): [
         _column("DynamoComponent", ".spec.dynamoComponent"),  # always empty: kept because scripts cut the output by column
-        _condition("Available", "Available"),
-        _BACKEND,
-        _age(),
-        _condition("Message", "Available", "message"),
+        *_COMPONENT,
     ],
-    ("DynamoComponentDeployment", BETA): [
-        _condition("Available", "Available"),
-        _BACKEND,
-        _age(),
-        _condition("Message", "Available", "message"),
-    ],
+    ("DynamoComponentDeployment", BETA): _COMPONENT,
     ("DynamoGraphDeploymentRequest", ALPHA): [
         _column("Model", ".spec.model"),
         _column("Backend", ".status.backend"),

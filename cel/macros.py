@@ -93,14 +93,9 @@ def _name(compiler: Compiler, tree: Tree) -> str:
     return tree.name
 
 
-def _variables(tree: Tree, beside: int) -> int:
-    """How many variables a macro has: what isn't its range or an expression."""
-    return len(tree.below) - 1 - beside
-
-
-def _quantified(tree: Tree, compiler: Compiler, *, stop: bool) -> Run:
+def _quantified(compiler: Compiler, tree: Tree, *, stop: bool) -> Run:
     """`all` and `exists`: one item that decides is enough, whatever error the others have."""
-    loop = _Loop(compiler, tree, _variables(tree, 1), 4 if stop else 3)
+    loop = _Loop(compiler, tree, len(tree.below) - 2, 4 if stop else 3)
     test, go = loop.runs[0], not stop
 
     def run(frame: Frame) -> bool:
@@ -134,17 +129,13 @@ def _holds(test: Run, frame: Frame) -> bool:
 def _all(compiler: Compiler, tree: Tree) -> Run:
     found = find_key(tree) if len(tree.below) == 3 and not compiler.traced else None
     if found is None:
-        return _quantified(tree, compiler, stop=False)
+        return _quantified(compiler, tree, stop=False)
     slot, (make, cost) = _bound(compiler, found[0], found[1])
     return compile_unique(compiler, tree, make, slot, 2 * cost + 3)
 
 
-def _exists(compiler: Compiler, tree: Tree) -> Run:
-    return _quantified(tree, compiler, stop=True)
-
-
 def _exists_one(compiler: Compiler, tree: Tree) -> Run:
-    loop = _Loop(compiler, tree, _variables(tree, 1), 2)
+    loop = _Loop(compiler, tree, len(tree.below) - 2, 2)
     test = loop.runs[0]
     return lambda frame: sum(_holds(test, frame) for _ in loop.each(frame)) == 1
 
@@ -271,7 +262,7 @@ def _bind(compiler: Compiler, tree: Tree) -> Run:
 
 _MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
     "all": ((2, 3), _all),
-    "exists": ((2, 3), _exists),
+    "exists": ((2, 3), lambda compiler, tree: _quantified(compiler, tree, stop=True)),
     "exists_one": ((2, 3), _exists_one),
     "existsOne": ((2, 3), _exists_one),
     "filter": ((2,), _filter),

@@ -27,7 +27,7 @@ _MANAGED: Final[Shape] = {
     "time": "time",
     "fieldsV1": "any",
 }
-METADATA: Final[Shape] = {
+METADATA: Final[dict[str, Shape]] = {
     **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), "string"),
     **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), "int64"),
     **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), "time"),

@@ -26,100 +26,102 @@ _PLAIN: Final = frozenset({"type", "properties", "additionalProperties", "items"
 _PLAIN_SCALAR: Final = {"integer": frozenset({"type", "minimum", "maximum"}), "string": frozenset({"type", "enum"})}
 # keywords that are no business of the schema phase
 _FOREIGN: Final = frozenset({"$ref", "default", "description", "nullable", "title", *MARKS})
+_known: dict[int, tuple[Node, Check]] = {}  # by id of the node, which is kept alive beside its check
 
 
-class Acceptance:
-    """The quick way to ask what `slow` answers: whether a value has no errors under a node in any of the phases."""
+def _accepts(value: Any, node: Node) -> bool:
+    """Whether the value has no errors under the node in any of the phases: the quick way to ask `_is_sound`.
 
-    def __init__(self, slow: Callable[[Any, Node], bool]) -> None:
-        """`slow` is asked of resolved nodes. Compiles nothing yet: a command that starts often would wait for nodes that it never meets."""
-        self._slow = slow
-        self._known: dict[int, tuple[Node, Check]] = {}  # by id of the node, which is kept alive beside its check
+    Plain nodes (objects, lists, scalars without patterns, lengths or combinations) are compiled into closures, each when it is first met,
+    with the type of their list and their CEL rules; of others, and of what isn't plainly valid, the phases themselves are asked.
+    """
+    return _check(node)(value)
 
-    def of(self, value: Any, node: Node) -> bool:
-        """Whether the value has no errors under the node."""
-        return self._check(node)(value)
 
-    def _check(self, node: Node) -> Check:
-        found = self._known.get(id(node))
-        if found is None:
-            found = self._known[id(node)] = (node, self._compiled(resolve(node)))
-        return found[1]
+def _check(node: Node) -> Check:
+    found = _known.get(id(node))
+    if found is None:
+        found = _known[id(node)] = (node, _compiled(resolve(node)))
+    return found[1]
 
-    def _compiled(self, node: Node) -> Check:
-        form = node.get("type", "")
-        # formats of numbers bind typed decoders alone
-        foreign = {"format", *_FOREIGN} if form == "integer" else _FOREIGN
-        keywords = _PLAIN_SCALAR.get(form, _PLAIN)
-        if not all(key in keywords or key in foreign or key.startswith("x-kubernetes-") for key in node):
-            return self._asked(node)
-        if form == "object":
-            check = self._object(node)
-        elif form == "array":
-            check = self._list(node)
-        else:
-            check = self._scalar(node, form)
-        return _ruled(check, node)
 
-    def _asked(self, node: Node) -> Check:
-        return lambda value: self._slow(value, node)
+def _compiled(node: Node) -> Check:
+    form = node.get("type", "")
+    # formats of numbers bind typed decoders alone
+    foreign = {"format", *_FOREIGN} if form == "integer" else _FOREIGN
+    keywords = _PLAIN_SCALAR.get(form, _PLAIN)
+    if not all(key in keywords or key in foreign or key.startswith("x-kubernetes-") for key in node):
+        return _asked(node)
+    if form == "object":
+        check = _object(node)
+    elif form == "array":
+        check = _list(node)
+    else:
+        check = _scalar(node, form)
+    return _ruled(check, node)
 
-    def _scalar(self, node: Node, form: str) -> Check:
-        slow = self._slow
-        if node.get("x-kubernetes-int-or-string"):
-            return lambda value: type(value) is str or (type(value) is int and value in _SMALL) or slow(value, node)
-        if form == "integer":
-            wanted = range(max(_SMALL.start, node.get("minimum", _SMALL.start)), min(_SMALL.stop, node.get("maximum", _SMALL.stop) + 1))
-            return lambda value: (type(value) is int and value in wanted) or slow(value, node)
-        if "enum" in node:
-            allowed = frozenset(one for one in node["enum"] if type(one) is str)
-            return lambda value: (type(value) is str and value in allowed) or slow(value, node)
-        exact = _EXACT.get(form)
-        return self._asked(node) if exact is None else lambda value: type(value) is exact or slow(value, node)
 
-    def _object(self, node: Node) -> Check:
-        properties: dict[str, Node] = node.get("properties") or {}
-        required: list[str] = node.get("required") or []
-        extra = node.get("additionalProperties")
-        others = self._check(extra) if isinstance(extra, dict) else None
-        fields: dict[str, Check] = {}
-        least, most = node.get("minProperties", 0), node.get("maxProperties", _ENDLESS)
+def _asked(node: Node) -> Check:
+    return lambda value: _is_sound(value, node)
 
-        def check(value: Any) -> bool:
-            if type(value) is not dict:
-                return self._slow(value, node)
-            if not least <= len(value) <= most:
+
+def _scalar(node: Node, form: str) -> Check:
+    if node.get("x-kubernetes-int-or-string"):
+        return lambda value: type(value) is str or (type(value) is int and value in _SMALL) or _is_sound(value, node)
+    if form == "integer":
+        wanted = range(max(_SMALL.start, node.get("minimum", _SMALL.start)), min(_SMALL.stop, node.get("maximum", _SMALL.stop) + 1))
+        return lambda value: (type(value) is int and value in wanted) or _is_sound(value, node)
+    if "enum" in node:
+        allowed = frozenset(one for one in node["enum"] if type(one) is str)
+        return lambda value: (type(value) is str and value in allowed) or _is_sound(value, node)
+    exact = _EXACT.get(form)
+    return _asked(node) if exact is None else lambda value: type(value) is exact or _is_sound(value, node)
+
+
+def _object(node: Node) -> Check:
+    properties: dict[str, Node] = node.get("properties") or {}
+    required: list[str] = node.get("required") or []
+    extra = node.get("additionalProperties")
+    others = _check(extra) if isinstance(extra, dict) else None
+    fields: dict[str, Check] = {}
+    least, most = node.get("minProperties", 0), node.get("maxProperties", _ENDLESS)
+
+    def check(value: Any) -> bool:
+        if type(value) is not dict:
+            return _is_sound(value, node)
+        if not least <= len(value) <= most:
+            return False
+        for name in required:
+            if name not in value:
                 return False
-            for name in required:
-                if name not in value:
-                    return False
-            for name, item in value.items():
-                one = fields.get(name)
-                if one is None:
-                    if name in properties:
-                        one = fields[name] = self._check(properties[name])
-                    elif (one := others) is None:
-                        continue
-                if not one(item):
-                    return False
-            return True
-
-        return check
-
-    def _list(self, node: Node) -> Check:
-        items = node.get("items")
-        one = self._check(items) if items is not None else None
-        least, most = node.get("minItems", 0), node.get("maxItems", _ENDLESS)
-        keys = _keys(node)
-
-        def check(value: Any) -> bool:
-            if type(value) is not list:
-                return self._slow(value, node)
-            if not (least <= len(value) <= most and (one is None or all(map(one, value)))):
+        for name, item in value.items():
+            one = fields.get(name)
+            if one is None:
+                if name in properties:
+                    one = fields[name] = _check(properties[name])
+                elif (one := others) is None:
+                    continue
+            if not one(item):
                 return False
-            return keys is None or _differ(value, keys) or self._slow(value, node)
+        return True
 
-        return check
+    return check
+
+
+def _list(node: Node) -> Check:
+    items = node.get("items")
+    one = _check(items) if items is not None else None
+    least, most = node.get("minItems", 0), node.get("maxItems", _ENDLESS)
+    keys = _keys(node)
+
+    def check(value: Any) -> bool:
+        if type(value) is not list:
+            return _is_sound(value, node)
+        if not (least <= len(value) <= most and (one is None or all(map(one, value)))):
+            return False
+        return keys is None or _differ(value, keys) or _is_sound(value, node)
+
+    return check
 
 
 def _keys(node: Node) -> tuple[str, ...] | None:
@@ -192,9 +194,6 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
 def _is_sound(value: Any, node: Node) -> bool:
     """Whether no phase finds anything below a place of a new object; the slow way."""
     return not any(True for phase in (structure_errors, list_errors, rule_errors) for _ in phase(value, node))
-
-
-_accepts: Final = Acceptance(_is_sound).of
 
 
 def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:

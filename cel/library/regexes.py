@@ -6,7 +6,8 @@ from itertools import islice
 
 from ..errors import EvaluationError
 from ..overloads import function, method
-from ..regex import Regex, RegexError, compile_regex
+from ..regex.machine import Regex, compile_regex
+from ..regex.syntax import RegexError
 
 
 def _regex(pattern: str) -> Regex:

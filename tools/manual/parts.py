@@ -116,7 +116,7 @@ def parser_of(name: str) -> _Parser:
 
 
 def _group(title: str, actions: list[argparse.Action]) -> str:
-    rows = [(f"`{_spelled(action)}`", _cell(_help(action))) for action in actions if "--help" not in action.option_strings]
+    rows = [(f"`{_spelled(action)}`", _effect(action)) for action in actions if "--help" not in action.option_strings]
     title = {"options": "", "positional arguments": "Arguments"}.get(title, title.capitalize())
     return (f"### {title}\n\n" if title else "") + table(" | ", rows).replace("|  |  |", "| | |") if rows else ""
 
@@ -128,11 +128,9 @@ def _spelled(action: argparse.Action) -> str:
     return f"{', '.join(action.option_strings)} {value}".strip()
 
 
-def _help(action: argparse.Action) -> str:
-    return (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
-
-
-def _cell(text: str) -> str:
+def _effect(action: argparse.Action) -> str:
+    """A flag's help as a cell of a table."""
+    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 

@@ -87,6 +87,7 @@ _EXAMPLES: Final = {
     "after": "The stored object.",
     "good": "",
 }
+_LEVELS: Final = {"default": "a default", "error": "an error", "warning": "a warning"}
 _FRAGMENTS: Final = "Examples are parts of objects; `--- # becomes` separates the stored object from its update."
 
 
@@ -95,15 +96,8 @@ def list_every_rule() -> str:
     rows = []
     for rule in list_all():
         looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
-        cells = [
-            rule.code,
-            _link(rule.name),
-            rule.title.rstrip("."),
-            level_of(rule),
-            " ".join(rule.operations),
-            looks,
-            " ".join(rule.needs),
-        ]
+        name = f"[`{rule.name}`](rules/{rule.name}.md)"
+        cells = [rule.code, name, rule.title.rstrip("."), level_of(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
         rows.append([*cells, span_of(rule), "differs" if rule.difference else ""])
     return table("code | name | title | level | operations | looks at | facts | line | 1.2", [*rows, _FAULT])
 
@@ -117,10 +111,6 @@ def span_of(rule: Rule) -> str:
 def level_of(rule: Rule) -> str:
     """What the index calls a rule: its level, or a default."""
     return "default" if rule.is_default else rule.level.value
-
-
-def _link(name: str) -> str:
-    return f"[`{name}`](rules/{name}.md)"
 
 
 def rule_pages() -> dict[str, str]:
@@ -137,7 +127,7 @@ def _page(name: str) -> str:
     parts = [
         HEADER,
         f"# {name}",
-        f"{page['code']}, {_kind_of(page)}. {page['title']}",
+        f"{page['code']}, {_LEVELS[page['level']]}. {page['title']}",
         f"**Why.** {page['why']}",
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
         *(_of_check(rule) if rule.is_check else _of_rule(rule, page)),
@@ -147,10 +137,6 @@ def _page(name: str) -> str:
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _kind_of(page: dict[str, Any]) -> str:
-    return {"default": "a default", "error": "an error", "warning": "a warning"}[page["level"]]
 
 
 def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final, NamedTuple
 
-from .paths import Key, Path
+from .paths import Key, Path, lookup
 from .schema import Node, resolve
 
 
@@ -42,14 +42,8 @@ def path_of(pointer: str, obj: Any, schema: Node) -> Path:
         word = part.replace("~1", "/").replace("~0", "~")
         step, node = child(node, int(word) if isinstance(obj, list) and word.isdecimal() else word)
         path.append(step)
-        obj = _below(obj, step)
+        obj = lookup(obj, (step,))
     return tuple(path)
-
-
-def _below(obj: Any, step: str | int) -> Any:
-    if isinstance(step, int):
-        return obj[step] if isinstance(obj, list) and step < len(obj) else None
-    return obj.get(step) if isinstance(obj, dict) else None
 
 
 _DEEPEST: Final = 200  # levels; deeper values are replaced as a whole, which bounds the recursion

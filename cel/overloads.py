@@ -15,8 +15,7 @@ ANY: Final = object()
 
 # where functions are, by module of the library; tests compare it with what the modules declare
 _HOMES: Final = {
-    "conversions": "bool bytes double dyn int string type uint size",
-    "encodings": "base64.encode base64.decode",
+    "conversions": "base64.decode base64.encode bool bytes double dyn int string type uint size",
     "formats": "validate format.{}",
     "formatting": "format strings.quote",
     "lists": "distinct flatten indexOf isSorted join lastIndexOf lists.range max min reverse sets.{} slice sort sum",

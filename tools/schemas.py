@@ -19,10 +19,10 @@ MODULES: Final = {
     "DynamoGraphDeployment": "graph",
     "DynamoComponentDeployment": "component",
     "DynamoGraphDeploymentRequest": "request",
-    "DynamoGraphDeploymentScalingAdapter": "scaling_adapter",
-    "DynamoCheckpoint": "checkpoint",
-    "DynamoModel": "model",
-    "DynamoWorkerMetadata": "model",
+    "DynamoGraphDeploymentScalingAdapter": "graph",
+    "DynamoCheckpoint": "alone",
+    "DynamoModel": "alone",
+    "DynamoWorkerMetadata": "alone",
 }
 _NOT_OURS: Final = ("title", "$defs")
 _ROOT: Final[Node] = {

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from ..paths import MISSING, Key, Path
+from ..paths import MISSING, Key, Path, lookup
 from ..schema import Node, resolve
 from .bearing import LISTS, below, is_relevant
 from .errors import FieldError, Reason, field_error
@@ -49,7 +49,7 @@ class Correlation:
         old: object = self._old
         node = self._schema
         for step in path:
-            item = _step(new, step)
+            item = lookup(new, (step,))
             old = MISSING if item is MISSING else self.old_child(old, node, step, item)
             if old is MISSING:
                 return False
@@ -98,12 +98,6 @@ def _has_keys(item: Any, names: tuple[str, ...]) -> bool:
 
 def _is_map_list(node: Node) -> bool:
     return node.get("x-kubernetes-list-type") == "map"
-
-
-def _step(value: Any, step: str | int) -> Any:
-    if isinstance(step, int):
-        return value[step] if isinstance(value, list) and step < len(value) else MISSING
-    return value.get(step, MISSING) if isinstance(value, dict) else MISSING
 
 
 def _below(node: Node, step: str | int) -> Node | None:

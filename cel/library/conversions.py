@@ -1,8 +1,9 @@
-"""From one type to another, and sizes."""
+"""From one type to another, to base64 and back, and sizes."""
 
 from __future__ import annotations
 
 import math
+from binascii import a2b_base64, b2a_base64
 from typing import Final
 
 from ..errors import EvaluationError
@@ -100,3 +101,14 @@ def _string_of_bytes(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+@function("base64.decode", str)
+def _decode(text: str) -> bytes:
+    try:
+        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
+    except ValueError:  # of which binascii's is one
+        raise EvaluationError("illegal base64 data") from None
+
+
+function("base64.encode", bytes)(lambda value: b2a_base64(value, newline=False).decode())

@@ -10,10 +10,9 @@ from ..api.paths import Path
 from ..api.quantity import is_zero
 from .experimental import Experimental
 from .kind import RIGHT, property_of
-from .lens.protocol import Context, Fields, Group, Lens, Row
+from .lens.protocol import Context, Fields, Group, Lens, Row, object_member
 from .lens.simple import LeftOnly, View, same
 from .pod_template.lens import PodTemplate
-from .reading import object_member
 
 _MEMBER: Final = "eppConfig"
 _STALENESS: Final = "metricsStalenessThreshold"

@@ -6,10 +6,9 @@ from typing import Final
 
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form, Kind, check_coverage, property_of, remainder_keys
-from .lens.protocol import Fields
+from .lens.protocol import Fields, object_of
 from .lens.simple import LeftOnly, RightOnly, same
 from .lens.struct import Struct
-from .reading import object_of
 from .request_legacy import LEGACY
 from .request_profiling import PROFILING
 from .request_status import PENDING, RESULTS, STATE

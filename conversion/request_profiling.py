@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from ..api.line import Line
 from ..api.paths import Path
-from .lens.protocol import Context, Fields
-from .reading import object_of
+from .lens.protocol import Context, Fields, object_of
+from .lens.simple import Route, Routes
 from .request_blob import CACHE, TARGETS, collect, project
-from .request_routes import Route, Routes
 
 
 def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .lens.protocol import Context, Fields
-from .reading import object_of
-from .request_routes import Route, Routes
+from .lens.protocol import Context, Fields, object_of
+from .lens.simple import Route, Routes
 
 PENDING: Final = "Pending"
 _PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from ..api.paths import Key, Path
 from ..api.wording import article, shorten
-from .lens.protocol import Context, ConversionError, Fields, Row
+from .lens.protocol import Context, ConversionError, Fields, Row, object_items, object_member
 from .lens.simple import same
 from .lens.struct import Struct
-from .reading import object_items, object_member
 
 QUOTED: Final = 80  # characters of a name in an error
 

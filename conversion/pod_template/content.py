@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..lens.protocol import Fields
-from ..reading import object_items
+from ..lens.protocol import Fields, object_items
 
 MAIN: Final = "main"
 SIDECAR: Final = "sidecar-frontend"

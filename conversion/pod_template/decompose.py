@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from . import resources
 from .compose import PROBES, compose_sidecar
 from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content, read_plain_secret

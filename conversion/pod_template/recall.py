@@ -6,8 +6,7 @@ v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing ma
 from __future__ import annotations
 
 from ...api.line import Line
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from . import resources
 from .compose import compose
 from .content import (

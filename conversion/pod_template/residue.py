@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...api.line import Line
-from ..lens.protocol import Context, Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Context, Fields, object_items, object_member
 from .compose import compose
 from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
 from .decompose import Pieces, main_content

@@ -159,13 +159,8 @@ def _kept(loop: _Loop, with_test: bool) -> Callable[[Frame], Iterable[tuple[Any,
     return each
 
 
-def _map(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 1, 12), len(tree.below) == 4)
-    return lambda frame: [made for _, made in each(frame)]
-
-
-def _transform_list(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 2, 12), len(tree.below) == 5)
+def _map(compiler: Compiler, tree: Tree, *, variables: int = 1) -> Run:
+    each = _kept(_Loop(compiler, tree, variables, 12), len(tree.below) == variables + 3)
     return lambda frame: [made for _, made in each(frame)]
 
 
@@ -267,7 +262,7 @@ _MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
     "existsOne": ((2, 3), _exists_one),
     "filter": ((2,), _filter),
     "map": ((2, 3), _map),
-    "transformList": ((3, 4), _transform_list),
+    "transformList": ((3, 4), lambda compiler, tree: _map(compiler, tree, variables=2)),
     "transformMap": ((3, 4), _transform_map),
     "transformMapEntry": ((3, 4), _transform_entry),
     "or": ((1,), _or),

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..api.line import INSTALLED, Line
 from .kind import LEFT, RIGHT, Kind
-from .lens.protocol import Fields
+from .lens.protocol import Fields, Row
 
 _PLACES: Final = MappingProxyType(
     {
@@ -64,13 +64,8 @@ def format_field_map(kind: str) -> str:
     return "".join(f"{left:<{widths[0]}}  {right:<{widths[1]}}  {rule}".rstrip() + "\n" for left, right, rule in table)
 
 
-def field_rows(kind: Kind) -> Iterator[tuple[str, str, str]]:
+def field_rows(kind: Kind) -> Iterator[Row]:
     """The map of one kind: the members of either version with their whole paths, and what happens, for people."""
     for part, struct in (("spec", kind.spec), ("status", kind.status)):
         for row in struct.rows():
-            yield _under(part, row.left), _under(part, row.right), row.rule
-
-
-def _under(part: str, names: str) -> str:
-    """`a.b, c` below `spec` is `spec.a.b, spec.c`."""
-    return ", ".join(f"{part}.{name}" for name in names.split(", ")) if names else ""
+            yield row.below(part, part)

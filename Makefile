@@ -76,7 +76,7 @@ $(SITE_READY): requirements-site.lock
 
 export SITE
 site: $(READY) $(SITE_READY) ## the site of docs/ in build/site, the same bytes each time; SITE=https://... is its address
-	$(BIN)/python -m tools.site --playground
+	$(BIN)/python -m tools.site.pages --playground
 	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=0 build/site-venv/bin/mkdocs build -q --strict -f build/site-source/mkdocs.yml -d ../site
 	$(MAKE) --no-print-directory playground
 
@@ -117,7 +117,6 @@ format: $(READY) ## ruff's formatter and its safe fixes
 generate: $(READY) ## schemas and CRDs from the models, the index of rules, and the generated pages of docs/
 	$(BIN)/python -m tools.schemas
 	$(BIN)/python -m tools.rule_index
-	$(BIN)/python -m tools.project_schema
 	$(BIN)/python -m tools.crd_files
 	$(BIN)/python -m tools.pages
 
@@ -126,7 +125,6 @@ docs: generate ## the same
 stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.schemas --check
 	$(BIN)/python -m tools.rule_index --check
-	$(BIN)/python -m tools.project_schema --check
 	$(BIN)/python -m tools.crd_files --check
 	$(BIN)/python -m tools.pages --check
 

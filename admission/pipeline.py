@@ -14,7 +14,7 @@ from ..api.walk.admit import Shaped, with_status_of
 from ..api.walk.admit import shape as shaped
 from ..api.walk.default import default
 from ..api.walk.errors import FieldError
-from ..api.walk.object_meta import metadata_type_errors
+from ..api.walk.metadata import metadata_type_errors
 from ..api.walk.validate import validate
 from ..policies.facts import Facts
 from ..policies.finding import Finding

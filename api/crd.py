@@ -1,14 +1,14 @@
-"""Builds complete CustomResourceDefinitions from the kinds and the generated schemas. Nothing is written to disc or applied here."""
+"""Builds CustomResourceDefinitions from the kinds and the generated schemas, and tells what one would take away from a live one. No I/O."""
 
-from collections.abc import Collection, Mapping
+from base64 import b64encode
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 from .kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
 from .line import INSTALLED, Line
-from .schema import BRIEF, MARKS, load_schema, resolve
+from .schema import BRIEF, MARKS, Node, load_schema, resolve
 
-Node: TypeAlias = dict[str, Any]
 Column: TypeAlias = dict[str, str]
 
 
@@ -27,6 +27,7 @@ def _age(name: str = "Age") -> Column:
 _BACKEND: Final = _column("Backend", ".spec.backendFramework")
 # the message is the last column, so that scripts which cut the output by column find the others where they were
 _GRAPH: Final = [_condition("Ready", "Ready"), _BACKEND, _age(), _condition("Message", "Ready", "message")]
+_COMPONENT: Final = [_condition("Available", "Available"), _BACKEND, _age(), _condition("Message", "Available", "message")]
 _ADAPTER: Final = _column("DGD", ".spec.dgdRef.name")
 _REPLICAS: Final = _column("REPLICAS", ".status.replicas", "integer")
 COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
@@ -34,17 +35,9 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
     ("DynamoGraphDeployment", BETA): _GRAPH,
     ("DynamoComponentDeployment", ALPHA): [
         _column("DynamoComponent", ".spec.dynamoComponent"),  # always empty: kept because scripts cut the output by column
-        _condition("Available", "Available"),
-        _BACKEND,
-        _age(),
-        _condition("Message", "Available", "message"),
+        *_COMPONENT,
     ],
-    ("DynamoComponentDeployment", BETA): [
-        _condition("Available", "Available"),
-        _BACKEND,
-        _age(),
-        _condition("Message", "Available", "message"),
-    ],
+    ("DynamoComponentDeployment", BETA): _COMPONENT,
     ("DynamoGraphDeploymentRequest", ALPHA): [
         _column("Model", ".spec.model"),
         _column("Backend", ".status.backend"),
@@ -177,3 +170,94 @@ def _version(kind: Kind, version: Version, line: Line, *, stored: bool) -> Node:
     if kind.subresources:
         out["subresources"] = {name: dict(_SUBRESOURCES[name]) for name in kind.subresources}
     return out
+
+
+NAMESPACE: Final = "dynamo-system"
+SERVICE: Final = "dynamo-webhooks"
+PORT: Final = 443
+CONVERT: Final = "/convert"
+GENERATED_BY: Final = "webhooks.nvidia.com/generated-by"
+# "true" permits an update of the definition that definition_guard.py would refuse. It is written as "false", so that applying the
+# definition again revokes an earlier permission.
+ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
+# Deleting a CustomResourceDefinition deletes every object of its kind, so Helm must not do it along with a release.
+_KEEP: Final = ("helm.sh/resource-policy", "keep")
+
+
+def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line = INSTALLED) -> Node:
+    """Returns the CustomResourceDefinition of a kind to be applied; `generator` is who wrote it, with its version.
+
+    Only a kind of several versions gets the conversion stanza: the API server would ask for nothing else.
+    Raises KeyError for an unknown kind.
+    """
+    crd = build(kind, conversion=conversion if len(BY_NAME[kind].versions) > 1 else None, line=line)
+    crd["metadata"]["annotations"] = dict([_KEEP, (ALLOW_DATA_LOSS, "false"), (GENERATED_BY, generator)])
+    return crd
+
+
+def by_service(namespace: str = NAMESPACE, service: str = SERVICE, bundle: bytes = b"") -> Node:
+    """Returns the stanza that sends conversions to a service; `bundle` is the PEM of the certificates to trust.
+
+    Without a bundle, which is how manifests carry it, conversions fail until the provisioner has filled it in: nothing is pruned silently
+    meanwhile, and applying the manifest again does not take the bundle away.
+    """
+    return _webhook({"service": {"namespace": namespace, "name": service, "path": CONVERT, "port": PORT}}, bundle)
+
+
+def by_url(url: str, bundle: bytes = b"") -> Node:
+    """Returns the stanza that sends conversions to a server outside the cluster; `bundle` is the PEM of the certificates to trust."""
+    return _webhook({"url": url}, bundle)
+
+
+def _webhook(client: Node, bundle: bytes) -> Node:
+    if bundle:
+        client["caBundle"] = b64encode(bundle).decode()
+    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+
+
+DEPTH: Final = 64  # levels of fields that are compared; an API server's own limits are below
+
+
+def find_lost_fields(live: Any, wanted: Any) -> list[str]:
+    """What objects would lose if `wanted` took the place of `live`: each a field with its version, or a sentence about a version."""
+    before, after = _versions(live), _versions(wanted)
+    found: list[str] = []
+    for name, version in before.items():
+        if version.get("served") is True and (after.get(name) or {}).get("served") is not True:
+            found.append(f"version {name}, which is served")
+        elif name in after:
+            found += [f"{name} {path}" for path in _lost(_schema(version), _schema(after[name]), "", DEPTH)]
+    stored, next_stored = (next((name for name, each in one.items() if each.get("storage") is True), "") for one in (before, after))
+    if stored and stored > next_stored:
+        found.append(f"version {stored}, in which objects are stored")
+    return found
+
+
+def _versions(crd: Any) -> dict[str, dict[str, Any]]:
+    listed = _dict(_dict(crd).get("spec")).get("versions")
+    entries = [each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)]
+    return {each["name"]: each for each in entries if isinstance(each.get("name"), str)}
+
+
+def _schema(version: dict[str, Any]) -> dict[str, Any]:
+    return _dict(_dict(version.get("schema")).get("openAPIV3Schema"))
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _lost(old: dict[str, Any], new: dict[str, Any], path: str, depth: int) -> Iterator[str]:
+    """The fields of one schema that another neither has nor preserves, without those below a lost field."""
+    if not depth or new.get(_PRESERVE) is True:
+        return
+    kept = _dict(new.get("properties"))
+    for name, member in _dict(old.get("properties")).items():
+        place = f"{path}.{name}" if path else str(name)
+        if name not in kept:
+            yield place
+        else:
+            yield from _lost(_dict(member), _dict(kept[name]), place, depth - 1)
+    for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
+        if isinstance(old.get(key), dict):
+            yield from _lost(old[key], _dict(new.get(key)), path + mark, depth - 1)

@@ -5,12 +5,12 @@ schema, it answers every write with 200 and drops what the definition no longer 
 """
 
 from textwrap import indent
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from .crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
+from .crd import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
 from .kinds import BETA, KINDS
+from .schema import Node
 
-Node: TypeAlias = dict[str, Any]
 NAME: Final = f"{SERVICE}-definitions"
 PROVISIONER: Final = f"system:serviceaccount:{NAMESPACE}:{SERVICE}-provisioner"
 LEVELS: Final = 16  # fields inside fields that are compared; our deepest field is the twelfth, which a test holds
@@ -25,6 +25,16 @@ _ACKNOWLEDGE: Final = f"' To do it all the same, set the annotation {ALLOW_DATA_
 _FROM_FILES: Final = "apply the definitions that `dynamo-webhooks crds` prints instead."
 
 
+_UPDATES: Final = {
+    "apiGroups": ["apiextensions.k8s.io"],
+    "apiVersions": ["v1"],
+    "resources": ["customresourcedefinitions"],
+    "resourceNames": [kind.crd_name for kind in KINDS],
+    "operations": ["UPDATE"],
+    "scope": "Cluster",
+}
+
+
 def policy() -> Node:
     """Returns the policy for the default names. It matches updates of our definitions by name, and nothing else."""
     return {
@@ -33,7 +43,7 @@ def policy() -> Node:
         "metadata": {"name": NAME, "labels": dict(_LABELS)},
         "spec": {
             "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [_rule()]},
+            "matchConstraints": {"resourceRules": [_UPDATES]},
             "matchConditions": [
                 # it repairs conversion, and must do so even when an expression below fails
                 {"name": "not-the-provisioner", "expression": f"request.userInfo.username != '{PROVISIONER}'"},
@@ -52,17 +62,6 @@ def binding() -> Node:
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": NAME, "labels": dict(_LABELS)},
         "spec": {"policyName": NAME, "validationActions": ["Deny"]},
-    }
-
-
-def _rule() -> Node:
-    return {
-        "apiGroups": ["apiextensions.k8s.io"],
-        "apiVersions": ["v1"],
-        "resources": ["customresourcedefinitions"],
-        "resourceNames": [kind.crd_name for kind in KINDS],
-        "operations": ["UPDATE"],
-        "scope": "Cluster",
     }
 
 

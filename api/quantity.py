@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 NANO: Final = 10**9
 # The largest amount that a quantity keeps; anything above is cut down to it, as Kubernetes does.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from .quantity import is_quantity as _reads_as_quantity
+from .quantity import is_quantity
 
 # Half a step above the largest float32: the first number that no longer rounds to it.
 _FLOAT32_LIMIT: Final = 3.4028235677973366e38
@@ -38,20 +38,8 @@ def _is_int64(value: object) -> bool:
     return -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF if type(value) is int else value is None
 
 
-def _is_float64(value: object) -> bool:
-    return type(value) is float or type(value) is int or value is None
-
-
 def _is_float32(value: object) -> bool:
     return -_FLOAT32_LIMIT < value < _FLOAT32_LIMIT if type(value) is float or type(value) is int else value is None
-
-
-def _is_quantity(value: object) -> bool:
-    return value is None or _reads_as_quantity(value)
-
-
-def _is_int_or_string(value: object) -> bool:
-    return type(value) is str or _is_int32(value)
 
 
 def is_time(value: object) -> bool:
@@ -88,9 +76,11 @@ SCALARS: Final[Mapping[str, Scalar]] = {
     "int32": Scalar(None, _is_int32, "a whole number of at most 32 bits", "number"),
     "int64": Scalar(None, _is_int64, "a whole number of at most 64 bits", "number"),
     "float32": Scalar(None, _is_float32, "a number within the range of a 32-bit float", "number"),
-    "float64": Scalar(None, _is_float64, "a number", "number"),
-    "quantity": Scalar(None, _is_quantity, "a quantity such as 1, 500m or 16Gi", "string"),
-    "int-or-string": Scalar(None, _is_int_or_string, "a string or a whole number of at most 32 bits", "number"),
+    "float64": Scalar(None, lambda value: type(value) is float or type(value) is int or value is None, "a number", "number"),
+    "quantity": Scalar(None, lambda value: value is None or is_quantity(value), "a quantity such as 1, 500m or 16Gi", "string"),
+    "int-or-string": Scalar(
+        None, lambda value: type(value) is str or _is_int32(value), "a string or a whole number of at most 32 bits", "number"
+    ),
     "time": Scalar(None, is_time, "a time such as 2026-01-31T12:00:00Z", "string"),
     "duration": Scalar(None, _is_duration, "a length of time such as 200ms or 1h30m", "string"),
     "bytes": Scalar(None, _is_base64, "text in base64", "string"),

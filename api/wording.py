@@ -1,8 +1,11 @@
-"""Wording of messages in all rooms: a value's type with its article, texts cut to a length and kept on one line."""
+"""Wording of messages in all rooms: a value's type with its article, texts cut to a length and kept on one line, addresses of pages."""
 
+import re
 from typing import Final
 
 _ARTICLES: Final = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+# of this documentation, where people have given theirs; without blanks, quotes and brackets, because it is printed everywhere
+URL: Final = re.compile(r"https?://[!#-;=?-_a-z~]{1,200}")
 
 
 def article(value: object) -> str:
@@ -30,3 +33,8 @@ def escape_unprintable(text: str) -> str:
 def escape_unprintable_lines(text: str) -> str:
     """The same for a text of several lines, whose line feeds stay."""
     return text if text.isprintable() else "\n".join(map(escape_unprintable, text.split("\n")))
+
+
+def rule_address(site: str, rule: str) -> str:
+    """The address of the page of a rule; empty without a site, and for rules of the users, which it has no page for."""
+    return f"{site.rstrip('/')}/rules/{rule}/" if site and "/" not in rule else ""

@@ -1,18 +1,53 @@
-"""Calls of functions."""
+"""Calls of functions, and what operators and optionals do when they are evaluated."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import EvaluationError, no_overload
-from .overloads import choose, find
-from .values import type_of
+from .frame import SIZED, Frame, Run
+from .operators import BINARY
+from .overloads import Overload, choose, find
+from .parser import Tree
+from .values import Optional, look_up_optional, type_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
-    from .frame import Frame, Run
-    from .overloads import Overload
-    from .parser import Tree
+
+
+def select(value: Any, field: str) -> Any:
+    """Returns what isn't plainly a field of an object."""
+    if type(value) is Optional:
+        return look_up_optional(value, field)
+    return BINARY["[]"](value, field)
+
+
+def held(found: Any) -> Any:
+    """Returns what an optional holds."""
+    if type(found) is not Optional:
+        raise no_overload()
+    return found.value
+
+
+def binary(sign: str, left: Run, right: Run) -> Run:
+    """Returns the function of an operator between two nodes."""
+    act = BINARY[sign]
+
+    def run(frame: Frame) -> Any:
+        one, other = left(frame), right(frame)
+        if type(one) in SIZED or sign == "in":
+            frame.spend_size(one, other)
+        return act(one, other)
+
+    return run
+
+
+def apply(frame: Frame, sign: str, one: Any, other: Any) -> Any:
+    """Applies an operator to two values."""
+    if type(one) in SIZED or sign == "in":
+        frame.spend_size(one, other)
+    return BINARY[sign](one, other)
+
 
 _SILENT: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "find", "findAll"})
 

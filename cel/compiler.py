@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from . import access, calls, macros
+from . import macros
+from .calls import apply, binary, compile_call, held, select
 from .errors import EvaluationError, OverBudgetError, ParseError, no_overload
 from .frame import Frame, Run
 from .lexer import wrong_at
@@ -107,7 +108,7 @@ class Compiler:
             if traced:
                 frame.last = (value, field)
             if type(value) is not dict:
-                return access.select(value, field)
+                return select(value, field)
             try:
                 found = value[field]
             except KeyError:
@@ -234,7 +235,7 @@ class Compiler:
         if len(tree.value) == 1 and sign in ("==", "!=") and type(second.value) is str and second.kind == "const":
             return self._compare(self.compile(first), second.value, wanted=sign == "==")
         if len(tree.value) == 1:
-            return access.binary(sign, self.compile(first), self.compile(second))
+            return binary(sign, self.compile(first), self.compile(second))
         self.cost += len(tree.value) - 1
         start = self.compile(first)
         steps = [(sign, self.compile(operand)) for (sign, _), operand in zip(tree.value, tree.below[1:], strict=True)]
@@ -242,7 +243,7 @@ class Compiler:
         def run(frame: Frame) -> Any:
             value = start(frame)
             for sign, operand in steps:
-                value = access.apply(frame, sign, value, operand(frame))
+                value = apply(frame, sign, value, operand(frame))
             return value
 
         return run
@@ -268,7 +269,7 @@ class Compiler:
 
         def build(frame: Frame) -> list[Any]:
             found = [(run(frame), may) for run, may in zip(runs, optional, strict=True)]
-            return [access.value(one) if may else one for one, may in found if not may or one is not NONE]
+            return [held(one) if may else one for one, may in found if not may or one is not NONE]
 
         return build
 
@@ -278,10 +279,10 @@ class Compiler:
 
         def build(frame: Frame) -> dict[Any, Any]:
             found = [(key(frame), value(frame), may) for (key, value), may in zip(runs, optional, strict=True)]
-            return make_map((key, access.value(value) if may else value) for key, value, may in found if not may or value is not NONE)
+            return make_map((key, held(value) if may else value) for key, value, may in found if not may or value is not NONE)
 
         return build
 
     def _call(self, tree: Tree) -> Run:
         macro = macros.find(self, tree)
-        return calls.compile_call(self, tree) if macro is None else macro(self, tree)
+        return compile_call(self, tree) if macro is None else macro(self, tree)

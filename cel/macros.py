@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .errors import EvaluationError, OverBudgetError, no_overload
+from .frame import Frame, Run
+from .parser import Tree
 from .unique import compile_unique, find_key
 from .values import NONE, Flag, Optional, class_of, keys_of, make_map, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from .compiler import Compiler
-    from .frame import Frame, Run
-    from .parser import Tree
 
-    Macro = Callable[[Compiler, Tree], Run]
+Macro: TypeAlias = "Callable[[Compiler, Tree], Run]"
 
 
 def find(compiler: Compiler, tree: Tree) -> Macro | None:
@@ -94,14 +93,9 @@ def _name(compiler: Compiler, tree: Tree) -> str:
     return tree.name
 
 
-def _variables(tree: Tree, beside: int) -> int:
-    """How many variables a macro has: what isn't its range or an expression."""
-    return len(tree.below) - 1 - beside
-
-
-def _quantified(tree: Tree, compiler: Compiler, *, stop: bool) -> Run:
+def _quantified(compiler: Compiler, tree: Tree, *, stop: bool) -> Run:
     """`all` and `exists`: one item that decides is enough, whatever error the others have."""
-    loop = _Loop(compiler, tree, _variables(tree, 1), 4 if stop else 3)
+    loop = _Loop(compiler, tree, len(tree.below) - 2, 4 if stop else 3)
     test, go = loop.runs[0], not stop
 
     def run(frame: Frame) -> bool:
@@ -135,17 +129,13 @@ def _holds(test: Run, frame: Frame) -> bool:
 def _all(compiler: Compiler, tree: Tree) -> Run:
     found = find_key(tree) if len(tree.below) == 3 and not compiler.traced else None
     if found is None:
-        return _quantified(tree, compiler, stop=False)
+        return _quantified(compiler, tree, stop=False)
     slot, (make, cost) = _bound(compiler, found[0], found[1])
     return compile_unique(compiler, tree, make, slot, 2 * cost + 3)
 
 
-def _exists(compiler: Compiler, tree: Tree) -> Run:
-    return _quantified(tree, compiler, stop=True)
-
-
 def _exists_one(compiler: Compiler, tree: Tree) -> Run:
-    loop = _Loop(compiler, tree, _variables(tree, 1), 2)
+    loop = _Loop(compiler, tree, len(tree.below) - 2, 2)
     test = loop.runs[0]
     return lambda frame: sum(_holds(test, frame) for _ in loop.each(frame)) == 1
 
@@ -169,13 +159,8 @@ def _kept(loop: _Loop, with_test: bool) -> Callable[[Frame], Iterable[tuple[Any,
     return each
 
 
-def _map(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 1, 12), len(tree.below) == 4)
-    return lambda frame: [made for _, made in each(frame)]
-
-
-def _transform_list(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 2, 12), len(tree.below) == 5)
+def _map(compiler: Compiler, tree: Tree, *, variables: int = 1) -> Run:
+    each = _kept(_Loop(compiler, tree, variables, 12), len(tree.below) == variables + 3)
     return lambda frame: [made for _, made in each(frame)]
 
 
@@ -272,12 +257,12 @@ def _bind(compiler: Compiler, tree: Tree) -> Run:
 
 _MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
     "all": ((2, 3), _all),
-    "exists": ((2, 3), _exists),
+    "exists": ((2, 3), lambda compiler, tree: _quantified(compiler, tree, stop=True)),
     "exists_one": ((2, 3), _exists_one),
     "existsOne": ((2, 3), _exists_one),
     "filter": ((2,), _filter),
     "map": ((2, 3), _map),
-    "transformList": ((3, 4), _transform_list),
+    "transformList": ((3, 4), lambda compiler, tree: _map(compiler, tree, variables=2)),
     "transformMap": ((3, 4), _transform_map),
     "transformMapEntry": ((3, 4), _transform_entry),
     "or": ((1,), _or),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeVar
@@ -14,11 +15,10 @@ ANY: Final = object()
 
 # where functions are, by module of the library; tests compare it with what the modules declare
 _HOMES: Final = {
-    "conversions": "bool bytes double dyn int string type uint size",
-    "encodings": "base64.encode base64.decode",
+    "conversions": "base64.decode base64.encode bool bytes double dyn int string type uint size",
     "formats": "validate format.{}",
     "formatting": "format strings.quote",
-    "lists": "distinct flatten indexOf isSorted join lastIndexOf lists.range max min reverse slice sort sum",
+    "lists": "distinct flatten indexOf isSorted join lastIndexOf lists.range max min reverse sets.{} slice sort sum",
     "maths": "math.{}",
     "network": "cidr containsCIDR containsIP family ip ip.isCanonical isCIDR isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast"
     " isLoopback isUnspecified masked prefixLength",
@@ -26,7 +26,6 @@ _HOMES: Final = {
     "quantities": "add asApproximateFloat asInteger compareTo isGreaterThan isInteger isLessThan isQuantity quantity sign sub",
     "regexes": "find findAll matches",
     "semvers": "compareTo isGreaterThan isLessThan isSemver major minor patch semver",
-    "sets": "sets.{}",
     "strings": "charAt contains endsWith indexOf lastIndexOf lowerAscii replace reverse split startsWith substring trim upperAscii",
     "times": "duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds"
     " timestamp",
@@ -57,6 +56,13 @@ def function(name: str, *types: Any, cost: Callable[..., int] | None = None) -> 
 def method(name: str, *types: Any, cost: Callable[..., int] | None = None) -> Callable[[Function], Function]:
     """Declares a function that is called behind a point: the first type is that of the value before the point."""
     return _declared(name, True, types, cost)
+
+
+def comparable(kind: type) -> None:
+    """Declares the methods by which values of a type are compared."""
+    method("isGreaterThan", kind, kind)(operator.gt)
+    method("isLessThan", kind, kind)(operator.lt)
+    method("compareTo", kind, kind)(lambda one, other: (one > other) - (one < other))
 
 
 def _declared(name: str, of_value: bool, types: tuple[Any, ...], cost: Callable[..., int] | None) -> Callable[[Function], Function]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import no_overload
+from .frame import Frame, Run
+from .parser import Tree
 from .values import class_of, equal
 
 if TYPE_CHECKING:
     from .compiler import Compiler
-    from .frame import Frame, Run
-    from .parser import Tree
 
 
 def find_key(tree: Tree) -> tuple[str, Tree] | None:

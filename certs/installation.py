@@ -7,9 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from ..api.kinds import KINDS
-from ..api.operator.certificates import Certificates
 from ..api.operator.configuration import OperatorConfiguration
-from ..api.operator.server import MODES
+from ..api.operator.server import MODES, Certificates
 from .authority import ECDSA, RSA
 from .names import Names
 from .state import Mode, Profile, TargetKind, Timings

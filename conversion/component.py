@@ -8,13 +8,62 @@ from typing import Any, Final
 from ..api.line import Line
 from ..api.paths import Path
 from ..api.quantity import is_zero
-from .coverage import property_of
-from .endpoint_picker import EndpointPicker
 from .experimental import Experimental
-from .kind import RIGHT
-from .lens.protocol import Context, Fields, Lens, Row
+from .kind import RIGHT, property_of
+from .lens.protocol import Context, Fields, Group, Lens, Row, object_member
 from .lens.simple import LeftOnly, View, same
 from .pod_template.lens import PodTemplate
+
+_MEMBER: Final = "eppConfig"
+_STALENESS: Final = "metricsStalenessThreshold"
+_NONE: Final = "0s"  # the picker's default
+
+
+class EndpointPicker:
+    """Copied; a saturation detector without a staleness threshold gets zero, which the Go operator always writes.
+
+    The engine saves that it was absent.
+    """
+
+    left: tuple[str, ...] = (_MEMBER,)
+    right: tuple[str, ...] = (_MEMBER,)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Copies."""
+        _copied(left, right)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Copies."""
+        _copied(right, left)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The same."""
+        return path
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The same."""
+        return path
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row(_MEMBER, _MEMBER, "copied; a saturation detector always has a staleness threshold")
+
+
+def _copied(source: Fields, target: Fields) -> None:
+    value = source.get(_MEMBER)
+    if value is not None:
+        target[_MEMBER] = _told(value)
+
+
+def _told(picker: Any) -> Any:
+    if type(picker) is not dict:
+        return picker
+    config = object_member(picker, "config")
+    detector = config.get("saturationDetector")
+    if type(detector) is not dict or detector.get(_STALENESS) is not None:
+        return picker
+    return {**picker, "config": {**config, "saturationDetector": {**detector, _STALENESS: _NONE}}}
+
 
 _PHASES: Final = ("prefill", "decode")
 # the types of line 1.2; on later ones conversion copies any
@@ -22,7 +71,7 @@ _TYPES: Final = frozenset(property_of("DynamoComponentDeployment", RIGHT, "spec"
 _ROLES: Final = _TYPES.difference(_PHASES)
 
 
-class Roles:
+class Roles(Group):
     """`type` is role and phase in one word; a saved sub-role belongs to the component type that it was written with.
 
     A component type that v1beta1 lacks is left out there and saved, because the schema would refuse the object.
@@ -60,14 +109,6 @@ class Roles:
             elif context.line >= Line.V1_3 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
                 said = beside  # a sub-role stays beside another type, as the Go operator has it
         left.update(said)
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The role; the phase is another member."""
-        return ("componentType",)
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Both members are in `type`."""
-        return ("type",)
 
     def rows(self) -> Iterator[Row]:
         """One row."""

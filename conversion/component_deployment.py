@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..api.paths import Path
 from .component import lenses
-from .coverage import check_coverage
-from .kind import Kind, remainder_keys
-from .lens.protocol import Context, Fields, Row
+from .kind import Kind, check_coverage, remainder_keys
+from .lens.protocol import Context, Fields, Group, Row
 from .lens.simple import LeftOnly, Rename, same
 from .lens.struct import Struct
-from .replicas import REPLICAS
+from .services import REPLICAS
 
 NAME: Final = "DynamoComponentDeployment"
 
 
-class Name:
+class Name(Group):
     """The component's name; by default the object's, unless it was empty in v1beta1."""
 
     left: tuple[str, ...] = ("serviceName",)
@@ -37,14 +35,6 @@ class Name:
         name = right.get("name")
         if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
             left["serviceName"] = name
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Renamed."""
-        return self.left
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Renamed."""
-        return self.right
 
     def rows(self) -> Iterator[Row]:
         """One row."""

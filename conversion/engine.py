@@ -11,9 +11,8 @@ from ..api.kinds import BY_NAME
 from ..api.walk.errors import FieldError
 from .bounds import fit_annotations, label_too_long, require_whole
 from .difference import Entry, apply_differences, are_identical, find_differences
-from .formerly import came_home
 from .kind import LEFT, PREFIX, RIGHT, Form, Kind, Legacy
-from .legacy import due, unlike
+from .legacy import came_home, due, unlike
 from .lens.protocol import Context, Fields
 from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
 

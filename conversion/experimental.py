@@ -7,8 +7,7 @@ from typing import Final
 
 from ..api.line import Line
 from ..api.paths import Path
-from .lens.protocol import Context, Fields, Row
-from .reading import object_member, object_of, present
+from .lens.protocol import Context, Fields, Row, object_member, object_of, present
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}

@@ -3,12 +3,10 @@
 from typing import Final
 
 from .component import lenses
-from .coverage import check_coverage
-from .kind import Kind, remainder_keys
+from .kind import Kind, check_coverage, remainder_keys
 from .lens.simple import LeftOnly, Rename, same
 from .lens.struct import Struct
-from .replicas import REPLICAS
-from .services import Entries, Services
+from .services import REPLICAS, Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 

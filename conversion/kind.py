@@ -1,9 +1,12 @@
-"""A converting kind: the structs of its spec and status, and the Go operator's annotation keys for remainders."""
+"""A converting kind: the structs of its spec and status, their check against the schemas, and annotation keys for remainders."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..api.line import INSTALLED, Line
+from ..api.schema import resolve, whole_schema
 from .lens.protocol import Fields
 from .lens.struct import Struct
 
@@ -54,3 +57,21 @@ class Kind(NamedTuple):
 def remainder_keys(short: str) -> tuple[str, str]:
     """The two annotation keys of a kind, by the Go operator's short name."""
     return f"{PREFIX}{short}-spec", f"{PREFIX}{short}-status"
+
+
+def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
+    """The schema of a property, by its path; `*` steps into the values of a map or the elements of a list."""
+    node = resolve(whole_schema(kind, version))
+    for step in path:
+        node = resolve(node.get("additionalProperties") or node["items"]) if step == "*" else resolve(node["properties"][step])
+    return node
+
+
+def check_coverage(struct: Struct, kind: str, left: str, right: str, *, beside: frozenset[str] = frozenset()) -> None:
+    """Check one struct, at the path `left` in v1alpha1 and `right` in v1beta1; other lenses claim the members `beside`.
+
+    Raises: DeclarationError.
+    """
+    lefts = set(property_of(kind, LEFT, *left.split("."))["properties"])
+    rights = set(property_of(kind, RIGHT, *right.split("."))["properties"])
+    struct.require(f"{kind} {left}", lefts - beside, rights - beside)

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final
 
 from ..api.line import INSTALLED, Line
-from .kind import Kind
-from .lens.protocol import Fields
+from .kind import LEFT, RIGHT, Kind
+from .lens.protocol import Fields, Row
 
 _PLACES: Final = MappingProxyType(
     {
@@ -55,3 +55,17 @@ class _Table(Mapping[str, "Kind"]):
 
 
 KINDS: Final[Mapping[str, Kind]] = _Table()
+
+
+def format_field_map(kind: str) -> str:
+    """The table of one kind as text in columns."""
+    table = [(f"{LEFT}", f"{RIGHT}", ""), *((left or "-", right or "-", rule) for left, right, rule in field_rows(KINDS[kind]))]
+    widths = [max(len(row[column]) for row in table) for column in range(2)]
+    return "".join(f"{left:<{widths[0]}}  {right:<{widths[1]}}  {rule}".rstrip() + "\n" for left, right, rule in table)
+
+
+def field_rows(kind: Kind) -> Iterator[Row]:
+    """The map of one kind: the members of either version with their whole paths, and what happens, for people."""
+    for part, struct in (("spec", kind.spec), ("status", kind.status)):
+        for row in struct.rows():
+            yield row.below(part, part)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .difference import are_identical
-from .lens.protocol import Fields
-from .reading import object_of
+from .lens.protocol import Fields, object_of
 
 # leaf of the blob's `sla` -> section on the right that has it under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from ..api.decode import decoder
 from .kind import LEFT, PREFIX, Legacy
-from .lens.protocol import Fields
-from .reading import object_of
+from .lens.protocol import Fields, object_of
 from .remainder import encode
 from .request_blob import project
 

@@ -2,16 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from ..api.line import Line
 from ..api.paths import Path
-from .lens.protocol import Context, Fields, Row
-from .reading import object_of
+from .lens.protocol import Context, Fields, object_of
+from .lens.simple import Route, Routes
 from .request_blob import CACHE, TARGETS, collect, project
-from .request_job import from_job, is_ambiguous, remainder_of, to_job
-from .request_routes import Route, Routes
+
+
+def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
+    """The job of the left side, merged into a saved one; None if both are empty.
+
+    Resources, tolerations and node selector are never taken from the saved job: clearing them on the left clears them.
+    """
+    resources, tolerations, selector = config.get("resources"), config.get("tolerations"), config.get("nodeSelector")
+    asked: Fields = {}
+    if tolerations and type(tolerations) is list:
+        asked["tolerations"] = tolerations
+    if selector and type(selector) is dict:
+        asked["nodeSelector"] = selector
+    base = remainder_of(kept, line, saved=True) if type(kept) is dict else {}
+    if not base and not asked and type(resources) is not dict:
+        return None
+    template = object_of(base.get("template"))
+    pod = {**object_of(template.get("spec")), **asked}
+    if type(resources) is dict:
+        pod["containers"] = _with_resources(pod.get("containers"), resources, line)
+    if pod:
+        pod.setdefault("containers", [])  # the schema of the right side requires it
+    return {**base, "template": {**template, "spec": pod}} if pod else base
+
+
+def _with_resources(containers: Any, resources: Fields, line: Line) -> list[Any]:
+    name, where = PROFILER if line >= Line.V1_3 else "", _profiler(containers, line)
+    if where is None:
+        others = containers if line >= Line.V1_3 and type(containers) is list else []
+        return [{"name": name, "resources": resources}, *others]
+    found = containers[where]
+    made = {**found, **({} if found.get("name") else {"name": name}), "resources": resources}
+    return [*containers[:where], made, *containers[where + 1 :]]
+
+
+def _profiler(containers: Any, line: Line) -> int | None:
+    """The place of the container of the resources: the first one, since line 1.3 the one of that name, or the first if it has none."""
+    if type(containers) is not list or not containers:
+        return None
+    if line >= Line.V1_3:
+        for index, one in enumerate(containers):
+            if type(one) is dict and one.get("name") == PROFILER:
+                return index
+    first = containers[0]
+    return 0 if type(first) is dict and (line < Line.V1_3 or not first.get("name")) else None
+
+
+def is_ambiguous(job: Fields) -> bool:
+    """Whether the lines take different containers for that of the resources."""
+    containers = object_of(object_of(job.get("template")).get("spec")).get("containers")
+    return len({_profiler(containers, line) for line in Line}) > 1
+
+
+def from_job(job: Any, config: Fields, line: Line) -> None:
+    """Write the three members of the left side into `config`."""
+    pod = object_of(object_of(object_of(job).get("template")).get("spec"))
+    containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
+    if type(containers) is list and (where := _profiler(containers, line)) is not None:
+        resources = containers[where].get("resources")
+        if type(resources) is dict:
+            config["resources"] = resources
+        elif _lone_and_bare(containers):
+            config["resources"] = {}  # an empty container means empty resources
+    if tolerations and type(tolerations) is list:
+        config["tolerations"] = tolerations
+    if selector and type(selector) is dict:
+        config["nodeSelector"] = selector
+
+
+def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
+    """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left.
+
+    Since line 1.3 an empty `profiler` is content, unless the resources of the left side make it again; of a `saved` job it always is.
+    """
+    template = object_of(job.get("template"))
+    pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
+    containers = pod.get("containers")
+    if type(containers) is list and containers:
+        where = _profiler(containers, line)
+        trimmed = [_trimmed(one, first=index == where) for index, one in enumerate(containers)]
+        pod["containers"] = trimmed
+        if _lone_and_bare(trimmed) or (line >= Line.V1_3 and not saved and _made(containers)):
+            del pod["containers"]
+    elif containers == []:
+        del pod["containers"]
+    template = _filled({**template, "spec": pod}, "metadata", "spec")
+    return _filled({**job, "template": template}, "template")
+
+
+PROFILER: Final = "profiler"  # what line 1.3 calls the container of the resources
+_TAKEN: Final = ("tolerations", "nodeSelector")
+
+
+def _trimmed(container: Any, *, first: bool) -> Any:
+    if type(container) is not dict or "resources" not in container or (container["resources"] and not first):
+        return container
+    return {name: value for name, value in container.items() if name != "resources"}
+
+
+def _made(containers: list[Any]) -> bool:
+    """Whether the containers are the one that line 1.3 makes of resources."""
+    one = containers[0]
+    return (
+        len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict
+    )
+
+
+def _lone_and_bare(containers: list[Any]) -> bool:
+    if len(containers) != 1 or type(containers[0]) is not dict:
+        return False
+    # an empty object is content for a typed decoder's pointers, which are all but the resources
+    return not any(value or (type(value) is dict and name != "resources") for name, value in containers[0].items())
+
+
+def _filled(holder: Fields, *names: str) -> Fields:
+    return {name: value for name, value in holder.items() if value is not None and (value or name not in names)}
+
 
 _CONFIG: Final = ("profilingConfig", "config")
 _POD: Final = ("overrides", "profilingJob", "template", "spec")
@@ -28,7 +142,7 @@ _RIGHT_ONLY: Final = (
     ("features", "kvRouter"),
 )
 
-ROUTES: Final = Routes(
+_ROUTES: Final = (
     Route(("profilingConfig", "profilerImage"), ("image",), "renamed"),
     Route(("deploymentOverrides", "workersImage"), ("image",), "image when there is no profilerImage; kept aside otherwise"),
     Route(("useMocker",), ("features", "mocker"), "true makes an enabled mocker", whole=False),
@@ -48,7 +162,7 @@ ROUTES: Final = Routes(
 )
 
 
-class Profiling:
+class Profiling(Routes):
     """The lens of the request members that correspond many to many."""
 
     left: tuple[str, ...] = ("useMocker", "profilingConfig", "deploymentOverrides")
@@ -98,19 +212,11 @@ class Profiling:
         if config:
             left["profilingConfig"] = config
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The most exact place in the profiling configuration."""
-        return ROUTES.to_left(path)
-
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The place in the sections; a workers' image hidden by another image has none."""
         if path[:2] == ("deploymentOverrides", "workersImage") and object_of(left.get("profilingConfig")).get("profilerImage"):
             return None
-        return ROUTES.to_right(path)
-
-    def rows(self) -> Iterator[Row]:
-        """The routes."""
-        return ROUTES.rows()
+        return super().to_right(path, left)
 
 
 def _forward_config(config: Fields, right: Fields, kept: Fields, aside: Fields) -> None:
@@ -156,4 +262,4 @@ def _backward_image(image: Any, config: Fields, left: Fields, kept: Any) -> None
         left["deploymentOverrides"] = overrides
 
 
-PROFILING: Final = Profiling()
+PROFILING: Final = Profiling(*_ROUTES)

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from ..api.paths import Path
-from .lens.protocol import Context, Fields, Row
-from .reading import object_of
-from .request_routes import Route, Routes
+from .lens.protocol import Context, Fields, object_of
+from .lens.simple import Route, Routes
 
 PENDING: Final = "Pending"
 _PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}
 _STATES: Final = {**{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}, "Deployed": "Ready"}
 _DELETED: Final = "DeploymentDeleted"
-_ASIDE: Final = "kept aside"
-_RIGHT_ONLY: Final = (("profilingPhase",), ("profilingJobName",), ("deploymentInfo",), ("profilingResults", "pareto"))
-
-ROUTES: Final = Routes(
-    Route(("state",), ("phase",), "by table; states that have no phase are kept aside"),
-    Route(("deployment", "name"), ("dgdName",), "renamed"),
-    Route(("deployment",), ("dgdName",), "its name; the rest is kept aside", whole=False),
-    *(Route(("deployment", name), ("dgdName",), _ASIDE, whole=False) for name in ("namespace", "state", "created")),
-    Route(("generatedDeployment",), ("profilingResults", "selectedConfig"), "moved"),
-    Route(("generatedDeployment",), ("profilingResults",), "a section for it", whole=False),
-    *(Route((), steps, _ASIDE) for steps in _RIGHT_ONLY),
-)
 
 
 def phase_of(state: Any, deployment: Any) -> str:
@@ -39,7 +24,7 @@ def _fits(state: object, deployment: object, phase: object) -> bool:
     return phase == phase_of(state, deployment) if phase != "Deployed" else state == "Ready"
 
 
-class State:
+class State(Routes):
     """State and phase: tables; values that one side lacks are restored only if they match the other side."""
 
     left: tuple[str, ...] = ("state", "deployment")
@@ -74,18 +59,6 @@ class State:
         if kept:
             _restore_left(phase, name, kept, left)
         _save_right(right, left, save)
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The most exact place on the left."""
-        return ROUTES.to_left(path)
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The mirror image."""
-        return ROUTES.to_right(path)
-
-    def rows(self) -> Iterator[Row]:
-        """The routes of this lens."""
-        return (row for row in ROUTES.rows() if not row.left.startswith("gen") and not row.right.startswith("profilingResults"))
 
 
 def _save_left(state: Any, deployment: Any, save: Fields) -> None:
@@ -134,7 +107,7 @@ def _same(one: Any, other: Any) -> bool:
     return (one or "") == (other or "")
 
 
-class Results:
+class Results(Routes):
     """The resulting graph: a member on the left, the selected one of the results on the right."""
 
     left: tuple[str, ...] = ("generatedDeployment",)
@@ -158,14 +131,17 @@ class Results:
         if results.get("pareto"):
             save["profilingResults"] = {"pareto": results["pareto"]}
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The place on the left; candidates have none."""
-        return ROUTES.to_left(path)
 
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The mirror image."""
-        return ROUTES.to_right(path)
-
-    def rows(self) -> Iterator[Row]:
-        """The routes of this lens."""
-        return (row for row in ROUTES.rows() if row.left.startswith("gen") or row.right.startswith("profilingResults"))
+_ASIDE: Final = "kept aside"
+STATE: Final = State(
+    Route(("state",), ("phase",), "by table; states that have no phase are kept aside"),
+    Route(("deployment", "name"), ("dgdName",), "renamed"),
+    Route(("deployment",), ("dgdName",), "its name; the rest is kept aside", whole=False),
+    *(Route(("deployment", name), ("dgdName",), _ASIDE, whole=False) for name in ("namespace", "state", "created")),
+    *(Route((), (name,), _ASIDE) for name in ("profilingPhase", "profilingJobName", "deploymentInfo")),
+)
+RESULTS: Final = Results(
+    Route(("generatedDeployment",), ("profilingResults", "selectedConfig"), "moved"),
+    Route(("generatedDeployment",), ("profilingResults",), "a section for it", whole=False),
+    Route((), ("profilingResults", "pareto"), _ASIDE),
+)

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from .coverage import check_coverage
-from .kind import Kind, remainder_keys
+from .kind import Kind, check_coverage, remainder_keys
 from .lens.simple import Rename, same
 from .lens.struct import Struct
 

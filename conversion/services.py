@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from ..api.paths import Key, Path
 from ..api.wording import article, shorten
-from .lens.protocol import Context, ConversionError, Fields, Row
+from .lens.protocol import Context, ConversionError, Fields, Row, object_items, object_member
+from .lens.simple import same
 from .lens.struct import Struct
-from .reading import object_items, object_member
 
 QUOTED: Final = 80  # characters of a name in an error
 
@@ -175,3 +175,56 @@ class Entries:
         yield Row(f"{left}{{}}", f"{right}{{}}", "renamed" if left != right else "copied")
         for row in self._each.rows():
             yield row.below(f"{left}{{}}", f"{right}{{}}")
+
+
+class Names:
+    """The single name is the last of several; another pair is saved, and restored if it matches the live names."""
+
+    left: tuple[str, ...] = ("componentName", "componentNames")
+    right: tuple[str, ...] = ("componentNames",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Save the pair if the names don't imply it, with the count that the Go operator always writes."""
+        names = _names_of(left)
+        if names:
+            right["componentNames"] = names
+        pair = {name: left[name] for name in self.left if left.get(name)}
+        if pair != _pair_of(names):
+            save.update(pair)
+            save["replicas"] = 0
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Restore a saved pair that matches the live names."""
+        live = right.get("componentNames") or []
+        remembered = {name: kept[name] for name in self.left if kept.get(name)}
+        said = remembered if live and _names_of(remembered) == live else _pair_of(live)
+        left.update(said)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The plural is on both sides."""
+        return path
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Both are in the plural."""
+        return self.right + path[1:] if path[0] == "componentNames" else self.right
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row("componentName, componentNames", "componentNames", "the last name is the single one")
+
+
+def _names_of(left: Fields) -> Any:
+    return left.get("componentNames") or ([left["componentName"]] if left.get("componentName") else [])
+
+
+def _pair_of(names: Any) -> Fields:
+    if type(names) is not list or not names:
+        return {}
+    return {"componentNames": names, **({"componentName": names[-1]} if names[-1] else {})}
+
+
+REPLICAS: Final = Struct(
+    *same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "scheduledReplicas", "runtimeNamespace", "availableReplicas"),
+    *same("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName"),
+    Names(),
+)

@@ -6,9 +6,8 @@ Control characters of the author's text are escaped: an API server silently drop
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..api.links import rule_address
 from ..api.paths import Path, format_path
-from ..api.wording import escape_unprintable, shorten
+from ..api.wording import escape_unprintable, rule_address, shorten
 from .finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each

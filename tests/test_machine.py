@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import LEADING
-from tools.manual.terminal import terminal
+from tools.manual.console import terminal
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ENDLESS: Final = {

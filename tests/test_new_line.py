@@ -54,7 +54,7 @@ def test_three_files_are_changed_by_hand() -> None:
     assert SHOWN is not None
     assert re.findall(r"^\+\+\+ b/(.*)$", SHOWN[1], re.MULTILINE) == [
         "api/line.py",
-        "api/models/graph_parts.py",
+        "api/models/parts.py",
         "policies/component/roles.py",
     ]
 

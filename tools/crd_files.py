@@ -6,7 +6,7 @@ The same definitions are printed by the command `crds`. The policy that guards t
 import sys
 from typing import Final
 
-from dynamo_webhooks.api.crd_manifest import by_service
+from dynamo_webhooks.api.crd import by_service
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from dynamo_webhooks.cli.console.program import COMMANDS
-from tools.manual.console import PageError, refresh
+from tools.manual.console import PageError, TerminalError, refresh
 from tools.manual.parts import PARTS
 from tools.manual.rules import rule_pages
-from tools.manual.terminal import TerminalError
 from tools.written import ROOT, update
 
 DOCS: Final = ROOT / "docs"

@@ -1,13 +1,38 @@
-"""Writes `policies/index.json`, what every rule declares: `python -m tools.rule_index`; `--check` fails when it is stale."""
+"""Writes `policies/index.json`, what every rule declares, and `cli/commands/schema/project.schema.json`, what a project file may say.
+
+`python -m tools.rule_index`; `--check` fails when one is stale.
+"""
 
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from dynamo_webhooks.api.wording import URL
+from dynamo_webhooks.cli.project import keys
+from dynamo_webhooks.cli.project.discover import NAME
+from dynamo_webhooks.cli.project.judge import MOST
+from dynamo_webhooks.cli.project.keys import FORMATS
 from dynamo_webhooks.policies import catalogue
+from dynamo_webhooks.policies.catalogue import list_all
 from dynamo_webhooks.policies.rule import Rule
-from tools.written import update
+from tools.written import ROOT, update
+
+FILE: Final = ROOT / "cli" / "commands" / "schema" / "project.schema.json"
+_TEXT: Final = {"type": "string", "minLength": 1}
+_PATTERNS: Final = {"type": "array", "items": _TEXT}
+_LINE: Final = {"enum": [*keys.LINES, *map(float, keys.LINES)]}
+_NAMESPACE: Final = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
+_SEVERITY: Final = {
+    "type": "object",
+    "required": ["severity", "reason"],
+    "additionalProperties": False,
+    "properties": {
+        # a decoder of YAML 1.1 reads off as false
+        "severity": {"description": "What its findings are; off: they do not count.", "enum": [*keys.SEVERITIES, False]},
+        "reason": {"description": "Why, for the next reader of the file.", **_TEXT},
+    },
+}
 
 
 def text() -> str:
@@ -23,9 +48,54 @@ def _row(rule: Rule) -> dict[str, Any]:
     return {name: row[name] for name in sorted(row)}
 
 
+def project_schema() -> str:
+    """What the schema of the project file must hold."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"{NAME}, the project file of dynamo-webhooks",
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {key.name: {"description": key.means, **_shape(key.shape)} for key in keys.KEYS},
+        "$defs": {"severity": _SEVERITY},
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _shape(shape: str) -> dict[str, Any]:
+    rules = {rule.name: rule.title for rule in list_all()}
+    severities = _mapping({name: {"description": title, "$ref": "#/$defs/severity"} for name, title in sorted(rules.items())})
+    severities["patternProperties"] = {f"^{keys.USER}": {"description": "A rule of rules-from.", "$ref": "#/$defs/severity"}}
+    fields: dict[str, dict[str, Any]] = {
+        "paths": _PATTERNS,
+        "facts": _TEXT,
+        "line": _LINE,
+        "namespace": _NAMESPACE,
+        "rules": {"$ref": "#/properties/rules"},
+    }
+    cluster = _mapping({name: {"description": means, **fields[name]} for name, means in keys.CLUSTER_KEYS.items()})
+    override = _mapping({name: {"description": means, **fields[name]} for name, means in keys.OVERRIDE_KEYS.items()})
+    shapes: dict[str, dict[str, Any]] = {
+        keys.PATHS: _PATTERNS,
+        keys.INSIDE: _PATTERNS,
+        keys.GLOBS: _PATTERNS,
+        keys.PATH: _TEXT,
+        keys.URL: {"type": "string", "pattern": f"^{URL.pattern}$"},
+        keys.LINE: _LINE,
+        keys.RULES: severities,
+        keys.CLUSTERS: {"type": "object", "maxProperties": MOST, "additionalProperties": cluster},
+        keys.OVERRIDES: {"type": "array", "maxItems": MOST, "items": {**override, "required": [*keys.OVERRIDE_KEYS]}},
+        keys.OUTPUTS: _mapping({form: {"description": f"Where the report as {form} goes.", **_TEXT} for form in FORMATS}),
+    }
+    return shapes[shape]
+
+
+def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
 def main(arguments: list[str]) -> int:
-    """Writes the file, or with `--check` says that it is stale; returns the exit code."""
-    return update({Path(catalogue.INDEX): text().encode()}, arguments)
+    """Writes the files, or with `--check` names the stale ones; returns the exit code."""
+    return update({Path(catalogue.INDEX): text().encode(), FILE: project_schema().encode()}, arguments)
 
 
 if __name__ == "__main__":

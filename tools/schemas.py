@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from dynamo_webhooks.api import schema
 from dynamo_webhooks.api.kinds import list_kind_versions
-from dynamo_webhooks.api.models.facets import ALSO_REQUIRED, BELOW, EMBEDDED, STATED_TWICE
+from dynamo_webhooks.api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
 from tools.written import update
 
 Node: TypeAlias = dict[str, Any]
@@ -19,10 +19,10 @@ MODULES: Final = {
     "DynamoGraphDeployment": "graph",
     "DynamoComponentDeployment": "component",
     "DynamoGraphDeploymentRequest": "request",
-    "DynamoGraphDeploymentScalingAdapter": "scaling_adapter",
-    "DynamoCheckpoint": "checkpoint",
-    "DynamoModel": "model",
-    "DynamoWorkerMetadata": "worker_metadata",
+    "DynamoGraphDeploymentScalingAdapter": "graph",
+    "DynamoCheckpoint": "alone",
+    "DynamoModel": "alone",
+    "DynamoWorkerMetadata": "alone",
 }
 _NOT_OURS: Final = ("title", "$defs")
 _ROOT: Final[Node] = {
@@ -86,11 +86,11 @@ def _flat(raw: Node, definitions: Node) -> Node:
 
 def _held(inner: Node, own: Node) -> Node:
     """A node beside its holder's words; what both say of older lines adds up."""
-    below = [each[BELOW] for each in (inner, own) if BELOW in each]
+    below = [each[schema.BELOW] for each in (inner, own) if schema.BELOW in each]
     both: Node = {line: {} for each in below for line in each}
     for line, changes in ((line, changes) for each in below for line, changes in each.items()):
         both[line] |= changes
-    return {**inner, **own, **({BELOW: both} if both else {})}
+    return {**inner, **own, **({schema.BELOW: both} if both else {})}
 
 
 def _rewrite_properties(node: Node, definitions: Node) -> None:

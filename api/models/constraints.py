@@ -1,4 +1,4 @@
-"""The CEL rules that the API server runs on our objects, as data; `api.walk.constraints` compiles them. Nothing here needs pydantic."""
+"""The CEL rules that the API server runs on our objects, as data; `api.walk.rules` compiles them. Nothing here needs pydantic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from ..line import NEWEST, OLDEST, Line
+from ..schema import BELOW
 
 VALIDATIONS: Final = "x-kubernetes-validations"
-BELOW: Final = "x-below"
 
 
 class Constraint(NamedTuple):

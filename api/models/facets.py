@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ..line import Line
+from ..schema import BELOW, SINCE
 
 DOMAIN_PATTERN: Final = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 LABEL_PATTERN: Final = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -26,8 +27,6 @@ QUANTITY_PATTERN: Final = (
 EMBEDDED: Final = "x-embedded"  # instead of `$ref`, which pydantic would resolve itself
 ALSO_REQUIRED: Final = "x-required"
 STATED_TWICE: Final = "x-stated-twice"
-SINCE: Final = "x-since"  # a field that lines below this one lack
-BELOW: Final = "x-below"  # by line: the keywords that lines below it have instead; null is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,14 +3,11 @@
 from typing import Annotated, Any, Final
 
 from ..line import Line, decide_line
-from .certificates import Certificates
-from .controllers import Controllers, Models, Requests, Secrets
+from .controllers import Controllers, Infrastructure, Ingress, Models, Mpi, Requests, Secrets, ServiceMesh
 from .features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Lpx, Orchestrators, Security
 from .scope import LeaderElection, Namespace, Operator, Rbac
-from .section import Key, key, keys_of, section
-from .server import Logging, Reconciler, Server, Serving
-from .surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
-from .values import one_of
+from .section import Key, key, keys_of, one_of, section
+from .server import Certificates, Logging, Reconciler, Server, Serving
 
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"

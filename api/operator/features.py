@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from .section import key, section
-from .values import Automatic, Name, Switch, Text, TrimmedName, one_of, span_of
+from .section import Automatic, Name, Switch, Text, TrimmedName, key, one_of, section, span_of
 
 
 @section

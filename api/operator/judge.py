@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 
 from ..paths import MISSING, Path, lookup
 from ..wording import article, shorten
-from . import durations
 from .configuration import API_VERSION, KIND, OperatorConfiguration, leaves
 from .controllers import NONE
-from .section import dump, keys_of
+from .section import dump, keys_of, seconds, span
 from .server import ONE_PROCESS
 
 _Section = TypeVar("_Section")
@@ -43,7 +42,7 @@ def drop_absent_values(data: Any) -> Any:
     data = _without_null(data)
     for path in _ZERO_IS_DEFAULT:
         value, parent = lookup(data, path), lookup(data, path[:-1])
-        if isinstance(parent, dict) and (value == 0 or (isinstance(value, str) and durations.seconds(value) == 0)) and value is not False:
+        if isinstance(parent, dict) and (value == 0 or (isinstance(value, str) and seconds(value) == 0)) and value is not False:
             del parent[path[-1]]
     for key, field in leaves():
         parent = lookup(data, key[:-1])
@@ -121,7 +120,7 @@ def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: boo
             ("secrets", "namespaces"), f"must name the namespaces whose Secrets may be read when secrets.pull is {found.secrets.pull}"
         )
     if found.certificates.leaf_validity > found.certificates.ca_validity:
-        most, got = durations.span(found.certificates.ca_validity), durations.span(found.certificates.leaf_validity)
+        most, got = span(found.certificates.ca_validity), span(found.certificates.leaf_validity)
         yield Problem(("certificates", "leafValidity"), f"must be at most certificates.caValidity {most}, got {got}")
     if found.orchestrators.volcano_scheduler.enabled and found.orchestrators.kai_scheduler.enabled:
         yield Problem(
@@ -157,10 +156,10 @@ def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
         return
     scope, path = found.namespace.scope, ("namespace", "scope")
     if scope.lease_duration < 1:
-        text = f"must be at least 1s in restricted mode, for a Lease counts whole seconds, got {durations.span(scope.lease_duration)}"
+        text = f"must be at least 1s in restricted mode, for a Lease counts whole seconds, got {span(scope.lease_duration)}"
         yield Problem((*path, "leaseDuration"), text)
     if scope.lease_renew_interval >= scope.lease_duration:
-        less, got = durations.span(scope.lease_duration), durations.span(scope.lease_renew_interval)
+        less, got = span(scope.lease_duration), span(scope.lease_renew_interval)
         yield Problem((*path, "leaseRenewInterval"), f"must be less than namespace.scope.leaseDuration {less}, got {got}")
 
 

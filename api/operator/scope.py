@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from .section import key, section
-from .values import Label, Labels, Name, Switch, Text, span_of
+from .section import Label, Labels, Name, Switch, Text, key, section, span_of
 
 _RENEWALS: Final = 3  # within the duration of a Lease
 

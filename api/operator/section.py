@@ -1,11 +1,143 @@
-"""Sections of the file: frozen dataclasses whose fields declare key, default, allowed values and effect once."""
+"""Sections of the file: frozen dataclasses whose fields declare key, default, allowed values and effect once; spans of time and sizes."""
 
-from collections.abc import Hashable
+import re
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, cast, dataclass_transform, get_type_hints
 
-from .values import Allowed
+from ..wording import URL
+
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h|d)")
+_SIZE: Final = re.compile(r"([1-9][0-9]*)(Ki|Mi|Gi|)")
+_SIZES: Final = {"Gi": 2**30, "Mi": 2**20, "Ki": 2**10, "": 1}
+# what the Go operator can hold: nanoseconds in 64 bits, about 292 years
+LONGEST: Final = 2**63 / 1e9
+
+
+def seconds(text: str) -> float | None:
+    """Reads a span of time; None when the text is none. Days are ours: the Go operator's largest unit is the hour."""
+    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text.removeprefix("+"))
+    if rest == "0":
+        return 0.0
+    parts = _PART.findall(rest)
+    if not parts or "".join(number + unit for number, unit in parts) != rest:
+        return None
+    total = sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return total if abs(total) < LONGEST else None
+
+
+def span(length: float) -> str:
+    """Writes a span of time with as few parts as it has; whole days stay hours, which the Go operator reads too."""
+    if length < 0:
+        return "-" + span(-length)
+    whole, milliseconds = divmod(round(length * 1000), 1000)
+    parts = [(whole // 3600, "h"), (whole // 60 % 60, "m"), (whole % 60, "s"), (milliseconds, "ms")]
+    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"
+
+
+def size(text: str) -> int | None:
+    """Reads a number of bytes with an optional Ki, Mi or Gi; None when the text is none."""
+    found = _SIZE.fullmatch(text)
+    return int(found[1]) * _SIZES[found[2]] if found else None
+
+
+def amount(count: int) -> str:
+    """Writes a number of bytes with the largest unit that divides it."""
+    return next(f"{count // factor}{unit}" for unit, factor in _SIZES.items() if count % factor == 0)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The values that a key accepts. `text` completes "must be ..." in errors and in docs/configuration.md."""
+
+    text: str
+    read: Callable[[Any], Any]  # from a value of the file, None if it isn't allowed
+    write: Callable[[Any], Any] = _same
+
+
+def _typed(text: str, kind: type, good: Callable[[Any], bool] = lambda _: True) -> Allowed:
+    """Values of one type, never coerced: `port: "8080"` is an error. The file's booleans are no integers."""
+    return Allowed(text, lambda value: value if type(value) is kind and good(value) else None)
+
+
+def _listed(text: str, good: Callable[[list[Any]], bool]) -> Allowed:
+    return Allowed(text, lambda value: (*value,) if isinstance(value, list) and good(value) else None, list)
+
+
+def span_of(low: float = 0, high: float = LONGEST, *, above: bool = False) -> Allowed:
+    """A duration in seconds within bounds; `above` excludes the lower bound."""
+    least = "more than 0s" if above else f"at least {span(low)}"
+    most = "" if high == LONGEST else f" and at most {span(high)}"
+
+    def read(value: object) -> float | None:
+        length = seconds(value) if isinstance(value, str) else None
+        return length if length is not None and (length > low if above else length >= low) and length <= high else None
+
+    return Allowed(f"a duration such as 30s, 15m or 4h, {least}{most}", read, span)
+
+
+def one_of(*words: str) -> Allowed:
+    """One of a few words; `on` and `off` may be the booleans that YAML 1.1 reads them as."""
+    booleans = {True: "on", False: "off"} if "on" in words else {}
+
+    def read(value: object) -> str | None:
+        word = booleans.get(value) if isinstance(value, bool) else value
+        return word if isinstance(word, str) and word in words else None
+
+    return Allowed(f"one of {', '.join(words)}", read)
+
+
+def whole(low: int, high: int) -> Allowed:
+    """An integer within bounds."""
+    return _typed(f"an integer from {low} to {high}", int, lambda value: low <= value <= high)
+
+
+def _bytes(text: str) -> Allowed:
+    def read(value: object) -> int | None:
+        return size(str(value)) if type(value) in (int, str) else None
+
+    return Allowed(f"a size such as {text}", read, amount)
+
+
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+
+
+def _named(pattern: str, length: int) -> Callable[[str], bool]:
+    compiled = re.compile(pattern)
+    return lambda value: not value or (len(value) <= length and compiled.fullmatch(value) is not None)
+
+
+def _texts(values: list[Any]) -> bool:
+    return all(isinstance(value, str) and value for value in values)
+
+
+def _labels(values: list[Any]) -> bool:
+    label = _named(_LABEL, 63)
+    return _texts(values) and all(label(value) for value in values) and len({*values}) == len(values)
+
+
+_NAME: Final = _typed("a DNS name of at most 253 lower-case letters, digits, hyphens and dots", str, _named(rf"{_LABEL}(\.{_LABEL})*", 253))
+Url: TypeAlias = Annotated[
+    str, _typed("a URL such as https://docs.example.org/", str, lambda value: not value or URL.fullmatch(value) is not None)
+]
+Text: TypeAlias = Annotated[str, _typed("a string", str)]
+Texts: TypeAlias = Annotated[tuple[str, ...], _listed("a list of non-empty strings", _texts)]
+Switch: TypeAlias = Annotated[bool, _typed("true or false", bool)]
+Automatic: TypeAlias = Annotated[bool | None, _typed("true, false, or absent for automatic detection", bool)]
+Labels: TypeAlias = Annotated[tuple[str, ...], _listed("a list of DNS labels, each once", _labels)]
+Port: TypeAlias = Annotated[int, whole(0, 65535)]
+Label: TypeAlias = Annotated[str, _typed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", str, _named(_LABEL, 63))]
+Name: TypeAlias = Annotated[str, _NAME]
+TrimmedName: TypeAlias = Annotated[str, Allowed(_NAME.text, lambda value: _NAME.read(value.strip()) if isinstance(value, str) else None)]
+Bytes: TypeAlias = Annotated[int, _bytes("65536, 64Ki, 7Mi or 1Gi")]
+AutomaticBytes: TypeAlias = Annotated[int | None, _bytes("64Mi or 2Gi, or absent")]
+
 
 _T = TypeVar("_T")
 

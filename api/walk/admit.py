@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 from ..kinds import BY_NAME
 from ..line import INSTALLED, Line
 from ..paths import Path
-from ..schema import load_schema
+from ..schema import Node, load_schema, resolve
 from .default import default, drop_nulls
 from .errors import FieldError
-from .object_meta import metadata_type_errors
-from .prune import prune
-from .tidy import is_tidy
+from .metadata import EMBEDDED, metadata_type_errors
+from .prune import METADATA_FIELDS, TEXTS, prune
 from .validate import validate
 
 
@@ -68,3 +68,69 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
     done = shape(obj, kind, version, line)
     with_status_of(obj, old, kind)
     return Answer(obj, *done, tuple(validate(obj, schema, old)))
+
+
+Check: TypeAlias = "Callable[[Any], bool]"
+
+_known: dict[tuple[int, bool], tuple[Node, Check]] = {}  # by id of the node, which is kept alive beside its check
+
+
+def is_tidy(obj: dict[str, Any], schema: Node) -> bool:
+    """Whether neither `prune` nor `drop_nulls` would change an object; False if only they can decide."""
+    return _check(schema, whole=True)(obj)
+
+
+def _check(node: Node, *, whole: bool = False) -> Check:
+    """The check of the maps and lists under a node; a whole object keeps apiVersion, kind and metadata, whatever its schema."""
+    found = _known.get((id(node), whole))
+    if found is None:
+        meant = resolve(node)
+        found = _known[id(node), whole] = (node, _compiled(meant, whole=whole or bool(meant.get(EMBEDDED))))
+    return found[1]
+
+
+def _compiled(node: Node, *, whole: bool) -> Check:
+    properties: dict[str, Node] = node.get("properties") or {}
+    extra, items = node.get("additionalProperties"), node.get("items")
+    free = bool(node.get("x-kubernetes-preserve-unknown-fields"))
+    known = {*properties, "apiVersion", "kind"} if whole else {*properties}
+    fields: dict[str, Check] = {"metadata": _is_tidy_metadata} if whole else {}
+    others: Check = _check(extra) if isinstance(extra, dict) and extra else _anything if extra or free else _nothing
+    each: Check = _check(items) if items is not None else _anything if free else _nothing
+    named = others is not _nothing
+
+    def check(value: Any) -> bool:
+        if type(value) is list:
+            for item in value:  # noqa: SIM110 - all() with a generator takes twice the time
+                if (type(item) is dict or type(item) is list) and not each(item):
+                    return False
+            return True
+        for name, item in value.items():
+            if type(item) is dict or type(item) is list:
+                one = fields.get(name)
+                if one is None:
+                    if name in properties:
+                        one = fields[name] = _check(properties[name])
+                    else:  # not cached: authors choose the keys of maps
+                        one = others
+                if not one(item):
+                    return False
+            elif item is None or not (named or name in known):
+                return False
+        return True
+
+    return check
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def _nothing(_: Any) -> bool:
+    return False
+
+
+def _is_tidy_metadata(metadata: Any) -> bool:
+    if type(metadata) is not dict or not (metadata.keys() <= METADATA_FIELDS and all(metadata.values())):
+        return False
+    return not any(type(texts) is dict and None in texts.values() for texts in map(metadata.get, TEXTS))

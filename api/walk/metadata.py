@@ -1,16 +1,97 @@
-"""Metadata of objects, at the root and embedded: names, labels, annotations, finalizers and owners, as the generic API server checks them.
+"""Metadata of objects, at the root and embedded: JSON types, names, labels, annotations, finalizers and owners, as a server checks them.
 
-Wrong JSON types in metadata are a decoding error on a server (`object_meta.py`), so they are passed over here.
+A server decodes all metadata before it looks at anything else: a wrong type is answered as 400, and passed over by the other checks.
+`api.decode` reads of the root's metadata what rules read; this is the API server's view.
 """
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from ..paths import Path, format_path
+from ..paths import Key, Path, format_path
+from ..scalars import SCALARS, json_type
 from ..schema import Node, resolve
+from . import bearing
+from .bearing import is_relevant
 from .errors import FieldError, Reason, field_error
-from .object_meta import EMBEDDED, embeds
+
+# A scalar form, members by name, `[one]` for a list, `{"*": one}` for a map.
+Shape: TypeAlias = "str | dict[str, Shape] | list[Shape]"
+_TEXTS: Final[Shape] = {"*": "string"}
+_OWNER: Final[Shape] = {
+    **dict.fromkeys(("apiVersion", "kind", "name", "uid"), "string"),
+    **dict.fromkeys(("controller", "blockOwnerDeletion"), "boolean"),
+}
+_MANAGED: Final[Shape] = {
+    **dict.fromkeys(("manager", "operation", "apiVersion", "fieldsType", "subresource"), "string"),
+    "time": "time",
+    "fieldsV1": "any",
+}
+METADATA: Final[dict[str, Shape]] = {
+    **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), "string"),
+    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), "int64"),
+    **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), "time"),
+    "labels": _TEXTS,
+    "annotations": _TEXTS,
+    "finalizers": ["string"],
+    "ownerReferences": [_OWNER],
+    "managedFields": [_MANAGED],
+}
+
+EMBEDDED: Final = "x-kubernetes-embedded-resource"
+
+
+def metadata_type_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
+    """Yields each place in metadata, at the root and of embedded objects, that holds another JSON type than the field has."""
+    yield from _wrong(("metadata",), obj.get("metadata"), METADATA)
+    for path, embedded in _find_embedded((), obj, resolve(schema)):
+        yield from _wrong((*path, "metadata"), embedded.get("metadata"), METADATA)
+
+
+def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every object in an object, with its path; parts whose schema embeds none are not entered."""
+    if not is_relevant(node, bearing.EMBEDDED):
+        return
+    if isinstance(value, dict):
+        if node.get(EMBEDDED):
+            yield path, value
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name, item in value.items():
+            child = properties.get(name) or (extra if isinstance(extra, dict) else None)
+            if child is not None:
+                yield from _find_embedded((*path, name if name in properties else Key(name)), item, resolve(child))
+    elif isinstance(value, list) and "items" in node:
+        items = resolve(node["items"])
+        for index, item in enumerate(value):
+            yield from _find_embedded((*path, index), item, items)
+
+
+def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:
+    """The errors at one path and below; null means absent."""
+    if value is None:
+        return
+    if isinstance(shape, str):
+        if not SCALARS[shape].check(value):
+            yield _error(path, SCALARS[shape].want, value)
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            yield _error(path, "a list", value)
+            return
+        for index, item in enumerate(value):
+            yield from _wrong((*path, index), item, shape[0])
+    elif not isinstance(value, dict):
+        yield _error(path, "an object", value)
+    else:
+        for name, item in value.items():
+            member = shape.get(name) or shape.get("*")
+            if member is not None:
+                yield from _wrong((*path, Key(name) if "*" in shape else name), item, member)
+
+
+def _error(path: Path, want: str, value: Any) -> FieldError:
+    return field_error(path, Reason.TYPE_INVALID, f"must be {want}, got {json_type(value)}")
+
 
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -29,24 +110,8 @@ def metadata_errors(obj: dict[str, Any]) -> Iterator[FieldError]:
 
 def embedded_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
     """Yield the errors of embedded objects: they need apiVersion and kind, and valid metadata if any."""
-    return _find_embedded((), obj, resolve(schema)) if embeds(schema) else iter(())
-
-
-def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
-    if isinstance(value, dict):
-        if node.get(EMBEDDED):
-            yield from _embedded(path, value)
-        properties: dict[str, Node] = node.get("properties") or {}
-        extra = node.get("additionalProperties")
-        for name, item in value.items():
-            child = properties.get(name) or (extra if isinstance(extra, dict) else None)
-            if child is not None and isinstance(item, (dict, list)) and embeds(child):
-                yield from _find_embedded((*path, name), item, resolve(child))
-    elif isinstance(value, list) and "items" in node and embeds(node["items"]):
-        items = resolve(node["items"])
-        for index, item in enumerate(value):
-            if isinstance(item, (dict, list)):
-                yield from _find_embedded((*path, index), item, items)
+    for path, embedded in _find_embedded((), obj, resolve(schema)):
+        yield from _embedded(path, embedded)
 
 
 def _embedded(path: Path, value: dict[str, Any]) -> Iterator[FieldError]:

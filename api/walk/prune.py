@@ -5,27 +5,10 @@ from typing import Any, Final
 
 from ..paths import Key, Path
 from ..schema import Node, resolve
+from .metadata import METADATA
 
 # Fields of an object's metadata; the API server drops all others, wherever an object is.
-METADATA_FIELDS: Final = frozenset(
-    {
-        "annotations",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "finalizers",
-        "generateName",
-        "generation",
-        "labels",
-        "managedFields",
-        "name",
-        "namespace",
-        "ownerReferences",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
+METADATA_FIELDS: Final = frozenset(METADATA)
 TEXTS: Final = ("labels", "annotations")
 _OF_AN_OBJECT: Final = ("apiVersion", "kind", "metadata")
 

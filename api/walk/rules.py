@@ -1,17 +1,63 @@
-"""The CEL phase: evaluates the rules that a schema carries, at every place where it carries them."""
+"""The CEL phase: compiles each rule that schemas carry once a process, and evaluates it at every place where it stands."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 
+from ..models import type_constraints
+from ..models.constraints import VALIDATIONS
 from ..paths import MISSING, Key, Path
 from ..schema import Node, resolve
-from . import bearing
-from .bearing import is_relevant
-from .constraints import rule_of
+from .bearing import RULES, is_relevant
 from .correlate import Correlation
 from .errors import FieldError, Reason, field_error
 
-RULES: Final = "x-kubernetes-validations"
+_IDS: Final = {constraint.rule: constraint.id for constraint in type_constraints.ALL}
+
+
+class Rule:
+    """One rule: its id and its text. `broken` returns None if it holds, nothing if it doesn't, and else why it can't be evaluated."""
+
+    def __init__(self, text: str) -> None:
+        self.id = _IDS[text]
+        self.text = text
+        self.transition = "oldSelf" in text
+        self.broken = _compiled(text)
+
+
+def _compiled(text: str) -> Callable[[Any, object, bool], str | None]:
+    """The rule as a function of the value and the one that was there before, which a rule may call optional."""
+    from ...cel import NONE, EvaluationError, Optional, compile_text
+
+    program = compile_text(text, ("self", "oldSelf"))
+    evaluate = program.evaluate
+    fields = [name for name, other in program.true_without("self") if other is None]
+    texts = [(name, other) for name, other in program.true_without("self") if other is not None]
+
+    def broken(value: Any, old: object, optional: bool) -> str | None:
+        if type(value) is dict:
+            for name in fields:
+                if name not in value:
+                    return None
+            for name, other in texts:
+                if value[name] != other and type(value[name]) is str:
+                    return None
+        if optional:
+            old = NONE if old is MISSING else Optional(old)
+        try:
+            return None if evaluate({"self": value, "oldSelf": old}) is True else ""
+        except EvaluationError as error:
+            return str(error)
+
+    return broken
+
+
+@cache
+def rule_of(text: str) -> Rule:
+    """Returns the rule of a text. Raises KeyError for one without an id in `api.models`."""
+    return Rule(text)
 
 
 def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> Iterator[FieldError]:
@@ -26,7 +72,7 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
 
 def has_rules(node: Node) -> bool:
     """Whether a schema contains a rule; the API server mentions unchecked rules only if there are any."""
-    return is_relevant(node, bearing.RULES)
+    return is_relevant(node, RULES)
 
 
 def _check(path: Path, value: Any, node: Node, old: object, correlation: Correlation | None) -> Iterator[FieldError]:
@@ -37,7 +83,7 @@ def _check(path: Path, value: Any, node: Node, old: object, correlation: Correla
     def below(step: str | int, item: Any) -> object:
         return MISSING if correlation is None else correlation.old_child(old, node, step, item)
 
-    for entry in node.get(RULES) or ():
+    for entry in node.get(VALIDATIONS) or ():
         yield from _evaluate(path, value, entry, old, correlation)
     if isinstance(value, dict):
         properties: dict[str, Node] = node.get("properties") or {}

@@ -1,45 +1,26 @@
-"""From one type to another, and sizes."""
+"""From one type to another, to base64 and back, and sizes."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from binascii import a2b_base64, b2a_base64
+from typing import Final
 
 from ..errors import EvaluationError
 from ..operators import as_int, as_uint
 from ..overloads import ANY, function, method
-from ..values import LARGEST, LARGEST_UINT, SMALLEST, Type, Uint, type_of
+from ..values import LARGEST, LARGEST_UINT, SMALLEST, Uint, type_of
 
 _TRUE: Final = ("1", "t", "true", "TRUE", "True")
 _FALSE: Final = ("0", "f", "false", "FALSE", "False")
 
 
-@function("type", ANY)
-def _type(value: Any) -> Type:
-    return type_of(value)
-
-
-@function("bool", bool)
-@function("int", int)
-@function("uint", Uint)
-@function("double", float)
-@function("string", str)
-@function("bytes", bytes)
-@function("dyn", ANY)
-def _same(value: Any) -> Any:
-    return value
-
-
-@function("size", str)
-@function("size", bytes)
-@function("size", list)
-@function("size", dict)
-@method("size", str)
-@method("size", bytes)
-@method("size", list)
-@method("size", dict)
-def _size(value: Any) -> int:
-    return len(value)
+function("type", ANY)(type_of)
+for _name, _type in (("bool", bool), ("int", int), ("uint", Uint), ("double", float), ("string", str), ("bytes", bytes), ("dyn", ANY)):
+    function(_name, _type)(lambda value: value)
+for _type in (str, bytes, list, dict):
+    function("size", _type)(len)
+    method("size", _type)(len)
 
 
 @function("bool", str)
@@ -47,11 +28,6 @@ def _bool(text: str) -> bool:
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
     raise EvaluationError("type conversion error from 'string' to 'bool'")
-
-
-@function("int", Uint)
-def _int_of_uint(value: Uint) -> int:
-    return as_int(int(value))
 
 
 @function("int", float)
@@ -62,26 +38,11 @@ def _int_of_double(value: float) -> int:
     return int(value)
 
 
-@function("int", str)
-def _int_of_string(text: str) -> int:
-    return as_int(_whole(text, "int", sign="+-"))
-
-
-@function("uint", int)
-def _uint_of_int(value: int) -> Uint:
-    return as_uint(value)
-
-
 @function("uint", float)
 def _uint_of_double(value: float) -> Uint:
     if not math.isfinite(value) or not 0 <= value < LARGEST_UINT:
         raise EvaluationError("unsigned integer overflow: range error")
     return Uint(int(value))
-
-
-@function("uint", str)
-def _uint_of_string(text: str) -> Uint:
-    return as_uint(_whole(text, "uint", sign=""))
 
 
 def _whole(text: str, wanted: str, *, sign: str) -> int:
@@ -91,10 +52,16 @@ def _whole(text: str, wanted: str, *, sign: str) -> int:
     return -int(digits) if text[0] == "-" else int(digits)
 
 
-@function("double", int)
-@function("double", Uint)
-def _double(value: int) -> float:
-    return float(value)
+function("int", Uint)(lambda value: as_int(int(value)))
+function("int", str)(lambda text: as_int(_whole(text, "int", sign="+-")))
+function("uint", int)(as_uint)
+function("uint", str)(lambda text: as_uint(_whole(text, "uint", sign="")))
+function("double", int)(float)
+function("double", Uint)(float)
+function("string", bool)(lambda value: "true" if value else "false")
+function("string", int)(lambda value: str(int(value)))
+function("string", Uint)(lambda value: str(int(value)))
+function("bytes", str)(lambda text: text.encode("utf-8", "surrogatepass"))
 
 
 @function("double", str)
@@ -103,17 +70,6 @@ def _double_of_string(text: str) -> float:
         return float(text if text == text.strip() and len(text) <= 400 and "_" not in text else "no")
     except ValueError:
         raise EvaluationError("type conversion error from 'string' to 'double'") from None
-
-
-@function("string", bool)
-def _string_of_bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
-@function("string", int)
-@function("string", Uint)
-def _string_of_number(value: int) -> str:
-    return str(int(value))
 
 
 @function("string", float)
@@ -147,6 +103,12 @@ def _string_of_bytes(value: bytes) -> str:
         raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-@function("bytes", str)
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+@function("base64.decode", str)
+def _decode(text: str) -> bytes:
+    try:
+        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
+    except ValueError:  # of which binascii's is one
+        raise EvaluationError("illegal base64 data") from None
+
+
+function("base64.encode", bytes)(lambda value: b2a_base64(value, newline=False).decode())

@@ -7,12 +7,15 @@ from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import ClassVar, Final
 from uuid import UUID
 
 from ..errors import EvaluationError
 from ..overloads import function, method
 from ..values import NONE, Optional
+from .times import read_timestamp
+from .urls import read_url
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -88,18 +91,6 @@ def _reading(name: str, read: Callable[[str], object]) -> Callable[[str], list[s
     return check
 
 
-def _uri(text: str) -> None:
-    from .urls import _url
-
-    _url(text)
-
-
-def _moment(text: str) -> None:
-    from .times import _timestamp
-
-    _timestamp(text)
-
-
 def _day(text: str) -> None:
     if len(text) != 10:
         raise ValueError
@@ -115,21 +106,16 @@ _FORMATS: Final[dict[str, Callable[[str], list[str]]]] = {
     "dns1123SubdomainPrefix": _matching(_SUBDOMAIN, _SUBDOMAIN_WORDS, 253, prefix=True),
     "dns1035LabelPrefix": _matching(r"[a-z](?:[-a-z0-9]*[a-z0-9])?", _LABEL_1035_WORDS, 63, prefix=True),
     "labelValue": _matching(rf"(?:{_QUALIFIED})?", _VALUE_WORDS, 63),
-    "uri": _reading("URI", _uri),
+    "uri": _reading("URI", read_url),
     "uuid": _reading("UUID", UUID),
     "byte": _reading("base64 text", lambda text: b64decode(text, validate=True)),
     "date": _reading("date", _day),
-    "datetime": _reading("datetime", _moment),
+    "datetime": _reading("datetime", read_timestamp),
 }
 
 
-def _declare(name: str) -> None:
-    found = Format(name, _FORMATS[name])
-    function(f"format.{name}")(lambda: found)
-
-
 for _name in _FORMATS:
-    _declare(_name)
+    function(f"format.{_name}")(partial(Format, _name, _FORMATS[_name]))
 
 
 @function("format.named", str)

@@ -11,6 +11,7 @@ from ..errors import EvaluationError
 from ..overloads import function, method
 from ..values import Duration, Flag, Timestamp, Type, Uint, class_of, keys_of, type_of
 from .conversions import print_double
+from .times import print_duration, print_timestamp
 
 _CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d{1,9}))?(.)|$)", re.DOTALL | re.ASCII)
 _MOST_DIGITS: Final = 1000
@@ -100,18 +101,6 @@ def _double(value: float) -> str:
     return "Infinity" if value == math.inf else "-Infinity" if value == -math.inf else print_double(value)
 
 
-def _timestamp(value: Timestamp) -> str:
-    from .times import print_timestamp
-
-    return print_timestamp(value)
-
-
-def _duration(value: Duration) -> str:
-    from .times import print_duration
-
-    return print_duration(value)
-
-
 _PRINTERS: Final[dict[type, Callable[[Any], str]]] = {
     bool: lambda value: "true" if value else "false",
     type(None): lambda _value: "null",
@@ -119,8 +108,8 @@ _PRINTERS: Final[dict[type, Callable[[Any], str]]] = {
     bytes: lambda value: value.decode("utf-8", "replace"),
     Type: lambda value: value.name,
     Flag: lambda value: "true" if value.value else "false",
-    Timestamp: _timestamp,
-    Duration: _duration,
+    Timestamp: print_timestamp,
+    Duration: print_duration,
 }
 
 

@@ -1,4 +1,4 @@
-"""Functions of lists."""
+"""Functions of lists, and of lists as sets."""
 
 from __future__ import annotations
 
@@ -21,26 +21,11 @@ def _square(items: list[Any], *_: Any) -> int:
     return len(items) * len(items) // 10
 
 
-@method("isSorted", list)
-def _is_sorted(items: list[Any]) -> bool:
-    return not any(_below(later, before) for before, later in pairwise(items))
-
-
 @method("sum", list)
 def _sum(items: list[Any]) -> Any:
     if not all(class_of(item) in _SUMMED for item in items):
         raise no_overload()
     return reduce(_add, items) if items else 0
-
-
-@method("min", list)
-def _min(items: list[Any]) -> Any:
-    return _extreme(items, "min")
-
-
-@method("max", list)
-def _max(items: list[Any]) -> Any:
-    return _extreme(items, "max")
 
 
 def _extreme(items: list[Any], name: str) -> Any:
@@ -49,28 +34,13 @@ def _extreme(items: list[Any], name: str) -> Any:
     return reduce(lambda one, other: other if (_below(other, one) if name == "min" else _below(one, other)) else one, items)
 
 
-@method("indexOf", list, ANY)
-def _index_of(items: list[Any], wanted: Any) -> int:
-    return next((index for index, item in enumerate(items) if equal(item, wanted)), -1)
-
-
-@method("lastIndexOf", list, ANY)
-def _last_index_of(items: list[Any], wanted: Any) -> int:
-    return next((index for index in reversed(range(len(items))) if equal(items[index], wanted)), -1)
-
-
-@method("join", list)
-def _join(items: list[Any]) -> str:
-    return _join_with(items, "")
-
-
 def _joined(items: list[Any], between: str) -> int:
     """What joining costs, by the length of the result."""
     return sum(len(one) for one in items if type(one) is str) // 10 + len(items) * len(between) // 10
 
 
 @method("join", list, str, cost=_joined)
-def _join_with(items: list[Any], between: str) -> str:
+def _join(items: list[Any], between: str) -> str:
     if not all(class_of(item) is str for item in items):
         raise no_overload()
     return between.join(items)
@@ -114,11 +84,6 @@ def _flatten_deep(items: list[Any], depth: int) -> list[Any]:
     return items
 
 
-@method("reverse", list)
-def _reverse(items: list[Any]) -> list[Any]:
-    return items[::-1]
-
-
 @method("distinct", list, cost=_square)
 def _distinct(items: list[Any]) -> list[Any]:
     found: list[Any] = []
@@ -126,11 +91,6 @@ def _distinct(items: list[Any]) -> list[Any]:
         if not any(equal(item, one) for one in found):
             found.append(item)
     return found
-
-
-@method("sort", list)
-def _sort(items: list[Any]) -> list[Any]:
-    return sort_by([(item, item) for item in items])
 
 
 def sort_by(pairs: list[tuple[Any, Any]]) -> list[Any]:
@@ -143,6 +103,27 @@ def sort_by(pairs: list[tuple[Any, Any]]) -> list[Any]:
     return [value for _, value in sorted(pairs, key=lambda pair: pair[0])]
 
 
-@function("lists.range", int, cost=lambda count: max(count, 0))
-def _range(count: int) -> list[int]:
-    return list(range(count))
+method("isSorted", list)(lambda items: not any(_below(later, before) for before, later in pairwise(items)))
+method("min", list)(lambda items: _extreme(items, "min"))
+method("max", list)(lambda items: _extreme(items, "max"))
+method("indexOf", list, ANY)(lambda items, wanted: next((index for index, item in enumerate(items) if equal(item, wanted)), -1))
+method("lastIndexOf", list, ANY)(
+    lambda items, wanted: next((index for index in reversed(range(len(items))) if equal(items[index], wanted)), -1)
+)
+method("join", list)(lambda items: _join(items, ""))
+method("reverse", list)(lambda items: items[::-1])
+method("sort", list)(lambda items: sort_by([(item, item) for item in items]))
+function("lists.range", int, cost=lambda count: max(count, 0))(lambda count: [*range(count)])
+
+
+def _pairs(one: list[Any], other: list[Any]) -> int:
+    return len(one) * len(other)
+
+
+@function("sets.contains", list, list, cost=_pairs)
+def _has_all(one: list[Any], other: list[Any]) -> bool:
+    return all(any(equal(item, each) for each in one) for item in other)
+
+
+function("sets.equivalent", list, list, cost=_pairs)(lambda one, other: _has_all(one, other) and _has_all(other, one))
+function("sets.intersects", list, list, cost=_pairs)(lambda one, other: any(any(equal(item, each) for each in one) for item in other))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -14,12 +16,10 @@ from ..values import LARGEST_UINT, NUMBERS, Uint, class_of
 _FIELD = 64
 
 
-@function("math.greatest", *NUMBERS, ...)
 def _greatest(*values: Any) -> Any:
     return reduce(lambda one, other: other if other > one else one, values)
 
 
-@function("math.least", *NUMBERS, ...)
 def _least(*values: Any) -> Any:
     return reduce(lambda one, other: other if other < one else one, values)
 
@@ -30,53 +30,33 @@ def _checked(items: list[Any]) -> list[Any]:
     return items
 
 
-@function("math.greatest", list)
-def _greatest_of(items: list[Any]) -> Any:
-    return _greatest(*_checked(items))
+function("math.greatest", *NUMBERS, ...)(_greatest)
+function("math.least", *NUMBERS, ...)(_least)
+function("math.greatest", list)(lambda items: _greatest(*_checked(items)))
+function("math.least", list)(lambda items: _least(*_checked(items)))
 
 
-@function("math.least", list)
-def _least_of(items: list[Any]) -> Any:
-    return _least(*_checked(items))
-
-
-def _rounded(value: float, whole: float) -> float:
-    return math.copysign(whole, value)
-
-
-@function("math.ceil", float)
-def _ceil(value: float) -> float:
-    return _rounded(value, math.ceil(value)) if math.isfinite(value) else value
-
-
-@function("math.floor", float)
-def _floor(value: float) -> float:
-    return _rounded(value, math.floor(value)) if math.isfinite(value) else value
-
-
-@function("math.trunc", float)
-def _trunc(value: float) -> float:
-    return _rounded(value, math.trunc(value)) if math.isfinite(value) else value
-
-
-@function("math.round", float)
-def _round(value: float) -> float:
+def _half_up(value: float) -> float:
     """Rounds a half away from zero."""
-    if not math.isfinite(value):
-        return value
     whole = math.trunc(value)
-    return _rounded(value, whole + (math.copysign(1, value) if abs(value - whole) >= 0.5 else 0))
+    return whole + (math.copysign(1, value) if abs(value - whole) >= 0.5 else 0)
 
 
-@function("math.abs", int)
-def _abs(value: int) -> int:
-    return as_int(abs(value))
+def _rounding(name: str, whole: Callable[[float], float]) -> None:
+    """A function of finite numbers that keeps their sign."""
+    function(name, float)(lambda value: math.copysign(whole(value), value) if math.isfinite(value) else value)
 
 
-@function("math.abs", Uint)
-@function("math.abs", float)
-def _abs_of(value: Any) -> Any:
-    return value if class_of(value) is Uint else abs(value)
+_rounding("math.ceil", math.ceil)
+_rounding("math.floor", math.floor)
+_rounding("math.trunc", math.trunc)
+_rounding("math.round", _half_up)
+function("math.isNaN", float)(math.isnan)
+function("math.isInf", float)(math.isinf)
+function("math.isFinite", float)(math.isfinite)
+function("math.abs", int)(lambda value: as_int(abs(value)))
+function("math.abs", float)(abs)
+function("math.abs", Uint)(lambda value: value)
 
 
 @function("math.sign", int)
@@ -87,21 +67,6 @@ def _sign(value: Any) -> Any:
     return value if value != value else class_of(value)(sign)  # noqa: PLR0124 - not a number
 
 
-@function("math.isNaN", float)
-def _is_nan(value: float) -> bool:
-    return math.isnan(value)
-
-
-@function("math.isInf", float)
-def _is_inf(value: float) -> bool:
-    return math.isinf(value)
-
-
-@function("math.isFinite", float)
-def _is_finite(value: float) -> bool:
-    return math.isfinite(value)
-
-
 @function("math.sqrt", int)
 @function("math.sqrt", Uint)
 @function("math.sqrt", float)
@@ -109,32 +74,16 @@ def _sqrt(value: float) -> float:
     return math.sqrt(value) if value >= 0 else math.nan
 
 
-@function("math.bitAnd", int, int)
-@function("math.bitAnd", Uint, Uint)
-def _and(one: int, other: int) -> int:
-    return type(one)(int(one) & int(other))
+def _bitwise(name: str, act: Callable[[int, int], int]) -> None:
+    for kind in (int, Uint):
+        function(name, kind, kind)(lambda one, other: type(one)(act(int(one), int(other))))
 
 
-@function("math.bitOr", int, int)
-@function("math.bitOr", Uint, Uint)
-def _or(one: int, other: int) -> int:
-    return type(one)(int(one) | int(other))
-
-
-@function("math.bitXor", int, int)
-@function("math.bitXor", Uint, Uint)
-def _xor(one: int, other: int) -> int:
-    return type(one)(int(one) ^ int(other))
-
-
-@function("math.bitNot", int)
-def _not(value: int) -> int:
-    return ~value
-
-
-@function("math.bitNot", Uint)
-def _not_uint(value: Uint) -> Uint:
-    return Uint(LARGEST_UINT - value)
+_bitwise("math.bitAnd", operator.and_)
+_bitwise("math.bitOr", operator.or_)
+_bitwise("math.bitXor", operator.xor)
+function("math.bitNot", int)(operator.invert)
+function("math.bitNot", Uint)(lambda value: Uint(LARGEST_UINT - value))
 
 
 def _shift(count: int, way: str) -> int:
@@ -149,17 +98,11 @@ def _left(value: int, count: int) -> int:
     return bits - (1 << _FIELD) if bits >> (_FIELD - 1) else bits
 
 
-@function("math.bitShiftLeft", Uint, int)
-def _left_uint(value: Uint, count: int) -> Uint:
-    return Uint((value << _shift(count, "Left")) & LARGEST_UINT)
-
-
 @function("math.bitShiftRight", int, int)
 def _right(value: int, count: int) -> int:
     """Shifts the bits of a negative number, too, without its sign."""
     return (value & LARGEST_UINT) >> _shift(count, "Right") if count else value
 
 
-@function("math.bitShiftRight", Uint, int)
-def _right_uint(value: Uint, count: int) -> Uint:
-    return Uint(value >> _shift(count, "Right"))
+function("math.bitShiftLeft", Uint, int)(lambda value, count: Uint((value << _shift(count, "Left")) & LARGEST_UINT))
+function("math.bitShiftRight", Uint, int)(lambda value, count: Uint(value >> _shift(count, "Right")))

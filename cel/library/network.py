@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, TypeAlias
 
 from ..errors import EvaluationError
@@ -69,73 +71,37 @@ def _parse_range(text: str) -> CIDR:
     return found
 
 
-@function("ip", str)
-def _ip(text: str) -> IP:
-    return IP(_parse(text))
+def _reading(name: str, parse: Callable[[str], object]) -> None:
+    """A function that tells whether a text can be read."""
+
+    @function(name, str)
+    def reads(text: str) -> bool:
+        try:
+            parse(text)
+        except EvaluationError:
+            return False
+        return True
 
 
-@function("isIP", str)
-def _is_ip(text: str) -> bool:
-    try:
-        _parse(text)
-    except EvaluationError:
-        return False
-    return True
-
-
-@function("cidr", str)
-def _cidr(text: str) -> CIDR:
-    return _parse_range(text)
-
-
-@function("isCIDR", str)
-def _is_cidr(text: str) -> bool:
-    try:
-        _parse_range(text)
-    except EvaluationError:
-        return False
-    return True
-
-
-@function("ip.isCanonical", str)
-def _is_canonical(text: str) -> bool:
-    return str(_parse(text)) == text
-
-
-@function("string", IP)
-def _string(value: IP) -> str:
-    return str(value.address)
-
-
-@function("string", CIDR)
-def _string_of_range(value: CIDR) -> str:
-    return f"{value.address}/{value.bits}"
-
-
-@method("family", IP)
-def _family(value: IP) -> int:
-    return value.address.version
-
-
-@method("isUnspecified", IP)
-def _is_unspecified(value: IP) -> bool:
-    return value.address.is_unspecified
-
-
-@method("isLoopback", IP)
-def _is_loopback(value: IP) -> bool:
-    return value.address.is_loopback
+_reading("isIP", _parse)
+_reading("isCIDR", _parse_range)
+function("ip", str)(lambda text: IP(_parse(text)))
+function("cidr", str)(_parse_range)
+function("ip.isCanonical", str)(lambda text: str(_parse(text)) == text)
+function("string", IP)(lambda value: str(value.address))
+function("string", CIDR)(lambda value: f"{value.address}/{value.bits}")
+method("family", IP)(attrgetter("address.version"))
+method("isUnspecified", IP)(attrgetter("address.is_unspecified"))
+method("isLoopback", IP)(attrgetter("address.is_loopback"))
+method("isLinkLocalUnicast", IP)(attrgetter("address.is_link_local"))
+method("ip", CIDR)(lambda value: IP(value.address))
+method("prefixLength", CIDR)(attrgetter("bits"))
 
 
 @method("isLinkLocalMulticast", IP)
 def _is_link_local_multicast(value: IP) -> bool:
     networks = {4: "224.0.0.0/24", 6: "ff02::/16"}
     return value.address in ipaddress.ip_network(networks[value.address.version])
-
-
-@method("isLinkLocalUnicast", IP)
-def _is_link_local(value: IP) -> bool:
-    return value.address.is_link_local
 
 
 @method("isGlobalUnicast", IP)
@@ -145,40 +111,16 @@ def _is_global(value: IP) -> bool:
     return not special and str(address) != "255.255.255.255"
 
 
-@method("ip", CIDR)
-def _ip_of(value: CIDR) -> IP:
-    return IP(value.address)
-
-
-@method("prefixLength", CIDR)
-def _prefix_length(value: CIDR) -> int:
-    return value.bits
-
-
 def _network(value: CIDR) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_network((str(value.address), value.bits), strict=False)
 
 
-@method("masked", CIDR)
-def _masked(value: CIDR) -> CIDR:
-    return CIDR(_network(value).network_address, value.bits)
-
-
-@method("containsIP", CIDR, IP)
-def _contains_ip(value: CIDR, address: IP) -> bool:
-    return address.address in _network(value)
-
-
-@method("containsIP", CIDR, str)
-def _contains_ip_text(value: CIDR, address: str) -> bool:
-    return _parse(address) in _network(value)
-
-
 @method("containsCIDR", CIDR, CIDR)
-def _contains_cidr(value: CIDR, other: CIDR) -> bool:
+def _contains(value: CIDR, other: CIDR) -> bool:
     return other.bits >= value.bits and other.address in _network(value)
 
 
-@method("containsCIDR", CIDR, str)
-def _contains_cidr_text(value: CIDR, other: str) -> bool:
-    return _contains_cidr(value, _parse_range(other))
+method("containsCIDR", CIDR, str)(lambda value, other: _contains(value, _parse_range(other)))
+method("containsIP", CIDR, IP)(lambda value, other: other.address in _network(value))
+method("containsIP", CIDR, str)(lambda value, other: _parse(other) in _network(value))
+method("masked", CIDR)(lambda value: CIDR(_network(value).network_address, value.bits))

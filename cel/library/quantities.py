@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from ..errors import EvaluationError
-from ..overloads import function, method
+from ..overloads import comparable, function, method
 from ..values import LARGEST, SMALLEST
 
 _NANO: Final = 10**9
@@ -52,16 +52,6 @@ def _quantity(text: str) -> Quantity:
     return found
 
 
-@function("isQuantity", str)
-def _is_quantity(text: str) -> bool:
-    return _parse(text) is not None
-
-
-@method("sign", Quantity)
-def _sign(value: Quantity) -> int:
-    return (value.nanos > 0) - (value.nanos < 0)
-
-
 @method("isInteger", Quantity)
 def _is_integer(value: Quantity) -> bool:
     return value.nanos % _NANO == 0 and SMALLEST <= value.nanos // _NANO <= LARGEST
@@ -74,41 +64,11 @@ def _as_integer(value: Quantity) -> int:
     return value.nanos // _NANO
 
 
-@method("asApproximateFloat", Quantity)
-def _as_float(value: Quantity) -> float:
-    return value.nanos / _NANO
-
-
-@method("add", Quantity, Quantity)
-def _add(one: Quantity, other: Quantity) -> Quantity:
-    return Quantity(one.nanos + other.nanos)
-
-
-@method("add", Quantity, int)
-def _add_int(one: Quantity, other: int) -> Quantity:
-    return Quantity(one.nanos + other * _NANO)
-
-
-@method("sub", Quantity, Quantity)
-def _sub(one: Quantity, other: Quantity) -> Quantity:
-    return Quantity(one.nanos - other.nanos)
-
-
-@method("sub", Quantity, int)
-def _sub_int(one: Quantity, other: int) -> Quantity:
-    return Quantity(one.nanos - other * _NANO)
-
-
-@method("isGreaterThan", Quantity, Quantity)
-def _is_greater(one: Quantity, other: Quantity) -> bool:
-    return one > other
-
-
-@method("isLessThan", Quantity, Quantity)
-def _is_less(one: Quantity, other: Quantity) -> bool:
-    return one < other
-
-
-@method("compareTo", Quantity, Quantity)
-def _compare(one: Quantity, other: Quantity) -> int:
-    return (one > other) - (one < other)
+function("isQuantity", str)(lambda text: _parse(text) is not None)
+method("sign", Quantity)(lambda value: (value.nanos > 0) - (value.nanos < 0))
+method("asApproximateFloat", Quantity)(lambda value: value.nanos / _NANO)
+method("add", Quantity, Quantity)(lambda one, other: Quantity(one.nanos + other.nanos))
+method("add", Quantity, int)(lambda one, other: Quantity(one.nanos + other * _NANO))
+method("sub", Quantity, Quantity)(lambda one, other: Quantity(one.nanos - other.nanos))
+method("sub", Quantity, int)(lambda one, other: Quantity(one.nanos - other * _NANO))
+comparable(Quantity)

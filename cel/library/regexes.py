@@ -6,7 +6,8 @@ from itertools import islice
 
 from ..errors import EvaluationError
 from ..overloads import function, method
-from ..regex import Regex, RegexError, compile_regex
+from ..regex.machine import Regex, compile_regex
+from ..regex.syntax import RegexError
 
 
 def _regex(pattern: str) -> Regex:
@@ -26,23 +27,15 @@ def _all_steps(text: str, pattern: str, *_: int) -> int:
     return (1 + len(text)) * _steps(text, pattern) // 8
 
 
-@function("matches", str, str, cost=_steps)
-@method("matches", str, str, cost=_steps)
-def _matches(text: str, pattern: str) -> bool:
-    return _regex(pattern).matches(text)
-
-
 @method("find", str, str, cost=_steps)
 def _find(text: str, pattern: str) -> str:
     found = _regex(pattern).find(text)
     return "" if found is None else text[slice(*found)]
 
 
-@method("findAll", str, str, cost=_all_steps)
-def _find_all(text: str, pattern: str) -> list[str]:
-    return list(_regex(pattern).find_all(text))
-
-
-@method("findAll", str, str, int, cost=_all_steps)
-def _find_some(text: str, pattern: str, most: int) -> list[str]:
-    return list(islice(_regex(pattern).find_all(text), most if most >= 0 else None))
+function("matches", str, str, cost=_steps)(lambda text, pattern: _regex(pattern).matches(text))
+method("matches", str, str, cost=_steps)(lambda text, pattern: _regex(pattern).matches(text))
+method("findAll", str, str, cost=_all_steps)(lambda text, pattern: [*_regex(pattern).find_all(text)])
+method("findAll", str, str, int, cost=_all_steps)(
+    lambda text, pattern, most: [*islice(_regex(pattern).find_all(text), most if most >= 0 else None)]
+)

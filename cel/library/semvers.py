@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from ..errors import EvaluationError
-from ..overloads import function, method
+from ..overloads import comparable, function, method
 
 _NUMBER: Final = r"(0|[1-9]\d{0,18})"
 _TEXT: Final = re.compile(
@@ -26,7 +26,7 @@ class Semver:
     kind: ClassVar = "kubernetes.Semver"
 
 
-def _parse(text: str, *, normalise: bool = False) -> Semver | None:
+def _parse(text: str, normalise: bool) -> Semver | None:
     if len(text) > _LONGEST:
         return None
     match = _TEXT.fullmatch(_normalised(text) if normalise else text)
@@ -48,57 +48,22 @@ def _normalised(text: str) -> str:
     return ".".join(numbers) + sign + rest
 
 
-def _or_wrong(found: Semver | None) -> Semver:
+@function("semver", str)
+@function("semver", str, bool)
+def _semver(text: str, normalise: bool = False) -> Semver:
+    found = _parse(text, normalise)
     if found is None:
         raise EvaluationError("Invalid Semver: it must be a version such as 1.2.3 or 1.2.3-rc.1")
     return found
 
 
-@function("semver", str)
-def _semver(text: str) -> Semver:
-    return _or_wrong(_parse(text))
-
-
-@function("semver", str, bool)
-def _semver_normalised(text: str, normalise: bool) -> Semver:
-    return _or_wrong(_parse(text, normalise=normalise))
-
-
 @function("isSemver", str)
-def _is_semver(text: str) -> bool:
-    return _parse(text) is not None
-
-
 @function("isSemver", str, bool)
-def _is_semver_normalised(text: str, normalise: bool) -> bool:
-    return _parse(text, normalise=normalise) is not None
+def _is_semver(text: str, normalise: bool = False) -> bool:
+    return _parse(text, normalise) is not None
 
 
-@method("major", Semver)
-def _major(value: Semver) -> int:
-    return value.numbers[0]
-
-
-@method("minor", Semver)
-def _minor(value: Semver) -> int:
-    return value.numbers[1]
-
-
-@method("patch", Semver)
-def _patch(value: Semver) -> int:
-    return value.numbers[2]
-
-
-@method("isGreaterThan", Semver, Semver)
-def _is_greater(one: Semver, other: Semver) -> bool:
-    return one > other
-
-
-@method("isLessThan", Semver, Semver)
-def _is_less(one: Semver, other: Semver) -> bool:
-    return one < other
-
-
-@method("compareTo", Semver, Semver)
-def _compare(one: Semver, other: Semver) -> int:
-    return (one > other) - (one < other)
+method("major", Semver)(lambda value: value.numbers[0])
+method("minor", Semver)(lambda value: value.numbers[1])
+method("patch", Semver)(lambda value: value.numbers[2])
+comparable(Semver)

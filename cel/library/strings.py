@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from ..errors import EvaluationError
@@ -12,54 +13,19 @@ _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER: Final = {code + 32: code for code in range(ord("A"), ord("Z") + 1)}
 
 
-@method("contains", str, str)
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
-@method("startsWith", str, str)
-def _starts_with(text: str, part: str) -> bool:
-    return text.startswith(part)
-
-
-@method("endsWith", str, str)
-def _ends_with(text: str, part: str) -> bool:
-    return text.endswith(part)
-
-
-@method("charAt", str, int)
-def _char_at(text: str, index: int) -> str:
-    return text[_within(index, text) :][:1]
-
-
-@method("indexOf", str, str)
-def _index_of(text: str, part: str) -> int:
-    return text.find(part)
-
-
-@method("indexOf", str, str, int)
-def _index_of_from(text: str, part: str, start: int) -> int:
-    return text.find(part, _within(start, text))
-
-
-@method("lastIndexOf", str, str)
-def _last_index_of(text: str, part: str) -> int:
-    return text.rfind(part)
-
-
-@method("lastIndexOf", str, str, int)
-def _last_index_of_until(text: str, part: str, end: int) -> int:
-    return text.rfind(part, 0, _within(end, text) + len(part))
-
-
-@method("lowerAscii", str)
-def _lower(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_LOWER)
-
-
-@method("upperAscii", str)
-def _upper(text: str) -> str:
-    return text.upper() if text.isascii() else text.translate(_UPPER)
+method("contains", str, str)(operator.contains)
+method("startsWith", str, str)(str.startswith)
+method("endsWith", str, str)(str.endswith)
+method("charAt", str, int)(lambda text, index: text[_within(index, text) :][:1])
+method("indexOf", str, str)(str.find)
+method("indexOf", str, str, int)(lambda text, part, start: text.find(part, _within(start, text)))
+method("lastIndexOf", str, str)(str.rfind)
+method("lastIndexOf", str, str, int)(lambda text, part, end: text.rfind(part, 0, _within(end, text) + len(part)))
+method("lowerAscii", str)(lambda text: text.lower() if text.isascii() else text.translate(_LOWER))
+method("upperAscii", str)(lambda text: text.upper() if text.isascii() else text.translate(_UPPER))
+method("trim", str)(lambda text: text.strip(_SPACES))
+method("reverse", str)(lambda text: text[::-1])
+method("substring", str, int)(lambda text, start: text[_within(start, text) :])
 
 
 def _replaced(text: str, part: str, by: str, most: int = -1) -> int:
@@ -68,14 +34,10 @@ def _replaced(text: str, part: str, by: str, most: int = -1) -> int:
     return count * len(by) // 10
 
 
-@method("replace", str, str, str, cost=_replaced)
-def _replace(text: str, part: str, by: str) -> str:
-    return text.replace(part, by)
-
-
-@method("replace", str, str, str, int, cost=_replaced)
-def _replace_some(text: str, part: str, by: str, most: int) -> str:
-    return text.replace(part, by, min(max(most, -1), len(text) + 1))
+method("replace", str, str, str, cost=_replaced)(str.replace)
+method("replace", str, str, str, int, cost=_replaced)(
+    lambda text, part, by, most: text.replace(part, by, min(max(most, -1), len(text) + 1))
+)
 
 
 @method("split", str, str)
@@ -94,26 +56,11 @@ def _split_some(text: str, at: str, most: int) -> list[str]:
     return list(text) if most >= len(text) else [*text[: most - 1], text[most - 1 :]]
 
 
-@method("substring", str, int)
-def _substring(text: str, start: int) -> str:
-    return text[_within(start, text) :]
-
-
 @method("substring", str, int, int)
 def _substring_until(text: str, start: int, end: int) -> str:
     if _within(start, text) > _within(end, text):
         raise EvaluationError(f"invalid substring range. start: {start}, end: {end}")
     return text[start:end]
-
-
-@method("trim", str)
-def _trim(text: str) -> str:
-    return text.strip(_SPACES)
-
-
-@method("reverse", str)
-def _reverse(text: str) -> str:
-    return text[::-1]
 
 
 def _within(index: int, text: str) -> int:

@@ -21,7 +21,8 @@ _OFFSET: Final = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
 
 
 @function("timestamp", str)
-def _timestamp(text: str) -> Timestamp:
+def read_timestamp(text: str) -> Timestamp:
+    """Reads a moment. Raises EvaluationError."""
     match = _MOMENT.fullmatch(text)
     if match is not None:
         day, time, fraction, zone = match.groups()
@@ -38,20 +39,10 @@ def _nanos(at: datetime) -> int:
     return (span.days * 86400 + span.seconds) * _BILLION
 
 
-@function("timestamp", Timestamp)
-@function("duration", Duration)
-def _same(value: object) -> object:
-    return value
-
-
-@function("timestamp", int)
-def _timestamp_of_int(seconds: int) -> Timestamp:
-    return as_timestamp(seconds * _BILLION)
-
-
-@function("int", Timestamp)
-def _int(at: Timestamp) -> int:
-    return at.nanos // _BILLION
+function("timestamp", Timestamp)(lambda at: at)
+function("timestamp", int)(lambda seconds: as_timestamp(seconds * _BILLION))
+function("int", Timestamp)(lambda at: at.nanos // _BILLION)
+function("duration", Duration)(lambda span: span)
 
 
 @function("string", Timestamp)
@@ -120,31 +111,13 @@ _getter("getMinutes", lambda at: at.minute)
 _getter("getSeconds", lambda at: at.second)
 
 
-@method("getMilliseconds", Timestamp)
-@method("getMilliseconds", Timestamp, str)
-def _milliseconds(at: Timestamp, _zone: str = "") -> int:
-    return at.nanos % _BILLION // 10**6
-
-
 def _whole(nanos: int, unit: int) -> int:
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 
-@method("getHours", Duration)
-def _hours(span: Duration) -> int:
-    return _whole(span.nanos, _UNITS["h"])
-
-
-@method("getMinutes", Duration)
-def _minutes(span: Duration) -> int:
-    return _whole(span.nanos, _UNITS["m"])
-
-
-@method("getSeconds", Duration)
-def _seconds(span: Duration) -> int:
-    return _whole(span.nanos, _UNITS["s"])
-
-
-@method("getMilliseconds", Duration)
-def _span_milliseconds(span: Duration) -> int:
-    return _whole(span.nanos % _BILLION if span.nanos >= 0 else -(-span.nanos % _BILLION), 10**6)
+method("getMilliseconds", Timestamp)(lambda at: at.nanos % _BILLION // 10**6)
+method("getMilliseconds", Timestamp, str)(lambda at, _zone: at.nanos % _BILLION // 10**6)
+method("getHours", Duration)(lambda span: _whole(span.nanos, _UNITS["h"]))
+method("getMinutes", Duration)(lambda span: _whole(span.nanos, _UNITS["m"]))
+method("getSeconds", Duration)(lambda span: _whole(span.nanos, _UNITS["s"]))
+method("getMilliseconds", Duration)(lambda span: _whole(span.nanos - _whole(span.nanos, _BILLION) * _BILLION, 10**6))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, Final
 from urllib.parse import parse_qs, quote, unquote
 
@@ -38,26 +39,17 @@ def _parse(text: str) -> URL | None:
 
 
 @function("url", str)
-def _url(text: str) -> URL:
+def read_url(text: str) -> URL:
+    """Reads an address. Raises EvaluationError."""
     found = _parse(text)
     if found is None:
         raise EvaluationError(f'URL parse error during conversion from string: parse "{text[:60]}": invalid URI for request')
     return found
 
 
-@function("isURL", str)
-def _is_url(text: str) -> bool:
-    return _parse(text) is not None
-
-
-@method("getScheme", URL)
-def _scheme(value: URL) -> str:
-    return value.scheme
-
-
-@method("getHost", URL)
-def _host(value: URL) -> str:
-    return value.host
+function("isURL", str)(lambda text: _parse(text) is not None)
+method("getScheme", URL)(attrgetter("scheme"))
+method("getHost", URL)(attrgetter("host"))
 
 
 @method("getHostname", URL)
@@ -77,6 +69,4 @@ def _path(value: URL) -> str:
     return quote(unquote(value.path), safe="/$&+,:;=@!~*'()-._") if "%" not in value.path else value.path
 
 
-@method("getQuery", URL)
-def _query(value: URL) -> dict[str, list[str]]:
-    return parse_qs(value.query, keep_blank_values=True, max_num_fields=10_000)
+method("getQuery", URL)(lambda value: parse_qs(value.query, keep_blank_values=True, max_num_fields=10_000))

@@ -11,9 +11,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...api.merge import item_key, keyed_items
 from ...api.schema import Node, resolve, whole_schema
-from ...api.shape import child
+from ...api.shape import child, item_key, keyed_items
 from ...conversion.difference import DEPTH
 from ...policies.review import Fields
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from ...api.line import Line
-from ...api.links import URL
 from ...api.paths import Path, format_path
-from ...api.wording import shorten
+from ...api.wording import URL, shorten
 from ..console.exits import UsageError
 from ..console.nearest import did_you_mean
 from ..files.read import is_within

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 from ...api.kinds import BY_NAME
 from ...api.paths import Key, Path, format_path
 from ...api.schema import Node, resolve, whole_schema
-from ...conversion.field_map import field_rows
-from ...conversion.kinds import KINDS
+from ...conversion.kinds import KINDS, field_rows
 from ...conversion.translate import Place, translate_path
 from .fields import child_node, find_node
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.paths import MISSING
 from ...api.walk.errors import FieldError, Reason
-from ...api.walk.facets import text_errors
+from ...api.walk.structure import text_errors
 from ...api.wording import shorten
 from ..console.nearest import SURE, nearest
 

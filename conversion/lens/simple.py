@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ...api.paths import Path
-from ..reading import object_member
-from .protocol import Context, Fields, Row
-from .struct import Struct
-
-
-def _anything(value: Any) -> bool:
-    return True
+from .protocol import Context, Fields, Group, Row, object_member
+from .struct import Struct, require_claims
 
 
 class Rename:
@@ -82,37 +77,23 @@ def same(*names: str, via: Struct | None = None) -> list[Rename]:
     return [Rename(name, name, via) for name in names]
 
 
-class LeftOnly:
+class LeftOnly(Group):
     """Members of the left side only: saved, and restored whatever happens on the right."""
 
     right: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
         """`worth` selects the values that the Go operator saves; the engine saves the others in `kept`."""
         self.left = names
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Save the present members."""
-        for name in self.left:
-            value = left.get(name)
-            if value is not None and self._worth(value):
-                save[name] = value
+        _copy_present(self.left, left, save, self._worth)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restore the saved members."""
-        for name in self.left:
-            value = kept.get(name)
-            if value is not None:
-                left[name] = value
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The right has none of these members."""
-        return None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The right has no such place."""
-        return None
+        _copy_present(self.left, kept, left, None)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
@@ -120,36 +101,22 @@ class LeftOnly:
             yield Row(name, "", "kept aside")
 
 
-class RightOnly:
+class RightOnly(Group):
     """Members of the right side only: the mirror image of LeftOnly."""
 
     left: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
         self.right = names
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restore the saved members."""
-        for name in self.right:
-            value = kept.get(name)
-            if value is not None:
-                right[name] = value
+        _copy_present(self.right, kept, right, None)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Save the present members."""
-        for name in self.right:
-            value = right.get(name)
-            if value is not None and self._worth(value):
-                save[name] = value
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The left has no such place."""
-        return None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The left has none of these members."""
-        return None
+        _copy_present(self.right, right, save, self._worth)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
@@ -157,7 +124,14 @@ class RightOnly:
             yield Row("", name, "kept aside")
 
 
-class View:
+def _copy_present(names: tuple[str, ...], source: Fields, target: Fields, worth: Callable[[Any], bool] | None) -> None:
+    for name in names:
+        value = source.get(name)
+        if value is not None and (worth is None or worth(value)):
+            target[name] = value
+
+
+class View(Group):
     """A group of members on each side, and a pair of pure functions between them.
 
     `to` maps the present members of the left group to the right one, `back` the reverse. What `back(to(x))` doesn't restore is saved; a
@@ -178,14 +152,6 @@ class View:
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
         _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The first member of the other group represents it."""
-        return (self.left[0],) if self.left else None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The mirror image."""
-        return (self.right[0],) if self.right else None
 
     def rows(self) -> Iterator[Row]:
         """One row for the group."""
@@ -210,3 +176,66 @@ def _convert(
     target.update(said)
     if save is not None and live and back(plain) != live:
         save.update(live)
+
+
+Steps: TypeAlias = tuple[str | int, ...]
+
+
+class Route(NamedTuple):
+    """One correspondence; an empty side has no such place. `whole`: members below are the same on both sides."""
+
+    left: Steps
+    right: Steps
+    rule: str
+    whole: bool = True
+
+
+class Routes:
+    """The places of a lens as routes; the longest match counts."""
+
+    def __init__(self, *routes: Route) -> None:
+        """The first of several routes from one place translates it."""
+        self.routes = routes
+        self._to_left: dict[Steps, Route] = {}
+        self._to_right: dict[Steps, Route] = {}
+        for route in routes:
+            if route.left:
+                self._to_right.setdefault(route.left, route)
+            if route.right:
+                self._to_left.setdefault(route.right, route)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """Translate a right path to the most exact left place; None if there is none."""
+        found = _longest(self._to_left, path)
+        return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The mirror image."""
+        found = _longest(self._to_right, path)
+        return None if found is None or not found.right else (*found.right, *(path[len(found.left) :] if found.whole else ()))
+
+    def rows(self) -> Iterator[Row]:
+        """A row a route."""
+        for route in self.routes:
+            yield Row(_text(route.left), _text(route.right), route.rule)
+
+    def require(self, where: str, side: str, parent: Steps, schema: dict[str, Any]) -> None:
+        """Check that routes name exactly the members of a nested object.
+
+        Raises: DeclarationError naming unclaimed or unknown members.
+        """
+        depth, wanted = len(parent), set(schema["properties"])
+        places: list[Steps] = [getattr(route, side) for route in self.routes]
+        claimed = {str(place[depth]) for place in places if len(place) > depth and place[:depth] == parent}
+        require_claims(f"{where} ({side})", wanted, claimed)
+
+
+def _longest(table: dict[Steps, Route], path: Path) -> Route | None:
+    for length in range(len(path), 0, -1):
+        if (found := table.get(path[:length])) is not None:
+            return found
+    return None
+
+
+def _text(steps: Steps) -> str:
+    return ".".join(str(step) for step in steps).replace(".0", "[0]")

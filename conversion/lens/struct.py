@@ -71,9 +71,13 @@ class Struct:
         Raises: DeclarationError naming unclaimed or unknown members.
         """
         for side, wanted, claimed in (("left", left, set(self.by_left)), ("right", right, set(self.by_right))):
-            if wanted != claimed:
-                unclaimed, unknown = sorted(wanted - claimed), sorted(claimed - wanted)
-                raise DeclarationError(f"{where} ({side}): unclaimed {unclaimed}, unknown {unknown}")
+            require_claims(f"{where} ({side})", wanted, claimed)
+
+
+def require_claims(where: str, wanted: frozenset[str] | set[str], claimed: set[str]) -> None:
+    """Check that exactly the wanted members are claimed. Raises: DeclarationError naming unclaimed or unknown ones."""
+    if wanted != claimed:
+        raise DeclarationError(f"{where}: unclaimed {sorted(wanted - claimed)}, unknown {sorted(claimed - wanted)}")
 
 
 def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...api.line import Line
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from . import resources
-from .content import MAIN, SIDECAR, content, find_container, pod_content
+from .content import MAIN, SIDECAR, content, find_container, merge_env, merge_override, pod_content, secret_source
 from .mounts import is_compilation_cache, join_mounts, native_mounts
-from .overlay import merge_env, merge_override, secret_source
 
 PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")

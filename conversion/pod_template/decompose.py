@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from . import resources
 from .compose import PROBES, compose_sidecar
-from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content
+from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content, read_plain_secret
 from .mounts import flat_list
-from .overlay import read_plain_secret
 
 
 class Pieces:
@@ -38,11 +36,7 @@ def take_apart(right: Fields, *, secrets: bool) -> Pieces:
     containers = object_items(spec, "containers")
     found = find_container(containers, MAIN)
     rest = [container for container in containers if container is not found] if len(containers) > 1 or found is None else []
-    main = None if found is None else content(found)
-    if main is not None and "resources" in main:
-        main["resources"] = resources.normalize_resources(object_member(main, "resources"))
-        if not main["resources"]:
-            del main["resources"]
+    main = None if found is None else main_content(found)
     cache = right.get("compilationCache")
     pieces = Pieces(
         present,
@@ -54,6 +48,16 @@ def take_apart(right: Fields, *, secrets: bool) -> Pieces:
     )
     _flatten(pieces, secrets=secrets)
     return pieces
+
+
+def main_content(main: Fields) -> Fields:
+    """Main's content, with canonical resources."""
+    out = content(main)
+    if "resources" in out:
+        out["resources"] = resources.normalize_resources(object_member(out, "resources"))
+        if not out["resources"]:
+            del out["resources"]
+    return out
 
 
 def _flatten(pieces: Pieces, *, secrets: bool) -> None:

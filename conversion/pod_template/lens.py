@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from ...api.line import Line
 from ...api.paths import Path
-from ..lens.protocol import Context, Fields, Row
-from ..reading import object_items, object_member
+from ..lens.protocol import Context, Fields, Row, object_items, object_member
 from . import origins, paths
 from .compose import compose_known, overlay
 from .content import MAIN, SIDECAR, container_names, find_container

@@ -1,22 +1,21 @@
 """Saves what the template of v1alpha1's flat fields lacks, and restores it if the template still matches.
 
-Each group (env, envFrom, resources, probes, mounts) has a flat half and an overlay half; a saved pair is restored only if both together
-make exactly the live group.
+Each group (env, envFrom, resources, probes, mounts) has a flat half and an overlay half (`mainContainer`); a saved pair is restored only if
+both together make exactly the live group. Else a value returns to its saved half, entry by entry and independent of other entries:
+server-side apply converts parts of objects, and a manager loses a field whose place changes. Values without a saved place are flat fields.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ...api.line import Line
 from ..experimental import has_switch
-from ..lens.protocol import Context, Fields
-from ..reading import object_items, object_member
-from . import mounts, places, resources
+from ..lens.protocol import Context, Fields, object_items, object_member
+from . import mounts, resources
 from .compose import PROBES, effective_env, effective_resources
-from .content import MAIN, SIDECAR, container_names, content, pod_content
+from .content import MAIN, SIDECAR, container_names, content, merge_env, merge_override, pod_content, read_plain_secret, text
 from .decompose import Pieces, plain_container, plain_sidecar
-from .overlay import merge_override, read_plain_secret
 
 # In the remainder of a component: main's mounts are those of both halves, and not the overlay's alone, as on line 1.2.
 JOINED: Final = "mountsJoined"
@@ -170,7 +169,7 @@ def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> No
     if envs is None and env is None:
         return
     if (effective_env(kept, said) or []) != (main.get("env") or []):
-        envs, env = places.env_halves(main.get("env"), object_items(said, "env"))
+        envs, env = _env_halves(main.get("env"), object_items(said, "env"))
     _set(pieces.flat, "envs", envs)
     _set(pieces.over, "env", env)
 
@@ -191,7 +190,7 @@ def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields)
         return  # even empty resources need a main; usually the read value is the saved one
     live, mine, theirs = object_member(main, "resources"), object_member(kept, "resources"), object_member(said, "resources")
     if effective_resources(mine, theirs) != live:
-        mine, theirs = places.resource_halves(live, mine, theirs)
+        mine, theirs = _resource_halves(live, mine, theirs)
         if effective_resources(mine, theirs) != live:
             return
         flat, over = mine or None, theirs or None
@@ -205,7 +204,7 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
         if flat is None and over is None:
             continue
         if merge_override(flat, over) != live:
-            flat, over = (None, live) if flat is None else places.probe_halves(live, over)
+            flat, over = (None, live) if flat is None else _probe_halves(live, over)
             if merge_override(flat, over) != live:
                 continue
         _set(pieces.flat, probe, flat)
@@ -236,3 +235,58 @@ def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:
     """Restore containers whose names have a meaning in the template, if the others are unchanged."""
     if [other for other in containers if other.get("name") != MAIN] == pieces.rest:
         pieces.rest = containers
+
+
+def _env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
+    """The flat entries and those of the overlay, which had the names of `over`.
+
+    If the halves alone would change the order, the flat one gets all entries, to hold the places of the overlay's.
+    """
+    if type(live) is not list or not all(type(entry) is dict for entry in live):
+        return live, None
+    named = {text(entry.get("name")) for entry in over}
+    mine = [entry for entry in live if text(entry.get("name")) in named]
+    if not mine:
+        return live, None
+    for flat in ([entry for entry in live if text(entry.get("name")) not in named], live):
+        if merge_env(flat, mine) == live:
+            return flat or None, mine
+    return live, None
+
+
+def _resource_halves(live: Fields, flat: Fields, over: Fields) -> tuple[Fields, Fields]:
+    """Flat resources and those of the overlay, by amount; a saved text of the same amount is restored."""
+    mine: Fields = {}
+    theirs: Fields = {}
+    for part in resources.AMOUNTS:
+        above: Fields = {}
+        below: Fields = {}
+        texts = object_member(over, part)
+        known = resources.normalize_resources(over).get(part, {})
+        for name, amount in object_member(live, part).items():
+            if name in texts:
+                above[name] = texts[name] if known.get(name) == amount else amount
+            else:
+                below[name] = amount
+        if below:
+            mine[part] = resources.flat_part(below, object_member(flat, part))
+        if above:
+            theirs[part] = above
+    if claims := live.get("claims"):
+        (theirs if over.get("claims") else mine)["claims"] = claims
+    return mine, theirs
+
+
+def _probe_halves(live: Any, over: Any) -> tuple[Any, Any]:
+    """A flat probe and the overlay's, which had the members of `over`."""
+    if type(live) is not dict or type(over) is not dict or not live:
+        return (live, None) if over is None else (None, live)
+    mine: Fields = {}
+    theirs: Fields = {}
+    for name, value in live.items():
+        flat, above = _probe_halves(value, over[name]) if name in over else (value, None)
+        if flat is not None:
+            mine[name] = flat
+        if above is not None:
+            theirs[name] = above
+    return mine or None, theirs or None

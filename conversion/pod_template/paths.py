@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...api.paths import Key, Path
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from .compose import PROBES
 from .content import MAIN, SIDECAR, container_names
 from .mounts import flat_list, flat_place, is_compilation_cache, mount_key

@@ -6,11 +6,20 @@ v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing ma
 from __future__ import annotations
 
 from ...api.line import Line
-from ..lens.protocol import Fields
-from ..reading import object_items, object_member
+from ..lens.protocol import Fields, object_items, object_member
 from . import resources
 from .compose import compose
-from .content import MAIN, SIDECAR, container_names, content, find_container, metadata_content, pod_content
+from .content import (
+    MAIN,
+    SIDECAR,
+    container_names,
+    content,
+    find_container,
+    merge_override,
+    metadata_content,
+    pod_content,
+    read_plain_secret,
+)
 from .mounts import (
     Counterparts,
     Place,
@@ -23,7 +32,6 @@ from .mounts import (
     mount_key,
     native_mounts,
 )
-from .overlay import merge_override, read_plain_secret
 
 
 def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields | None:

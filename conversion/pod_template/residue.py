@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ...api.line import Line
-from ..lens.protocol import Context, Fields
-from ..reading import object_items, object_member
-from . import resources
+from ..lens.protocol import Context, Fields, object_items, object_member
 from .compose import compose
 from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
-from .decompose import Pieces
+from .decompose import Pieces, main_content
 from .mounts import Counterparts, is_compilation_cache, mount_key, native_mount
 
 _PLACED: Final = frozenset({"name", "mountPath"})
@@ -75,19 +73,8 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
 
 def _comparable(containers: list[Fields]) -> list[Fields]:
     """Containers with main's resources canonical and without zero values, as composed."""
-    out: list[Fields] = []
-    first = find_container(containers, MAIN)
-    for container in containers:
-        if container is not first:
-            out.append(container)
-            continue
-        main = {"name": MAIN, **content(container)}
-        if "resources" in main:
-            main["resources"] = resources.normalize_resources(object_member(main, "resources"))
-            if not main["resources"]:
-                del main["resources"]
-        out.append(main)
-    return out
+    main = find_container(containers, MAIN)
+    return [{"name": MAIN, **main_content(one)} if one is main else one for one in containers]
 
 
 def _same_order(live: list[Fields], made: list[Fields]) -> bool:

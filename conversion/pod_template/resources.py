@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ...api.quantity import canonical
-from ..lens.protocol import Fields
-from ..reading import object_member
+from ..lens.protocol import Fields, object_member
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")

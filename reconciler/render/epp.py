@@ -1,6 +1,6 @@
 """The endpoint picker of a graph: configuration and inference pool. Its pod is a usual one."""
 
-from ...api.operator.surroundings import Istio
+from ...api.operator.controllers import Istio
 from ...conversion.lens.protocol import Fields
 from . import names
 from .errors import RenderError

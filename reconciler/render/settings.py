@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from ...api.line import Line, decide_line
 from ...api.operator.configuration import OperatorConfiguration
+from ...api.operator.controllers import Infrastructure, Ingress, Istio
 from ...api.operator.features import Pvc
-from ...api.operator.surroundings import Infrastructure, Ingress, Istio
 
 KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and DynamoWorkerMetadata
 ETCD: Final = "etcd"

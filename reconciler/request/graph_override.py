@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from ...api.decode import decoder
 from ...api.line import INSTALLED, Line
-from ...api.merge import keyed_items, merge
 from ...api.paths import Path, format_path
 from ...api.schema import Node, load_schema, resolve
-from ...api.shape import child
+from ...api.shape import child, keyed_items, merge
 from ...api.walk.prune import prune
 from ...conversion.difference import are_identical
 from ...conversion.kinds import KINDS

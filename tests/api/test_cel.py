@@ -13,7 +13,7 @@ from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE
 from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk.constraints import rule_of
+from dynamo_webhooks.api.walk.rules import rule_of
 from tests.api.nodes import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}

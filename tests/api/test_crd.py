@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 import pytest
 
-from dynamo_webhooks.api.crd import build, inline
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, GENERATED_BY, by_service, by_url, manifest
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, inline, manifest
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.schema import load_schema
 from tests.api.nodes import nodes

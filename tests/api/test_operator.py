@@ -8,10 +8,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.api.operator import durations
 from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
 from dynamo_webhooks.api.operator.judge import Problem, drop_absent_values, validate_configuration
-from dynamo_webhooks.api.operator.section import Key, dump
+from dynamo_webhooks.api.operator.section import Key, dump, seconds, span
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 
 SMALLEST: Final[dict[str, Any]] = {
@@ -50,11 +49,11 @@ def values_of(allowed: str) -> tuple[list[Any], list[Any]]:
     found = SPAN.fullmatch(allowed)
     assert found is not None, allowed
     bound, first, last = found.groups()
-    least = durations.seconds(first)
+    least = seconds(first)
     assert least is not None
-    below = [first] if bound == "more than" else [durations.span(least * 0.9)] if least else []
-    above = [durations.span(2 * (durations.seconds(last) or 0))] if last else []
-    fine = [durations.span(least + 1), *([] if below == [first] else [first]), *([last] if last else [])]
+    below = [first] if bound == "more than" else [span(least * 0.9)] if least else []
+    above = [span(2 * (seconds(last) or 0))] if last else []
+    fine = [span(least + 1), *([] if below == [first] else [first]), *([last] if last else [])]
     return [each for each in fine if each != "0s"], [*below, *above, 30, "30", "-1s", "1 s", "", "999999999h"]
 
 

@@ -10,12 +10,11 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.crd_manifest import by_service, manifest
+from dynamo_webhooks.api.crd import build, by_service, manifest
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.api.schema import MARKS
-from dynamo_webhooks.api.walk.constraints import rule_of
+from dynamo_webhooks.api.walk.rules import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
 Node = dict[str, Any]

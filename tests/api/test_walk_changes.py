@@ -9,7 +9,9 @@ import pytest
 
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk import admit, default, drop_nulls, prune
+from dynamo_webhooks.api.walk.admit import admit
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.prune import prune
 
 NODE: dict[str, Any] = {
     "type": "object",

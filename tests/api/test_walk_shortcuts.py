@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.walk import admit
+from dynamo_webhooks.api.walk.admit import admit
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, make_object, wild
 
@@ -26,7 +26,7 @@ def _objects(kind: str, version: str) -> list[dict[str, Any]]:
 
 def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part is entered, whether it has something to do or not."""
-    for name in ("default", "lists", "object_meta"):
+    for name in ("default", "correlate", "metadata"):
         monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "is_relevant", lambda *_: True)
     monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.validate"), "_accepts", lambda *_: False)
     monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.admit"), "is_tidy", lambda *_: False)

@@ -6,10 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dynamo_webhooks.api.operator.certificates import Certificates
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.scope import Namespace, Operator
-from dynamo_webhooks.api.operator.server import Server, Webhook
+from dynamo_webhooks.api.operator.server import Certificates, Server, Webhook
 from dynamo_webhooks.certs.installation import Installation, installation
 from dynamo_webhooks.certs.state import TargetKind, Timings
 

@@ -15,8 +15,9 @@ from dynamo_webhooks.api.models import constraints, type_constraints
 from dynamo_webhooks.api.models.constraints import Constraint
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk import admit, default
-from dynamo_webhooks.api.walk.constraints import rule_of
+from dynamo_webhooks.api.walk.admit import admit
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.api.walk.rules import rule_of
 from tests.api.test_cel import CASES
 from tests.cluster.harness import ControlPlane, Reply
 

@@ -17,8 +17,8 @@ import pytest
 from dynamo_webhooks.api.kinds import BY_NAME, list_kind_versions
 from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk import admit
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.admit import admit
+from dynamo_webhooks.api.walk.metadata import metadata_type_errors
 from dynamo_webhooks.cli.main import main
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane

@@ -17,8 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, build
 from dynamo_webhooks.api.definition_guard import NAME
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, KINDS
 from dynamo_webhooks.cli.main import main

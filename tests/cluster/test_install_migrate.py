@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS
 from tests.cluster import etcd

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.definition_guard import NAME, binding, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from tests.cluster.etcd import stored, versions

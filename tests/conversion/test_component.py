@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.conversion.coverage import members
 from dynamo_webhooks.conversion.graph import SERVICE
-from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, property_of
 from dynamo_webhooks.conversion.lens.struct import DeclarationError, Struct
 from tests.conversion.objects import GRAPH, away, made
 
@@ -34,7 +33,8 @@ def test_a_saturation_detector_always_has_a_staleness_threshold(detector: Fields
 
 
 def test_every_member_of_a_service_is_claimed_once() -> None:
-    left, right = members(GRAPH, LEFT, ("spec", "services", "*")), members(GRAPH, RIGHT, ("spec", "components", "*"))
+    left = set(property_of(GRAPH, LEFT, "spec", "services", "*")["properties"])
+    right = set(property_of(GRAPH, RIGHT, "spec", "components", "*")["properties"])
     assert set(SERVICE.by_left) == left
     assert set(SERVICE.by_right) == right - {"name"}
     partial = Struct(*[lens for lens in SERVICE.lenses if "replicas" not in lens.left])

@@ -11,9 +11,8 @@ from dynamo_webhooks.conversion.bounds import MOST, annotation_size
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.remainder import aside_key
-from dynamo_webhooks.conversion.request import REQUEST
+from dynamo_webhooks.conversion.request import ALONE, REQUEST
 from dynamo_webhooks.conversion.request_legacy import KEYS
-from dynamo_webhooks.conversion.request_stored import ALONE
 from tests.conversion.test_request import LEFT, RIGHT, request, stored, to
 
 PREFIX = "nvidia.com/dgdr-"

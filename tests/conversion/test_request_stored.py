@@ -10,7 +10,7 @@ import pytest
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.legacy import RECORD
-from dynamo_webhooks.conversion.request_stored import ALONE, SECTIONS
+from dynamo_webhooks.conversion.request import ALONE, SECTIONS
 from tests.conversion.test_request import LEFT, RIGHT, request, stored, to
 
 KIND = "DynamoGraphDeploymentRequest"

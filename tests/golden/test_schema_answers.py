@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.walk import admit
+from dynamo_webhooks.api.walk.admit import admit
 from tests.golden.corpus import cases, compare, without_conversion
 
 pytestmark = pytest.mark.golden

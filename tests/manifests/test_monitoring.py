@@ -22,7 +22,7 @@ from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REF
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.manifests.environment import ROOT
-from tools.manual.metrics import PROVISIONER, RECONCILER
+from tools.manual.parts import PROVISIONER, RECONCILER
 
 Node: TypeAlias = dict[str, Any]
 HOME: Final = ROOT / "manifests" / "chart" / "monitoring"

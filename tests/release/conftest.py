@@ -11,8 +11,7 @@ import pytest
 
 from tests.manifests.conftest import wheel
 from tests.manifests.environment import files, needed
-from tools.release import pyz
-from tools.release.archives import write_zip
+from tools.release.archives import write_pyz, write_zip
 
 __all__ = ["wheel"]
 
@@ -32,7 +31,7 @@ def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def packed(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pyz."""
     target = tmp_path_factory.mktemp("pyz") / "dynamo-webhooks.pyz"
-    pyz.build(wheels, target, 0)
+    write_pyz(wheels, target, 0)
     return target
 
 

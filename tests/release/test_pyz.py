@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.manifests.test_wheel import GRAPH, OPERATOR
-from tools.release import pyz
-from tools.release.archives import read_zip, write_zip
+from tools.release.archives import START, merge_wheels, read_zip, write_pyz, write_zip
 from tools.release.source import ReleaseError
 
 PATIENCE = 60  # seconds
@@ -106,13 +105,13 @@ def test_it_says_which_interpreter_it_needs(bare: Path, packed: Path, home: Path
 
 
 def test_older_interpreters_can_read_its_start() -> None:
-    ast.parse(pyz.START.read_text(), feature_version=(3, 6))
+    ast.parse(START.read_text(), feature_version=(3, 6))
 
 
 def test_it_may_be_executed_and_is_the_same_whatever_the_order_of_wheels(wheels: list[Path], packed: Path, tmp_path: Path) -> None:
     assert stat.S_IMODE(packed.stat().st_mode) == 0o755
     assert packed.read_bytes().startswith(b"#!/usr/bin/env python3\n")
-    pyz.build(reversed(wheels), tmp_path / packed.name, 0)
+    write_pyz(reversed(wheels), tmp_path / packed.name, 0)
     assert (tmp_path / packed.name).read_bytes() == packed.read_bytes()
 
 
@@ -120,6 +119,6 @@ def test_wheels_that_differ_in_a_file_are_refused(tmp_path: Path) -> None:
     for name, text in (("a.whl", b"1"), ("b.whl", b"2")):
         write_zip(tmp_path / name, {"x/__init__.py": text, "x-1.dist-info/RECORD": text}, 0)
     with pytest.raises(ReleaseError, match=r"^b\.whl must hold the same x/__init__\.py as the wheels before it"):
-        pyz.merge_wheels([tmp_path / "a.whl", tmp_path / "b.whl"])
+        merge_wheels([tmp_path / "a.whl", tmp_path / "b.whl"])
     with zipfile.ZipFile(tmp_path / "a.whl") as archive:
         assert archive.getinfo("x/__init__.py").date_time == (1980, 1, 1, 0, 0, 0)

@@ -24,7 +24,7 @@ from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_metrics import DENIED, KIND, LEASED, metered
-from tools.manual.metrics import PROVISIONER
+from tools.manual.parts import PROVISIONER
 from tools.pages import DOCS
 
 # the spec's table of the Go operator's webhook metrics, as an exposition: T32

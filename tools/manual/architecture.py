@@ -8,7 +8,7 @@ from typing import Final
 import grimp
 
 from dynamo_webhooks.admission.pipeline import Admission
-from tools.manual.table import table
+from tools.manual.console import table
 from tools.size import BUDGETS
 
 _PACKAGE: Final = "dynamo_webhooks"

@@ -1,4 +1,4 @@
-"""Refreshes the outputs in a page: runs each command of its `console` blocks, and leaves the rest unchanged.
+"""Refreshes the outputs in a page: runs each command of its `console` blocks, and leaves the rest unchanged; writes tables of Markdown.
 
 A page may hold, beside `console` blocks whose commands begin with `$ `:
 
@@ -8,12 +8,130 @@ A page may hold, beside `console` blocks whose commands begin with `$ `:
 - `<!-- made: NAME -->` and `<!-- end -->`: the function of that name writes the text between them.
 """
 
+import contextlib
+import io
+import os
 import re
+import shlex
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from pathlib import Path
 from typing import Final
 
-from tools.manual.terminal import Terminal, terminal
+from dynamo_webhooks.cli.console.exits import BUG
+from dynamo_webhooks.cli.console.program import PROGRAM
+from dynamo_webhooks.cli.main import main
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
+_KEPT: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
+_WHEN: Final = "2026-01-01T00:00:00Z"
+_PATIENCE: Final = 120  # seconds for one line
+_GIT: Final = {
+    **{f"GIT_{role}_{what}": "you@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{f"GIT_{role}_DATE": _WHEN for role in ("AUTHOR", "COMMITTER")},
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+
+class TerminalError(Exception):
+    """A line whose output no page may show: it would differ on another machine, or is an internal error."""
+
+
+class Terminal:
+    """One session; lines without anything of a shell run in this process, which is what makes pages quick to write."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        """`programs` is a folder for commands that the lines may name; our own is put there."""
+        self._folder = folder
+        self._code = 0
+        for name, words in ((PROGRAM, "-P -m dynamo_webhooks.cli.main"), ("python", "-P")):
+            shim = programs / name
+            shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', "utf-8")
+            shim.chmod(0o755)
+        path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
+        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+    def write(self, name: str, text: str) -> None:
+        """Puts a file into the folder."""
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def run(self, line: str) -> str:
+        """What a line prints, on either stream. Raises: TerminalError for the folder's name, and for a bug."""
+        if line == "echo $?":
+            return f"{self._code}\n"
+        words = shlex.split(line)
+        own = words[0] == PROGRAM and not _SHELL & {*line}
+        self._code, printed = self._within(words[1:]) if own else self._shell(line)
+        if str(self._folder) in printed:
+            raise TerminalError(f"{line}: prints where the session's folder is")
+        if self._code == BUG:
+            raise TerminalError(f"{line}: fails with an internal error: {printed.strip()}")
+        return printed
+
+    @property
+    def code(self) -> int:
+        """The exit code of the last line."""
+        return self._code
+
+    def _within(self, words: list[str]) -> tuple[int, str]:
+        both = io.BytesIO()
+        out, err = (io.TextIOWrapper(both, encoding="utf-8", write_through=True) for _ in range(2))
+        with contextlib.chdir(self._folder), _environment(self._changes), _no_input():
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main(words)
+            return code, both.getvalue().decode()
+
+    def _shell(self, line: str) -> tuple[int, str]:
+        done = subprocess.run(  # noqa: S603 - the lines are those of pages of this repository
+            ["/bin/bash", "-o", "pipefail", "-c", line],
+            cwd=self._folder,
+            env=_kept(self._changes),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+        # one after the other: in which order two processes print is chance
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[Terminal]:
+    """A terminal in an empty folder, which is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as programs:
+        yield Terminal(Path(folder).resolve(), Path(programs))
+
+
+def _kept(changes: dict[str, str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | changes
+
+
+@contextlib.contextmanager
+def _environment(changes: dict[str, str]) -> Iterator[None]:
+    before, during = dict(os.environ), _kept(changes)
+    os.environ.clear()
+    os.environ.update(during)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _no_input() -> Iterator[None]:
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
+    try:
+        yield
+    finally:
+        sys.stdin = before
+
 
 _DIRECTIVE: Final = re.compile(r"<!-- (file|run|fresh|made)(?:: (.+))? -->")
 _FENCE: Final = re.compile(r"(`{3,})(\w*)\s*")
@@ -31,7 +149,7 @@ def refresh(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
 
     Raises: PageError for a block or part without an end, or a part without a generator; TerminalError for outputs that can't be kept.
     """
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         return "".join(_lines(text, parts, lambda: stack.enter_context(terminal())))
 
 
@@ -85,3 +203,8 @@ def _run(block: Iterable[str], session: Terminal, fence: str) -> Iterator[str]:
             if fence in printed:
                 raise PageError(f"{line.strip()} prints {fence}: begin and end its block with one backtick more")
             yield "".join(f"{each}\n" for each in printed)
+
+
+def table(heads: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table; `heads` are the names of its columns with bars between them."""
+    return "\n".join([f"| {heads} |", f"|{' --- |' * (heads.count('|') + 1)}", *(f"| {' | '.join(row)} |" for row in rows)])

@@ -10,7 +10,7 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.catalogue import list_rules
-from tools.manual.table import table
+from tools.manual.console import table
 
 Node = dict[str, Any]
 Nodes = Mapping[tuple[str, str], Node]  # by version and path

@@ -1,28 +1,138 @@
 """The made parts of hand-written pages, by the name in their marks (tools/manual/console.py)."""
 
+import argparse
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
+from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
+from dynamo_webhooks.certs import perform as provisioner
+from dynamo_webhooks.cli.commands import load
 from dynamo_webhooks.cli.commands.explain import fact
 from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TRANSPORT, Words
-from dynamo_webhooks.cli.console.program import COMMANDS
+from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, WIDTH
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
+from dynamo_webhooks.conversion.kinds import KINDS, field_rows
 from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
 from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
+from dynamo_webhooks.kube.metrics import COUNTER, Declared
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
+from dynamo_webhooks.reconciler.metrics import controller_runtime
+from dynamo_webhooks.reconciler.metrics import meters as reconciler
 from dynamo_webhooks.webhooks.metrics import DECLARED
-from tools.manual import architecture, commands, lines
-from tools.manual.fields import fields
-from tools.manual.metrics import PROVISIONER, RECONCILER, describe_metrics
+from tools.manual import architecture, lines
+from tools.manual.console import table
 from tools.manual.rules import list_every_rule
-from tools.manual.table import table
+
+
+def fields() -> str:
+    """A section for each converting kind."""
+    return "\n\n".join(f"## {kind.name}\n\n{table(f'{LEFT} | {RIGHT} | how', _field_rows(kind))}" for kind in KINDS.values())
+
+
+def _field_rows(kind: Kind) -> Iterator[tuple[str, ...]]:
+    for left, right, rule in field_rows(kind):
+        line = _since(kind.name, left)
+        yield _code(left), _code(right), rule.replace("|", "\\|") + (f"; since line {line}" if line else "")
+
+
+def _since(kind: str, path: str) -> str:
+    """The first line that has a field of v1alpha1; empty where all have it."""
+    node = whole_schema(kind, LEFT)
+    for step in path.split(", ", maxsplit=1)[0].replace("{}", ".*").replace("[]", ".*").split("."):
+        node = resolve(node)
+        below = node.get("items") or node.get("additionalProperties") if step == "*" else node.get("properties", {}).get(step)
+        if not isinstance(below, dict):
+            return ""
+        if SINCE in below:
+            return str(below[SINCE])
+        node = below
+    return ""
+
+
+def _code(name: str) -> str:
+    return f"`{name}`" if name else ""
+
+
+PROVISIONER: Final = tuple(provisioner.DECLARED.values())
+RECONCILER: Final = (*reconciler.DECLARED, *controller_runtime.DECLARED)
+
+
+def describe_metrics(metrics: Iterable[Declared]) -> str:
+    """Name, type, labels and meaning of each."""
+    return table("name | type | labels | meaning", map(_row, metrics))
+
+
+def _row(each: Declared) -> Iterator[str]:
+    yield f"`{each.samples[0] if each.type == COUNTER else each.name}`"
+    yield each.type
+    yield " ".join(f"`{label}`" for label in each.labels)
+    bounds = " ".join(f"{bound:g}" if bound < 100_000 else f"{bound:.0f}" for bound in each.buckets or ())
+    yield f"{each.text}; buckets {bounds}" if bounds else each.text
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that lists its flags."""
+
+    def groups(self) -> Iterator[tuple[str, list[argparse.Action]]]:
+        for group in self._action_groups:
+            shown = [action for action in group._group_actions if action.help != argparse.SUPPRESS]  # noqa: SLF001 - there is no other way
+            if shown:
+                yield str(group.title), shown
+
+    def format_usage(self) -> str:
+        """The line of usage, as wide on every machine."""
+        formatter = argparse.HelpFormatter(prog=self.prog, width=WIDTH)
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups, prefix="")
+        return formatter.format_help()
+
+
+def usage(name: str) -> str:
+    """What a command is for, and how it is called."""
+    return f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.\n\n```\n{parser_of(name).format_usage().strip()}\n```"
+
+
+def flags(name: str) -> str:
+    """The flags of a command, a table for each group, and what its help says behind them."""
+    parser = parser_of(name)
+    tables = [_group(title, actions) for title, actions in parser.groups()]
+    return "\n\n".join([*filter(None, tables), *([f"```\n{parser.epilog.rstrip()}\n```"] if parser.epilog else [])])
+
+
+def parser_of(name: str) -> _Parser:
+    """The parser of one command, with its own flags alone."""
+    module: Any = load(name)
+    parser = _Parser(prog=f"{PROGRAM} {name}", description=module.HELP, allow_abbrev=False)
+    module.configure(parser)
+    return parser
+
+
+def _group(title: str, actions: list[argparse.Action]) -> str:
+    rows = [(f"`{_spelled(action)}`", _effect(action)) for action in actions if "--help" not in action.option_strings]
+    title = {"options": "", "positional arguments": "Arguments"}.get(title, title.capitalize())
+    return (f"### {title}\n\n" if title else "") + table(" | ", rows).replace("|  |  |", "| | |") if rows else ""
+
+
+def _spelled(action: argparse.Action) -> str:
+    """A flag with its other names and what follows it."""
+    metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    value = "" if action.nargs == 0 else "\\|".join(map(str, action.choices)) if action.choices is not None else metavar
+    return f"{', '.join(action.option_strings)} {value}".strip()
+
+
+def _effect(action: argparse.Action) -> str:
+    """A flag's help as a cell of a table."""
+    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
 
 # own keys in sections that the Go operator knows
 _OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
@@ -102,6 +212,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "rooms": architecture.draw_rooms,
     "budgets": architecture.list_budgets,
     "commands": _rows("command | effect", lambda: ((f"[`{name}`](commands/{name}.md)", text) for name, text in COMMANDS.items())),
-    **{f"usage {name}": partial(commands.usage, name) for name in COMMANDS},
-    **{f"flags {name}": partial(commands.flags, name) for name in COMMANDS},
+    **{f"usage {name}": partial(usage, name) for name in COMMANDS},
+    **{f"flags {name}": partial(flags, name) for name in COMMANDS},
 }

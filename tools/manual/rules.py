@@ -1,15 +1,80 @@
 """The pages of the rules: the tables of the index, and one page for each rule, default and check."""
 
+import re
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any, Final
 
 from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.cli.commands.explain.rule import add_other_version, beside, find, names
+from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.policies.catalogue import find_rule, list_all
 from dynamo_webhooks.policies.rule import Rule
-from tools.manual.own import show_example
-from tools.manual.table import table
+from tools.manual.console import PageError, table, terminal
 from tools.manual.versions import other_version, twins
+
+_GRAPH: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: llm}
+spec:
+  services:
+    worker:
+      componentType: worker
+"""
+_HEAD: Final = "metadata: {name: g, namespace: llm}\n"
+_BETA: Final = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{_HEAD}spec:\n  components:\n"
+_WORKER: Final = f"{_BETA}    - name: worker\n      type: worker\n"
+
+# what a page shows of a text that is too long for it, and that can't be packed
+_LONG: Final = "(400,000 random characters)"
+
+# check -> a file with a finding. conversion-loss has none: it would need an internal error, or an annotation written by hand.
+FILES: Final[dict[str, str]] = {
+    "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
+    "wrong-type": "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m, labels: {tier: 1}}\n"
+    "spec: {modelName: org/chat, baseModelName: org/chat}\n",
+    "unknown-field": f"{_WORKER}      replica: 2\n",
+    "null-entry": f"{_WORKER}      podTemplate: {{metadata: {{labels: {{team: null}}}}}}\n",
+    "schema-mismatch": f"{_WORKER}      multinode: {{nodeCount: 1}}\n",
+    "schema-rule": f"{_BETA}    - name: picker\n      type: worker\n      eppConfig: {{configMapRef: {{key: config, name: picker}}}}\n",
+    "ignore-without-reason": f"{_WORKER}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",
+    "unused-ignore": f"{_WORKER}      replicas: 1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler writes -1\n",
+    "unconvertible": _GRAPH.replace("namespace: llm}", f"namespace: llm, labels: {{{TOO_LONG}: too-long}}}}"),
+    "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
+    "damaged-remainder": _WORKER.replace("namespace: llm}", "namespace: llm, annotations: {nvidia.com/dgd-spec: x}}"),
+    "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
+    "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
+    "duplicate-object": f"{_WORKER}---\n{_WORKER}",
+    "name-of-other-version": f"{_WORKER}      podTemplate: {{spec: {{containers: [{{name: main, resources: {{limits: {{gpu: 1}}}}}}]}}}}\n",
+    "unfilled-placeholder": f"{_WORKER}      replicas: ${{REPLICAS}}\n",
+}
+# check -> the file as it was, where the check compares with that
+BEFORE: Final[dict[str, str]] = {"stays-after-move": f"{_GRAPH}      ingress: {{enabled: true, host: chat.example.com}}\n"}
+
+
+def _random() -> str:
+    """The same text each time, so that pages don't change."""
+    return "".join(sha256(str(number).encode()).hexdigest() for number in range(400_000 // 64))
+
+
+def show_example(name: str) -> str:
+    """The file and the report, as parts of a page; empty for a check without a file. Raises: PageError when the check finds nothing."""
+    if name not in FILES:
+        return ""
+    with terminal() as session:
+        session.write("graph.yaml", FILES[name].replace(_LONG, _random()))
+        line = f"dynamo-webhooks check graph.yaml --select {name}"
+        if name in BEFORE:
+            session.write("before.yaml", BEFORE[name])
+            line += " --old before.yaml"
+        printed = session.run(line)
+    if not re.search(rf" (?:error|warning) {name} \(", printed):
+        raise PageError(f"the file of {name} in tools/manual/rules.py has no such finding: {printed.strip()}")
+    body = "".join(f"{each.rstrip()}\n" for each in printed.splitlines())
+    before = f"The stored object, `before.yaml`:\n\n```yaml\n{BEFORE[name]}```\n\n`graph.yaml`:\n\n" if name in BEFORE else ""
+    return f"## Example\n\n{before}```yaml\n{FILES[name]}```\n\n```console\n$ {line}\n{body}```"
+
 
 HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->"
 _FAULT: Final = (
@@ -22,6 +87,7 @@ _EXAMPLES: Final = {
     "after": "The stored object.",
     "good": "",
 }
+_LEVELS: Final = {"default": "a default", "error": "an error", "warning": "a warning"}
 _FRAGMENTS: Final = "Examples are parts of objects; `--- # becomes` separates the stored object from its update."
 
 
@@ -30,23 +96,21 @@ def list_every_rule() -> str:
     rows = []
     for rule in list_all():
         looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
-        cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
-        rows.append([*cells, _span(rule), "differs" if rule.difference else ""])
+        name = f"[`{rule.name}`](rules/{rule.name}.md)"
+        cells = [rule.code, name, rule.title.rstrip("."), level_of(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
+        rows.append([*cells, span_of(rule), "differs" if rule.difference else ""])
     return table("code | name | title | level | operations | looks at | facts | line | 1.2", [*rows, _FAULT])
 
 
-def _span(rule: Rule) -> str:
+def span_of(rule: Rule) -> str:
     """Which lines have a rule; empty for all."""
     first, last = rule.lines[0], rule.lines[-1]
     return "" if len(rule.lines) == len(Line) else f"since {first}" if first != OLDEST else f"up to {last}"
 
 
-def _level(rule: Rule) -> str:
+def level_of(rule: Rule) -> str:
+    """What the index calls a rule: its level, or a default."""
     return "default" if rule.is_default else rule.level.value
-
-
-def _link(name: str) -> str:
-    return f"[`{name}`](rules/{name}.md)"
 
 
 def rule_pages() -> dict[str, str]:
@@ -63,7 +127,7 @@ def _page(name: str) -> str:
     parts = [
         HEADER,
         f"# {name}",
-        f"{page['code']}, {_kind_of(page)}. {page['title']}",
+        f"{page['code']}, {_LEVELS[page['level']]}. {page['title']}",
         f"**Why.** {page['why']}",
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
         *(_of_check(rule) if rule.is_check else _of_rule(rule, page)),
@@ -73,10 +137,6 @@ def _page(name: str) -> str:
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _kind_of(page: dict[str, Any]) -> str:
-    return {"default": "a default", "error": "an error", "warning": "a warning"}[page["level"]]
 
 
 def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:

@@ -50,7 +50,9 @@ def build(target: Path) -> None:
     (target / "pyodide" / "pyodide-lock.json").write_text(json.dumps({"info": lock["info"], "packages": {}}))
     write_zip(SCRATCH / "plain.zip", collect(), 0)
     run("node", "compile.mjs", str(SCRATCH / "compiled.json"))
-    write_zip(target / "app.zip", {**collect(), **compiled(SCRATCH / "compiled.json")}, 0)
+    # modules as bytecode of Pyodide's Python, by the names that it looks for
+    compiled = {name: bytes.fromhex(code) for name, code in json.loads((SCRATCH / "compiled.json").read_text()).items()}
+    write_zip(target / "app.zip", {**collect(), **compiled}, 0)
     for name in ("index.html", "style.css"):
         shutil.copyfile(HERE / "page" / name, target / name)
     run("node", "node_modules/esbuild/bin/esbuild", *_BUNDLE, f"--outdir={target}", "page/page.js", "page/worker.js")
@@ -90,11 +92,6 @@ def collect() -> dict[str, bytes]:
         found = [file for room in rooms for file in room.rglob("*") if file.suffix in _DATA and not {*_NOT}.intersection(file.parts)]
         files |= {f"{name}/{file.relative_to(folder)}": file.read_bytes() for file in found if file.is_file()}
     return files
-
-
-def compiled(report: Path) -> dict[str, bytes]:
-    """Modules as bytecode of Pyodide's Python, by the names that it looks for."""
-    return {name: bytes.fromhex(code) for name, code in json.loads(report.read_text()).items()}
 
 
 def write_worker(target: Path) -> None:

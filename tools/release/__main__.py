@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tools.release import distributions, image, pyz, vsix, wheels
-from tools.release.archives import sha256
+from tools.release import distributions, image, vsix
+from tools.release.archives import sha256, write_pyz
 from tools.release.source import ROOT, ReleaseError, Source, export, read_source
 
 DIST: Final = ROOT / "dist"
@@ -43,7 +43,7 @@ def _made(scratch: Path, source: Source) -> Path:
     export(exported)
     wheel = distributions.build_wheel(exported, target, source.epoch)
     compiled = distributions.build_compiled(exported, target, source.epoch)
-    pyz.build([wheel, *wheels.fetch(scratch / "wheels")], target / PYZ, source.epoch)
+    write_pyz([wheel, *distributions.fetch(scratch / "wheels")], target / PYZ, source.epoch)
     named = target / f"dynamo-webhooks-{source.version}"
     extension = vsix.install(exported)
     vsix.build(extension, target / PYZ, Path(f"{named}.vsix"), source.epoch)
@@ -52,7 +52,7 @@ def _made(scratch: Path, source: Source) -> Path:
     image.write_bill(python, Path(f"{named}.cdx.json"), source)
     image.collect(python, root)
     image.write(root, Path(f"{named}-oci.tar"), source)
-    for lock in (wheels.FILES_LOCK, wheels.SERVER_LOCK):
+    for lock in (distributions.FILES_LOCK, distributions.SERVER_LOCK):
         shutil.copyfile(lock, target / lock.name)
     (target / "NOTES.txt").write_text(source.notes, "utf-8")
     sums = "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(target.iterdir()))

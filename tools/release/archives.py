@@ -1,4 +1,4 @@
-"""Archives whose bytes depend on what they hold alone: entries in order, one time, one owner, plain modes."""
+"""Archives whose bytes depend on what they hold alone: entries in order, one time, one owner, plain modes; one of them runs."""
 
 import gzip
 import hashlib
@@ -6,9 +6,11 @@ import io
 import tarfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Final
+
+from tools.release.source import ReleaseError
 
 _OLDEST: Final = 315532800  # seconds; what a zip archive calls the beginning of 1980
 _REGULAR: Final = 0o100644 << 16
@@ -51,3 +53,35 @@ def sha256(file: Path) -> str:
     """The digest of a file, in hexadecimal."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+START: Final = Path(__file__).with_name("start.py")
+_SHEBANG: Final = b"#!/usr/bin/env python3\n"
+_ABOUT: Final = ".dist-info/"
+_READ: Final = ("METADATA", "licenses/")  # what of it is used; wheels of one distribution differ in the rest
+
+
+def write_pyz(wheels: Iterable[Path], target: Path, epoch: int) -> None:
+    """Writes the command for files as one file, which may be executed: the start, the digest of the application, the application."""
+    files = merge_wheels(wheels)
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0{len(files[name])}\0".encode() + files[name])
+    inner = target.with_suffix(".application")
+    write_zip(inner, files, epoch)
+    outer = {"__main__.py": START.read_bytes(), "digest": digest.hexdigest()[:32].encode(), "application.zip": inner.read_bytes()}
+    inner.unlink()
+    write_zip(target, outer, epoch, head=_SHEBANG, compressed=False)
+    target.chmod(0o755)
+
+
+def merge_wheels(wheels: Iterable[Path]) -> dict[str, bytes]:
+    """All files of wheels, as one folder of packages has them. Raises: ReleaseError where two differ in a file."""
+    files: dict[str, bytes] = {}
+    for wheel in wheels:
+        for name, content in read_zip(wheel).items():
+            if _ABOUT in name and not name.partition(_ABOUT)[2].startswith(_READ):
+                continue
+            if files.setdefault(name, content) != content:
+                raise ReleaseError(f"{wheel.name} must hold the same {name} as the wheels before it, got another; compare their versions")
+    return files

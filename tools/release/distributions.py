@@ -1,4 +1,4 @@
-"""Runs the programs of a release; the first is the locked setuptools, which builds the wheels from an export of the commit."""
+"""Runs the programs of a release: the locked setuptools builds wheels from an export of the commit, pip fetches the locked ones."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.release.archives import read_zip
-from tools.release.source import ReleaseError
+from tools.release.source import ROOT, ReleaseError
 
 _PATIENCE: Final = 900  # seconds, for each program
 _HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
@@ -52,3 +52,26 @@ def run(command: list[str], folder: Path, **environment: str) -> None:
         raise ReleaseError(f"{command[0]} must be installed, got none on the PATH; install it") from error
     if done.returncode:
         raise ReleaseError(f"{' '.join(command[:4])} must succeed, got exit code {done.returncode}: {(done.stderr or done.stdout)[-1500:]}")
+
+
+PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
+PROCESSORS: Final = {"x86_64": "amd64", "aarch64": "arm64"}  # as Linux and as Go name them
+FILES_LOCK: Final = ROOT / "requirements-files.lock"  # what commands on files need
+EDITOR_LOCK: Final = ROOT / "requirements-lsp.lock"  # and the language server
+SERVER_LOCK: Final = ROOT / "requirements-server.lock"
+_LINUX: Final = ("manylinux2014", "manylinux_2_17", "manylinux_2_28")  # on glibc; pip takes the first that there is
+
+
+def fetch(target: Path) -> list[Path]:
+    """Fetches what commands on files and the language server need, for each interpreter and processor, into a folder; pure Python once."""
+    for version in PYTHONS:
+        for processor in PROCESSORS:
+            platforms = [word for system in _LINUX for word in ("--platform", f"{system}_{processor}")]
+            download(target, EDITOR_LOCK, "--python-version", version, "--implementation", "cp", *platforms)
+    return sorted(target.glob("*.whl"))
+
+
+def download(target: Path, lock: Path, *words: str) -> None:
+    """Fetches the wheels of a lock file into a folder. Raises: ReleaseError."""
+    always = ["--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", str(target), "--requirement", str(lock)]
+    run([sys.executable, "-m", "pip", "download", *always, *words], ROOT)

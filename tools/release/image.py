@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from tools.release.archives import write_tar
-from tools.release.distributions import run
+from tools.release.distributions import SERVER_LOCK, download, run
 from tools.release.source import ROOT, Source
-from tools.release.wheels import SERVER_LOCK, download
 
 HOME: Final = "/opt/dynamo-webhooks"  # in the image
 _CONTAINERFILE: Final = ROOT / "manifests" / "Containerfile"

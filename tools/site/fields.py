@@ -9,6 +9,7 @@ from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import SINCE, Node, resolve, whole_schema
 from dynamo_webhooks.cli.commands.explain.other_version import find_other_version
 from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
+from tools.manual.console import table
 
 Path: TypeAlias = tuple[str, ...]
 Keyed: TypeAlias = tuple[bool, ...]
@@ -88,6 +89,6 @@ def _project_file() -> str:
         for name, keys in (("clusters", CLUSTER_KEYS), ("overrides", OVERRIDE_KEYS))
         for key, means in keys.items()
     ]
-    lines = [f'| <span id="{name}">`{name}`</span> | {means} | {f"`{flag}`" if flag else ""} |' for name, means, flag in rows]
+    cells = ((f'<span id="{name}">`{name}`</span>', means, f"`{flag}`" if flag else "") for name, means, flag in rows)
     intro = "This page lists the keys of `.dynamo-webhooks.yaml`; [how to use it](../ci.md#a-project-file)."
-    return "\n".join(["# Project file", "", intro, "", "| key | meaning | flag that wins |", "| --- | --- | --- |", *lines, ""])
+    return f"# Project file\n\n{intro}\n\n{table('key | meaning | flag that wins', cells)}\n"

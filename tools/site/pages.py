@@ -1,17 +1,70 @@
-"""Everything that mkdocs is given: pages, the navigation, scripts and styles, by file below one folder. Writes nothing."""
+"""All that mkdocs is given, by file below one folder: pages, navigation, scripts, styles (`python -m tools.site.pages [--playground]`)."""
 
 import json
 import re
-from collections.abc import Collection, Iterator
+import shutil
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 from typing import Any, Final
 
 from dynamo_webhooks.cli.commands.explain.sentence import pieces
-from dynamo_webhooks.policies.catalogue import list_declared
+from dynamo_webhooks.policies.catalogue import list_all, list_declared
+from dynamo_webhooks.policies.rule import Rule
+from tools.manual.rules import level_of, span_of
 from tools.site.fields import field_pages
-from tools.site.rule_filter import filtered_index
+
+_HEADS: Final = ("code", "rule", "title", "level", "line", "1.2")
+_NONE: Final = "none"  # of rules that look at no field, or need no fact
+
+
+def filtered_index() -> str:
+    """The filters, and a row for each rule, default and check."""
+    rows = [(rule, _facets(rule)) for rule in list_all()]
+    names = list(rows[0][1])
+    selects = "".join(_select(name, (value for _, facets in rows for value in facets[name])) for name in names)
+    words = '<label>words<input type="search" name="words"></label>'
+    heads = "".join(f"<th>{name}</th>" for name in _HEADS)
+    body = "\n".join(_row(rule, facets) for rule, facets in rows)
+    form = f'<form class="filters" hidden>{selects}{words}</form>\n<p id="shown" role="status"></p>'
+    return f"{form}\n<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _facets(rule: Rule) -> dict[str, list[str]]:
+    """What a rule is filtered by, each with its values."""
+    kinds = [kind.partition("/") for kind in rule.where]
+    return {
+        "kind": [kind for kind, _, _ in kinds] or [_NONE],
+        "version": [version for _, _, version in kinds] or [_NONE],
+        "level": [level_of(rule)],
+        "operation": rule.operations or [_NONE],
+        "facts": list(rule.needs) or [_NONE],
+        "since": [str(rule.lines[0])],
+        "until": [str(rule.lines[-1])],
+        "operator": ["differs" if rule.difference else "agrees"],
+    }
+
+
+_LABELS: Final = {"since": "since line", "until": "until line", "operator": "Go operator 1.2"}
+
+
+def _select(name: str, values: Iterable[str]) -> str:
+    options = "".join(f'<option value="{value}">{value}</option>' for value in sorted(set(values)))
+    return f'<label>{_LABELS.get(name, name)}<select name="{name}"><option value="">any</option>{options}</select></label>'
+
+
+def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
+    data = " ".join(f'data-{name}="{" ".join(dict.fromkeys(values))}"' for name, values in facets.items())
+    return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in _cells(rule, facets))}</tr>'
+
+
+def _cells(rule: Rule, facets: dict[str, list[str]]) -> Iterator[str]:
+    yield from (rule.code, f'<a href="{rule.name}/"><code>{rule.name}</code></a>', escape(rule.title.rstrip(".")))
+    yield from (facets["level"][0], span_of(rule), "differs" if rule.difference else "")
+
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 THEME: Final = Path(__file__).with_name("theme")
@@ -123,3 +176,18 @@ def _messages(rule: str) -> Iterator[str]:
         yield "## Messages"
         yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
         yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in said)
+
+
+def main(arguments: list[str]) -> None:
+    """Writes the files into build/site-source, and removes those of an earlier run."""
+    folder = ROOT / "build" / "site-source"
+    files = site_files(playground="--playground" in arguments)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, data in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -2,18 +2,148 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from ..constraints import SHM_SIZE, validations
-from ..facets import BRIEF, BY_NAME, REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts, below, since
-from ..graph_parts import BackendFramework, ComponentParts, Lpx, Picker, ProviderOverride, Role
-from ..kubernetes import Conditions, EnvVar, ExtraPodSpec, PodTemplate, Probe
+from ..constraints import CHECKPOINT_ALPHA, GMS_ALPHA, SHM_SIZE, validations
+from ..facets import (
+    BRIEF,
+    BY_NAME,
+    REQUIRED_ANYWAY,
+    ContainerName,
+    ContainerNames,
+    Domain,
+    FreeForm,
+    Int32,
+    Int64,
+    Part,
+    Quantity,
+    Texts,
+    below,
+    since,
+)
+from ..kubernetes import Conditions, EnvVar, ExtraPodSpec, MetricSpec, PodTemplate, Probe, ResourceClaim, ScalingBehaviour
+from ..parts import (
+    BackendFramework,
+    CheckpointPolicy,
+    ComponentParts,
+    Identity,
+    Lpx,
+    Picker,
+    ProviderOverride,
+    Replicas,
+    Role,
+    RollingUpdateProgress,
+)
 from ..type_constraints import ALONE_ALPHA, PART_ALPHA
-from .features import Checkpoint, Failover, GpuMemoryService
-from .network import Autoscaling, Ingress, Resources
-from .status import ServiceReplicaStatus
+
+
+class ServiceReplicaStatus(Replicas):
+    """What runs for one service."""
+
+    component_name: str = Field(description="Name of that resource, or the first of them.")
+    component_names: list[str] | None = Field(None, description="Names of all resources that run the service, two during an update.")
+
+
+class RollingUpdateStatus(RollingUpdateProgress):
+    """How far a rolling update run by the operator has come."""
+
+    updated_services: list[str] | None = Field(None, description="Services that already run the new spec.")
+
+
+class ResourceItem(Part):
+    """Amounts of the usual resources; all of them texts."""
+
+    cpu: str | None = Field(None, description="Processor time, such as 2 or 500m.")
+    memory: str | None = Field(None, description="Memory, such as 16Gi.")
+    gpu: str | None = Field(None, description="Number of GPUs as text, such as '8'.")
+    gpu_type: str | None = Field(None, description="Resource name under which the GPUs are counted.")
+    custom: Texts | None = Field(None, description="Amounts of other resources by name.")
+
+
+class Resources(Part):
+    """What the main container asks for and may use."""
+
+    requests: ResourceItem | None = Field(None, description="What is reserved for the container.")
+    limits: ResourceItem | None = Field(None, description="What the container may use at most.")
+    claims: list[ResourceClaim] | None = Field(None, description="Claims of the pod that the container uses.")
+
+
+class Autoscaling(Part):
+    """Deprecated and ignored settings of an autoscaler."""
+
+    enabled: bool | None = Field(None, description="Whether to scale; ignored.")
+    min_replicas: int | None = Field(None, description="Fewest replicas; ignored.")
+    max_replicas: int | None = Field(None, description="Most replicas; ignored.")
+    behavior: ScalingBehaviour | None = Field(None, description="How fast to scale; ignored.")
+    metrics: list[MetricSpec] | None = Field(None, description="What to scale by; ignored.")
+
+
+class IngressTls(Part):
+    """Where the certificate of the ingress lies."""
+
+    secret_name: str | None = Field(None, description="Secret with the certificate.")
+
+
+class Ingress(Part):
+    """How a service is reached from outside the cluster."""
+
+    enabled: bool | None = Field(None, description="Whether the service is reached from outside at all.")
+    host: str | None = Field(None, description="Host name without prefix and suffix.")
+    use_virtual_service: bool | None = Field(None, description="Makes an Istio VirtualService in place of an Ingress.")
+    virtual_service_gateway: str | None = Field(None, description="Gateway of the VirtualService.")
+    host_prefix: str | None = Field(None, description="Put before the host name.")
+    annotations: Texts | None = Field(None, description="Annotations of the Ingress or VirtualService.")
+    labels: Texts | None = Field(None, description="Labels of the Ingress or VirtualService.")
+    tls: IngressTls | None = Field(None, description="Where the certificate of the ingress lies.")
+    host_suffix: str | None = Field(None, description="Domain put after the host name.")
+    ingress_controller_class_name: str | None = Field(None, description="Class of the ingress controller.")
+
+
+Layout: TypeAlias = Literal["intraPod", "interPod"]
+
+
+class CheckpointIdentity(Identity):
+    """Everything that makes two checkpoints interchangeable."""
+
+    model: str = Field(description="Name of the model.")
+
+
+class Checkpoint(CheckpointPolicy):
+    """Starts the pods of a service from a checkpoint."""
+
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_ALPHA))
+
+    enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
+    identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
+
+
+class GmsClientPod(Part):
+    """One more pod that uses the GPU memory service."""
+
+    name: ContainerName = Field(description="Name of the pod within the service.")
+    pod_template: FreeForm = Field(description="Template of the pod.")
+
+
+class GpuMemoryService(Part):
+    """Keeps weights in GPU memory that several engines share."""
+
+    model_config = ConfigDict(json_schema_extra=validations(*GMS_ALPHA))
+
+    enabled: bool = Field(description="Whether the service runs.")
+    mode: Layout = Field("intraPod", description="Whether the sharing engines are in one pod or in several.")
+    device_class_name: str = Field("gpu.nvidia.com", description="Device class of the shared GPUs.")
+    extra_client_containers: ContainerNames | None = Field(None, description="Further containers that use the service.")
+    extra_client_pods: Annotated[list[GmsClientPod], BY_NAME] | None = Field(None, description="Reserved for further pods.")
+
+
+class Failover(Part):
+    """Keeps standby engines that take over when the active one fails."""
+
+    enabled: bool = Field(description="Whether standby engines run.")
+    mode: Layout = Field("intraPod", description="Whether they are in the pod of the active engine; as in gpuMemoryService.")
+    num_shadows: Annotated[Int32, Field(ge=1)] = Field(1, description="How many standby engines run.")
 
 
 class VolumeMount(Part):

@@ -1,4 +1,4 @@
-"""DynamoGraphDeployment v1alpha1: a graph of services."""
+"""DynamoGraphDeployment v1alpha1, a graph of services, and the replicas of one service for autoscalers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from ..constraints import PVC_CREATE, RESTART_ON_CREATE, validations
-from ..facets import Domain, Filled, Part, Quantity
-from ..graph_parts import CheckpointStatus, GraphProgress, GraphSettings
+from ..facets import Domain, Filled, Int32, Part, Quantity, Time
 from ..kubernetes import Conditions, EnvVar
+from ..parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..type_constraints import LPX_RESTART_ALPHA
-from .component import GraphComponent
-from .status import RollingUpdateStatus, ServiceReplicaStatus
+from .component import GraphComponent, RollingUpdateStatus, ServiceReplicaStatus
 
 
 class VolumeClaim(Part):
@@ -61,3 +60,32 @@ class DynamoGraphDeployment(Part):
 
     spec: GraphSpec | None = Field(None, description="What the graph should look like.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class ServiceReference(Part):
+    """A service of a graph."""
+
+    name: Filled = Field(description="Name of the graph, in the same namespace.")
+    service_name: Filled = Field(description="Name of the service in it.")
+
+
+class ScalingAdapterSpec(Part):
+    """How many replicas are wanted, and of what."""
+
+    replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the service.")
+    dgd_ref: ServiceReference = Field(description="The service that is scaled.")
+
+
+class ScalingAdapterStatus(Part):
+    """What autoscalers read."""
+
+    replicas: Int32 | None = Field(None, description="Replicas that exist.")
+    selector: str | None = Field(None, description="Label selector of the service's pods.")
+    last_scale_time: Time | None = Field(None, description="When the number last changed.")
+
+
+class DynamoGraphDeploymentScalingAdapter(Part):
+    """Lets autoscalers set the replicas of one service of a graph."""
+
+    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionNumbers, since
-from ..graph_parts import GraphState
 from ..kubernetes import Conditions, ResourceRequirements, Toleration
+from ..parts import GraphState
 
 
 class ProfilingConfigMap(Part):

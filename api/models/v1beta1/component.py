@@ -6,13 +6,108 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from ..constraints import EPP_ONE_SOURCE, validations
-from ..facets import BRIEF, BY_NAME, COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity, below, since
-from ..graph_parts import BackendFramework, ComponentParts, Lpx, Picker, ProviderOverride, Role
+from ..constraints import CHECKPOINT_BETA, EPP_ONE_SOURCE, GMS_BETA, validations
+from ..facets import (
+    BRIEF,
+    BY_NAME,
+    COMPONENT_PATTERN,
+    ContainerName,
+    ContainerNames,
+    Domain,
+    Filled,
+    FreeForm,
+    Int32,
+    Int64,
+    Part,
+    Quantity,
+    below,
+    since,
+)
 from ..kubernetes import ComponentPodTemplate, ConditionsByType
+from ..parts import (
+    BackendFramework,
+    CheckpointPolicy,
+    ComponentParts,
+    Identity,
+    Lpx,
+    Picker,
+    ProviderOverride,
+    Replicas,
+    Role,
+    RollingUpdateProgress,
+)
 from ..type_constraints import ALONE_BETA, PART_BETA
-from .features import Experimental
-from .status import ComponentReplicaStatus
+
+
+class ComponentReplicaStatus(Replicas):
+    """What runs for one component."""
+
+    component_names: list[str] | None = Field(None, description="Names of all resources that run the component, two during an update.")
+
+
+class RollingUpdateStatus(RollingUpdateProgress):
+    """How far a rolling update run by the operator has come."""
+
+    updated_components: list[str] | None = Field(None, description="Components that already run the new spec.")
+
+
+Layout: TypeAlias = Literal["IntraPod", "InterPod"]
+
+
+class CheckpointIdentity(Identity):
+    """Everything that makes two checkpoints interchangeable."""
+
+    model: Filled = Field(description="Name of the model.")
+
+
+class Checkpoint(CheckpointPolicy):
+    """Starts the pods of a component from a checkpoint; below line 1.5 its presence switches that on."""
+
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_BETA))
+
+    enabled: Annotated[bool, since("1.3")] = Field(description="Whether pods start from a checkpoint.")
+    identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
+
+
+class GmsClientPod(Part):
+    """One more pod that uses the GPU memory service."""
+
+    name: ContainerName = Field(description="Name of the pod within the component.")
+    pod_template: FreeForm = Field(description="Template of the pod.")
+
+
+class GpuMemoryService(Part):
+    """Keeps weights in GPU memory that several engines share; its presence switches that on."""
+
+    model_config = ConfigDict(json_schema_extra=validations(*GMS_BETA))
+
+    mode: Layout = Field("IntraPod", description="Whether the sharing engines are in one pod or in several.")
+    device_class_name: str = Field("gpu.nvidia.com", description="Device class of the shared GPUs.")
+    extra_client_containers: ContainerNames | None = Field(None, description="Further containers that use the service.")
+    extra_client_pods: Annotated[list[GmsClientPod], BY_NAME] | None = Field(None, description="Reserved for further pods.")
+
+
+class Failover(Part):
+    """Keeps a standby engine that takes over when the active one fails; its presence switches that on."""
+
+    mode: Layout = Field("IntraPod", description="Whether it is in the pod of the active engine; as in gpuMemoryService.")
+    num_shadows: Annotated[Int32, Field(ge=1, le=1)] = Field(1, description="How many standby engines run; only one is possible.")
+
+
+class Grove(Part):
+    """Settings of a component that Grove runs."""
+
+    force_scaling_group: bool | None = Field(None, description="Runs even a component of one node a replica in a scaling group of its own.")
+
+
+class Experimental(Part):
+    """Features that may still change or go."""
+
+    gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between engines.")
+    failover: Failover | None = Field(None, description="Keeps a standby engine ready.")
+    checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
+    grove: Annotated[Grove, since("1.5")] | None = Field(None, description="Settings of a component that Grove runs.")
+
 
 _TYPES: Final = ["frontend", "worker", "prefill", "decode", "planner", "epp"]  # below line 1.6
 ComponentName: TypeAlias = Annotated[str, Field(pattern=COMPONENT_PATTERN, min_length=1, max_length=63)]

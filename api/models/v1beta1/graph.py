@@ -1,4 +1,4 @@
-"""DynamoGraphDeployment v1beta1: a graph of components."""
+"""DynamoGraphDeployment v1beta1, a graph of components, and the replicas of one component for autoscalers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from ..constraints import ONE_EPP, RESTART_ON_CREATE, UNIQUE_NAMES, validations
-from ..facets import BY_NAME, Domain, Facets, Filled, Part
-from ..graph_parts import CheckpointStatus, GraphProgress, GraphSettings
+from ..facets import BY_NAME, Domain, Facets, Filled, Int32, Part, Time
 from ..kubernetes import ConditionsByType, EnvVar
+from ..parts import CheckpointStatus, GraphProgress, GraphSettings
 from ..type_constraints import LPX_RESTART_BETA
-from .component import Component
-from .status import ComponentReplicaStatus, RollingUpdateStatus
+from .component import Component, ComponentReplicaStatus, RollingUpdateStatus
 
 
 class GraphTopology(Part):
@@ -50,3 +49,32 @@ class DynamoGraphDeployment(Part):
 
     spec: GraphSpec | None = Field(None, description="What the graph should look like.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class ComponentReference(Part):
+    """A component of a graph."""
+
+    name: Filled = Field(description="Name of the graph, in the same namespace.")
+    component_name: Filled = Field(description="Name of the component in it.")
+
+
+class ScalingAdapterSpec(Part):
+    """How many replicas are wanted, and of what."""
+
+    replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the component.")
+    dgd_ref: ComponentReference = Field(description="The component that is scaled.")
+
+
+class ScalingAdapterStatus(Part):
+    """What autoscalers read."""
+
+    replicas: Int32 = Field(description="Replicas that exist.")
+    selector: str | None = Field(None, description="Label selector of the component's pods.")
+    last_scale_time: Time | None = Field(None, description="When the number last changed.")
+
+
+class DynamoGraphDeploymentScalingAdapter(Part):
+    """Lets autoscalers set the replicas of one component of a graph."""
+
+    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -13,9 +13,8 @@ from ....api.kinds import ALPHA, BETA, BY_NAME, api_version
 from ....api.paths import MISSING, Key, Path, lookup
 from ....api.schema import whole_schema
 from ....api.walk.default import default
-from ....conversion.field_map import field_rows
 from ....conversion.kind import Kind
-from ....conversion.kinds import KINDS
+from ....conversion.kinds import KINDS, field_rows
 from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import convert_object, target
 from ....conversion.remainder import annotation_keys

@@ -7,8 +7,7 @@ from typing import Any
 
 from ....api.line import USUAL
 from ....api.wording import shorten
-from ....conversion.field_map import format_field_map
-from ....conversion.kinds import KINDS
+from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.flags import find_kind

@@ -9,14 +9,13 @@ from typing import Any, Final
 from ....api.kinds import BETA
 from ....api.line import Line
 from ....api.paths import MISSING, Key, Path, lookup
-from ....conversion.coverage import property_of
 from ....conversion.engine import Converted
+from ....conversion.kind import property_of
 from ....conversion.kinds import KINDS
 from ....conversion.legacy import RECORD
 from ....conversion.objects import Target, convert_object
 from ....conversion.remainder import reserved_keys
-from ....conversion.request import REQUEST
-from ....conversion.request_stored import SECTIONS
+from ....conversion.request import REQUEST, SECTIONS
 from ...objects.forms import with_schema_defaults
 
 Object = dict[str, Any]

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = INSTALLED) -> list[dict[str, Any]]:
     """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
-    from ....api.crd_manifest import manifest
+    from ....api.crd import manifest
     from ....api.kinds import BY_NAME
 
     generator = f"dynamo-webhooks {installed_version()}"
@@ -88,7 +88,7 @@ def _kinds(words: list[str]) -> list[str]:
 
 
 def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
-    from ....api.crd_manifest import NAMESPACE, SERVICE, by_service, by_url
+    from ....api.crd import NAMESPACE, SERVICE, by_service, by_url
 
     if arguments.url is None:
         namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
@@ -119,7 +119,7 @@ def _url(text: str) -> str:
     """
     from urllib.parse import urlsplit
 
-    from ....api.crd_manifest import CONVERT
+    from ....api.crd import CONVERT
 
     try:
         parts = urlsplit(text)

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from ....api.crd import find_lost_fields
 from ....api.kinds import BY_ALIAS, BY_NAME
 from ....api.line import INSTALLED, Line, of_definition
-from ....api.lowering import find_lost_fields
 from ....kube.errors import ApiError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....admission.new_pods import PATH, SELECTOR
 from ....admission.registration import Purpose
-from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.crd import ALLOW_DATA_LOSS
 from ....api.kinds import BY_ALIAS, BY_NAME, KINDS, Kind
 from ....api.line import NEWEST, decide_line, is_beyond, of_definition, of_release
 from ....certs.names import CONVERT

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.crd import ALLOW_DATA_LOSS
 from ....api.kinds import KINDS, Kind
 from ....kube.errors import ApiError, ForbiddenError, NotFoundError
 from ....kube.protocol import Cluster

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from ....api.crd_manifest import NAMESPACE, SERVICE
+from ....api.crd import NAMESPACE, SERVICE
 from ....api.kinds import Kind
 from ....certs.installation import Installation
 from ....certs.names import Names

@@ -52,8 +52,7 @@ def _shown(path: Path) -> str:
 
 def _how(kind: str, version: str, path: tuple[str, ...]) -> str:
     """What the map of fields says of the field, or of the nearest block around it."""
-    from ....conversion.field_map import field_rows
-    from ....conversion.kinds import KINDS
+    from ....conversion.kinds import KINDS, field_rows
 
     own = ".".join(path)
     best, said = 0, ""

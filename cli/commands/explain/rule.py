@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from ....api.line import Line
-from ....api.links import rule_address
+from ....api.wording import rule_address
 from ....policies.catalogue import find_rule, list_all
 from ....policies.rule import Rule
 

@@ -15,8 +15,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
-from ....api.links import rule_address
-from ....api.wording import shorten
+from ....api.wording import rule_address, shorten
 from ....policies.checks import SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
 from ...console.output import write_stderr
 from ...console.program import installed_version

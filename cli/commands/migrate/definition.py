@@ -5,7 +5,7 @@ Each change is a JSON patch that tests the values read before, so that no concur
 
 from typing import Any, Final
 
-from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.crd import ALLOW_DATA_LOSS
 from ....kube.errors import ConflictError, InvalidError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from ....api.crd import build
+from ....api.crd import build, find_lost_fields
 from ....api.kinds import BY_NAME
 from ....api.line import OLDEST, Line, decide_line
-from ....api.lowering import find_lost_fields
 from ....kube.errors import ApiError, NotFoundError
 from ....kube.protocol import Node
 from ....kube.resources import CRDS, Resource, resource_of_kind

@@ -5,7 +5,7 @@ from functools import partial
 from time import monotonic
 from typing import Final, TypeVar
 
-from ....api.crd_manifest import ALLOW_DATA_LOSS
+from ....api.crd import ALLOW_DATA_LOSS
 from ....api.line import Line
 from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError

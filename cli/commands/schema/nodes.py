@@ -7,7 +7,7 @@ Kubernetes' types stay references. What only the server enforces (CEL rules, key
 from typing import Any, Final
 
 from ....api.schema import OLDER, Node, resolve
-from ....api.walk.object_meta import METADATA, Shape
+from ....api.walk.metadata import METADATA, Shape
 
 # taken over as they are
 SAME: Final = (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....admission.registration import MUTATED_ONCE, Purpose, webhook_name
-from ....api.crd_manifest import by_url
+from ....api.crd import by_url
 from ....api.kinds import BY_NAME, GROUP, KINDS
 from ....api.line import Line
 from ....kube.protocol import Node

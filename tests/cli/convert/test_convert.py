@@ -15,14 +15,13 @@ import yaml
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.yaml.load import load_documents, split_documents
-from dynamo_webhooks.conversion.field_map import format_field_map
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import KINDS, format_field_map
 from dynamo_webhooks.conversion.translate import Translation
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BARE as GOOD
 from tests.cli.samples import GOOD as WHOLE
 from tests.cli.samples import MODEL, OTHER_KIND
-from tools.manual.fields import fields
+from tools.manual.parts import fields
 
 LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
 

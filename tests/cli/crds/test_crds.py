@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.crd_manifest import by_service, by_url
+from dynamo_webhooks.api.crd import build, by_service, by_url
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.certs.authority import make_authority

@@ -14,7 +14,7 @@ import pytest
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
 from dynamo_webhooks.webhooks.metrics import DECLARED
-from tools.manual.metrics import PROVISIONER, RECONCILER
+from tools.manual.parts import PROVISIONER, RECONCILER
 
 ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs" / "metrics.md").read_text()

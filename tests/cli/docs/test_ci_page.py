@@ -13,7 +13,7 @@ import yaml
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
-from tools.manual.terminal import Terminal, terminal
+from tools.manual.console import Terminal, terminal
 
 ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs" / "ci.md").read_text()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.samples import BAD, BAD_RULE
-from tools.manual.console import PageError, refresh
-from tools.manual.terminal import TerminalError, terminal
+from tools.manual.console import PageError, TerminalError, refresh, terminal
 
 PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}
 

@@ -15,11 +15,9 @@ from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
 from tools import pages
-from tools.manual.commands import parser_of
-from tools.manual.console import PageError
-from tools.manual.own import FILES, show_example
-from tools.manual.rules import rule_pages
-from tools.manual.terminal import TerminalError
+from tools.manual.console import PageError, TerminalError
+from tools.manual.parts import parser_of
+from tools.manual.rules import FILES, rule_pages, show_example
 
 ROOT: Final = Path(__file__).parents[3]
 DOCS: Final = ROOT / "docs"

@@ -21,7 +21,7 @@ from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.catalogue import list_all
 from tests.golden.corpus import cases
 from tests.golden.test_admission import _review as read_case
-from tools.manual.commands import parser_of
+from tools.manual.parts import parser_of
 from tools.site.fields import address, own_fields
 from tools.site.pages import messages, navigation, site_files
 

@@ -123,7 +123,7 @@ def test_every_page_is_as_its_schema_says(command: Command) -> None:
 
 
 def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:
-    from dynamo_webhooks.conversion.field_map import field_rows
+    from dynamo_webhooks.conversion.kinds import field_rows
 
     told = 0
     for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment"):  # a request has parts without a schema

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate import listing, rewrite_all

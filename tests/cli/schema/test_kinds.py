@@ -15,8 +15,7 @@ from dynamo_webhooks.api.kinds import api_version, list_kind_versions
 from dynamo_webhooks.api.line import INSTALLED, Line
 from dynamo_webhooks.api.schema import MARKS, OLDER, Node, load_definitions, load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
-from dynamo_webhooks.api.walk.metadata import embedded_errors
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_type_errors
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.structure import structure_errors
 from dynamo_webhooks.cli.commands.schema.kinds import DRAFT, mixed_schema, schema_of

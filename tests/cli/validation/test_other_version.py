@@ -14,8 +14,7 @@ from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.cli.validation.fields import find_node
 from dynamo_webhooks.cli.validation.other_version import find_foreign
-from dynamo_webhooks.conversion.field_map import field_rows
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import KINDS, field_rows
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.conftest import Command, Files

@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.engine.queue import Cause, Queue
 from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters
 from tests.kube.timing import Timing
 from tests.reconciler.site import Site, disagg, running, settings
-from tools.manual.metrics import RECONCILER
+from tools.manual.parts import RECONCILER
 
 CONTROLLER = f'controller="{GRAPH.lower()}"'
 LINE = f'{{{CONTROLLER},name="{GRAPH.lower()}"}}'

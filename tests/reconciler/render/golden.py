@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from dynamo_webhooks.api.operator import features, surroundings
+from dynamo_webhooks.api.operator import controllers, features
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.settings import Checkpoints
@@ -21,9 +21,9 @@ from tests.reconciler.rendering import rendered
 FOLDER: Final = Path(__file__).with_name("cases")
 _HASH_LABEL: Final = "nvidia.com/dynamo-worker-hash"
 _RECORDS: Final[dict[str, Callable[..., object]]] = {
-    "infrastructure": surroundings.Infrastructure,
-    "ingress": surroundings.Ingress,
-    "mesh": surroundings.Istio,
+    "infrastructure": controllers.Infrastructure,
+    "ingress": controllers.Ingress,
+    "mesh": controllers.Istio,
     "checkpoints": lambda pvc: Checkpoints(pvc=features.Pvc(**pvc)),
 }
 

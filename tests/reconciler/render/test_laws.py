@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.operator.surroundings import Infrastructure, Ingress, Istio
+from dynamo_webhooks.api.operator.controllers import Infrastructure, Ingress, Istio
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import direct_children, render

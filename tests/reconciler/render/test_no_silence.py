@@ -16,8 +16,8 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.admission.pipeline import Settings as Judged
+from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.api.operator.features import Pvc
-from dynamo_webhooks.api.operator.surroundings import Ingress
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.policies.facts import Facts

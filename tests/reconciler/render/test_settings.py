@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.operator.surroundings import Istio
+from dynamo_webhooks.api.operator.controllers import Istio
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.reconciler.render.settings import Settings, go_duration, settings_from
 from tests.cli.conftest import Command, Files

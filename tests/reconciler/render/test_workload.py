@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.operator.surroundings import Ingress
+from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import as_label
 from dynamo_webhooks.reconciler.render.observed import Observed

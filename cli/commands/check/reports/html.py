@@ -12,8 +12,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from .....api.links import rule_address
-from .....api.wording import count_of, escape_unprintable
+from .....api.wording import count_of, escape_unprintable, rule_address
 from ....console.escaping import unicode_text
 from ....validation.finding import LocatedFinding
 from ...explain.rule import find

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from .....api.links import rule_address
-from .....api.wording import escape_unprintable_lines
+from .....api.wording import escape_unprintable_lines, rule_address
 from ....console import exits
 from ....console.escaping import encode_json
 from ....console.program import installed_version

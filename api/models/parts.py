@@ -1,4 +1,4 @@
-"""Parts of a graph that read the same in both versions: restarts, routing of KV transfers, progress of rolling updates."""
+"""Parts that read the same in both versions: of graphs and components, of checkpoints, and the configuration of the endpoint picker."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from .constraints import KVT, KVT_PREFIX_LENGTH, validations
-from .endpoint_picker import PickerConfig
 from .facets import (
     AS_SET,
     LABEL_KEY_PATTERN,
     REQUIRED_ANYWAY,
+    Anything,
     ContainerName,
+    ContainerNames,
     Domain,
     Facets,
     Filled,
@@ -24,6 +25,7 @@ from .facets import (
     Texts,
     Time,
     VersionNumbers,
+    below,
     since,
 )
 from .kubernetes import ConfigMapKey
@@ -32,6 +34,49 @@ from .type_constraints import LOCAL_PARTITIONS
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]
 ResourceKind: TypeAlias = Literal["PodClique", "PodCliqueScalingGroup", "Deployment", "LeaderWorkerSet"]
+
+
+class Plugin(Part):
+    """A plugin that the picker loads."""
+
+    name: str | None = Field(None, description="Name by which profiles refer to the plugin; its type when left out.")
+    type: str = Field(description="Which implementation to load.")
+    parameters: Anything = Field(None, description="Settings of the plugin, in its own form; of any type.")
+
+
+class ProfilePlugin(Part):
+    """A plugin's place in a scheduling profile."""
+
+    plugin_ref: str = Field(description="Name of a plugin in the list of plugins.")
+    weight: int | None = Field(None, description="How much a scoring plugin counts.")
+
+
+class SchedulingProfile(Part):
+    """A named way of choosing an endpoint."""
+
+    name: str = Field(description="Name of the profile.")
+    plugins: list[ProfilePlugin] = Field(description="Plugins that take part in it.")
+
+
+class SaturationDetector(Part):
+    """When an endpoint counts as saturated."""
+
+    queue_depth_threshold: int | None = Field(None, description="Waiting requests above which an endpoint is saturated.")
+    kv_cache_util_threshold: float | None = Field(None, description="Share of the KV cache, 0 to 1, above which it is saturated.")
+    metrics_staleness_threshold: str | None = Field(None, description="Age at which its metrics are no longer believed, such as 200ms.")
+
+
+class PickerConfig(Part):
+    """The picker's own configuration; members that are not listed here are kept as they are."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
+
+    api_version: str | None = Field(None, description="API version of the configuration.")
+    kind: str | None = Field(None, description="Kind of the configuration.")
+    plugins: list[Plugin] = Field(description="Plugins to load.")
+    scheduling_profiles: list[SchedulingProfile] = Field(description="Profiles that use them.")
+    feature_gates: list[str] | None = Field(None, description="Features of the picker to switch on.")
+    saturation_detector: SaturationDetector | None = Field(None, description="Limits above which an endpoint counts as saturated.")
 
 
 class ProviderOverride(Part):
@@ -212,3 +257,39 @@ class Picker(Part):
 
     config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
     config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")
+
+
+class Identity(Part):
+    """Everything that makes two checkpoints interchangeable, but for the model."""
+
+    backend_framework: Literal["vllm", "sglang", "trtllm"] = Field(description="Inference engine.")
+    dynamo_version: str | None = Field(None, description="Version of Dynamo in the image.")
+    tensor_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="GPUs across which each layer is split.")
+    pipeline_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="Stages into which the layers are divided.")
+    dtype: str | None = Field(None, description="Number format of the weights.")
+    max_model_len: Annotated[Int32, Field(ge=1)] | None = Field(None, description="Longest sequence in tokens.")
+    extra_parameters: Texts | None = Field(None, description="Anything else that the state of the engine depends on.")
+
+
+class CheckpointJob(Part):
+    """Changes to the job that makes the checkpoint."""
+
+    gms_client_containers: ContainerNames | None = Field(None, description="Containers of the job that use the GPU memory service.")
+    pod_template: FreeForm | None = Field(None, description="Overlay of the job's pod template.")
+
+
+class CheckpointPolicy(Part):
+    """Which checkpoint is used, and how."""
+
+    mode: Annotated[Literal["Auto", "Manual"], below("1.3", default="Auto")] | None = Field(
+        None, description="Whether the operator makes a missing checkpoint."
+    )
+    startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], since("1.3")] = Field(
+        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
+    )
+    deletion_policy: Annotated[Literal["Delete", "Retain"], since("1.3")] = Field(
+        "Delete", description="What becomes of the checkpoint with the component."
+    )
+    checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
+    target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
+    job: CheckpointJob | None = Field(None, description="Changes to the job that makes the checkpoint.")

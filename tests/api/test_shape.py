@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.merge import merge
 from dynamo_webhooks.api.schema import resolve, whole_schema
+from dynamo_webhooks.api.shape import merge
 
 _SPEC = resolve(whole_schema("DynamoGraphDeployment", "v1beta1")["properties"]["spec"])
 _POD = resolve(resolve(_SPEC["properties"]["components"]["items"])["properties"]["podTemplate"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.api.operator.durations import amount, seconds, size, span
+from dynamo_webhooks.api.operator.section import amount, seconds, size, span
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.crd import build, find_lost_fields
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.lowering import find_lost_fields
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)

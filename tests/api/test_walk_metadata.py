@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.walk import Reason, admit
+from dynamo_webhooks.api.walk.admit import admit
+from dynamo_webhooks.api.walk.errors import Reason
 
 REQUEST: Final = ("DynamoGraphDeploymentRequest", "v1beta1")
 # Metadata, and the place in it that is wrong.

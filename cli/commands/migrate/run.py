@@ -9,17 +9,15 @@ from ....api.crd_manifest import ALLOW_DATA_LOSS
 from ....api.line import Line
 from ....kube.backoff import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError
+from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
-from .listing import SLOWEST, Outage
-from .managed_fields import count_by_manager
+from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .options import Hands, Stopped
-from .preflight import Plan, make_plan, resource_of, unfit
-from .progress import Progress
-from .report import KindReport, Notes, Report
-from .rewrite_all import Counts, Pass
-from .servers import wait_for_agreement
+from .preflight import Plan, make_plan, unfit
+from .report import Counts, KindReport, Notes, Progress, Report
+from .rewrite_all import Pass
 
 Answer = TypeVar("Answer")
 _PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
@@ -88,7 +86,7 @@ class Run:
                 now = await self._patient(partial(definition.store_in, self._hands.cluster, now, options.to))
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
             todo.append(now)
-        since = await wait_for_agreement(self._hands, todo, self.report)
+        since = await definition.wait_for_agreement(self._hands, todo, self.report)
         self._outage.begin()
         reports = {each.kind: each for each in self.report.kinds}
         for found in todo:
@@ -156,7 +154,7 @@ class Run:
 
         began = monotonic()
         self._progress.begin(one.kind, one.passes + 1, one.objects)
-        walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked, still)
+        walk = Pass(self._hands, self._outage, resource_of_kind(found.kind, self._hands.options.to), self._progress.walked, still)
         try:
             return await walk.run()
         finally:
@@ -200,14 +198,11 @@ def _added(one: KindReport, walk: Pass, to: str) -> None:
     one.refused = counts.refused
     refused = {note.object: note for note in walk.notes.items}
     known = {note.object for note in one.notes.of(REFUSED)}
+    before = [note for note in one.notes.items if note.matter != REFUSED or note.object in refused]
     kept = Notes()
-    for note in one.notes.items:
-        if note.matter != REFUSED or note.object in refused:
-            kept.add(note)
-    for name, note in refused.items():
-        if name not in known:
-            kept.add(note)
-    kept.counts = {**one.notes.counts, **({REFUSED: counts.refused} if counts.refused else {})}
-    if not counts.refused:
-        kept.counts.pop(REFUSED, None)
+    for note in (*before, *(note for name, note in refused.items() if name not in known)):
+        kept.add(note)
+    kept.counts = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
+    if counts.refused:
+        kept.counts[REFUSED] = counts.refused
     one.notes = kept

@@ -7,7 +7,7 @@ from typing import Final
 import orjson
 
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
-from dynamo_webhooks.cli.commands.explain import fact
+from dynamo_webhooks.cli.commands.explain.kind import describe_fact
 from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TRANSPORT, Words
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
@@ -42,7 +42,7 @@ def _messages(entries: tuple[Words, ...]) -> str:
 
 
 def _facts() -> Iterator[tuple[str, ...]]:
-    for page in map(fact.page, Facts._fields):
+    for page in map(describe_fact, Facts._fields):
         asked = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
         yield f"`{page['fact']}`", page["description"].removesuffix("; null: not known."), asked
 

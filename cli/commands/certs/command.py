@@ -95,7 +95,7 @@ def _about(args: argparse.Namespace, config: str | Source | None = None) -> Inst
 
 def _files(args: argparse.Namespace, about: Installation) -> int:
     from ....certs.files import PairError
-    from . import inspect, local
+    from . import inspect, work
 
     if not args.files:
         raise UsageError("--files: must name a directory, seen an empty text; write . for the current one")
@@ -104,10 +104,10 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
         raise UsageError(f"--files: is for inspect and issue; {args.action} needs a cluster")
     try:
         if args.action == "issue":
-            write_stderr(local.issue(directory, about, now, dry_run=args.dry_run))
+            write_stderr(work.issue_files(directory, about, now, dry_run=args.dry_run))
             return OK
         return _show(inspect.of_directory(directory, now), args.output)
-    except local.FilesError as error:
+    except work.FilesError as error:
         write_stderr(str(error))
         return REFUSED
     except PairError as error:

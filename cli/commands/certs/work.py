@@ -1,12 +1,18 @@
-"""`certs issue`, `rotate` and `inject` against a cluster: the provisioner's own parts, used once, by hand."""
+"""`certs issue`, `rotate` and `inject` by hand: against a cluster with the provisioner's own parts, or in a directory of files."""
 
+from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from ....certs import names
+from ....certs.authority import KeyPair, issue_leaf, make_authority
+from ....certs.certificate import read_certificate, read_key
 from ....certs.content import make_content
+from ....certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
 from ....certs.gather import Gatherer, Refusals
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
+from ....certs.names import AUTHORITY_KEY
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober
 from ....certs.report import bundle_of, phase_of
@@ -103,3 +109,47 @@ def hands(cluster: Cluster, about: Installation) -> Hands:
     injector = Injector(cluster, profile, take_over=about.take_over)
     prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
     return Hands(about, store, injector, Gatherer(cluster, about, store, injector, prober, Refusals()))
+
+
+class FilesError(Exception):
+    """Files that can't be used; the text is one sentence that names one."""
+
+
+def issue_files(directory: Path, about: Installation, now: datetime, *, dry_run: bool) -> str:
+    """Write tls.crt and tls.key, signed by the directory's authority, which is created if missing; return the result as a sentence.
+
+    Raises: FilesError for an authority that can't sign; OSError.
+    """
+    timings, profile = about.timings, about.profile
+    authority, made = _authority(directory, about, now)
+    leaf = issue_leaf(authority, profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind)
+    what = f"an authority and a certificate for {profile.server_name}" if made else f"a certificate for {profile.server_name}"
+    if dry_run:
+        return f"would write {what} into {directory}"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if made:
+        store(directory / AUTHORITY_KEY, authority.key, 0o600)
+        store(directory / AUTHORITY, authority.certificate, 0o644)
+    store(directory / KEY, leaf.key, 0o600)
+    store(directory / CERTIFICATE, leaf.certificate, 0o644)
+    return f"{what} is in {directory}; keep {AUTHORITY_KEY} away from the cluster, servers need the other three"
+
+
+def _authority(directory: Path, about: Installation, now: datetime) -> tuple[KeyPair, bool]:
+    """The authority of the directory and whether it is new; half of one is never completed by another."""
+    files = directory / AUTHORITY, directory / AUTHORITY_KEY
+    if not any(file.exists() for file in files):
+        timings, kind = about.timings, about.profile.key_kind
+        return make_authority(now, life=timings.authority_life, backdate=timings.backdate, key_kind=kind), True
+    for file in files:
+        if not file.exists():
+            raise FilesError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
+    pair = KeyPair(read_file(files[0]), read_file(files[1]))
+    certificate, key = read_certificate(pair.certificate), read_key(pair.key)
+    if certificate is None or not certificate.is_authority:
+        raise FilesError(f"{files[0]} must hold the certificate of an authority")
+    if key is None or not key.belongs_to(certificate):
+        raise FilesError(f"{files[1]} must hold the key of {files[0]}, PEM and not encrypted")
+    if not certificate.valid_at(now):
+        raise FilesError(f"{files[0]} must be valid now, and ends at {certificate.not_after:%Y-%m-%d}")
+    return KeyPair(certificate.pem, pair.key), False

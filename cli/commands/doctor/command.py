@@ -88,13 +88,11 @@ async def examine(
     """
     from ...installation import names
     from . import repairs
-    from .contents import contents
     from .dry_run import requests
     from .finding import warning
     from .neighbours import neighbours
     from .observe import look
-    from .removal import removal
-    from .storage import servers
+    from .storage import contents, removal, servers
 
     if config is not None:
         (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
@@ -114,11 +112,11 @@ async def examine(
 
 def judge(sight: Sight) -> list[Finding]:
     """What follows from the sight alone."""
-    from . import certificates, definitions, running, storage
+    from . import certificates, definitions, storage
 
     checks = (
-        running.endpoints,
-        running.provisioner,
+        certificates.endpoints,
+        certificates.provisioner,
         definitions.kinds,
         definitions.lines,
         definitions.configurations,
@@ -128,6 +126,6 @@ def judge(sight: Sight) -> list[Finding]:
         certificates.trust,
         certificates.rotation,
         definitions.guard,
-        running.scope,
+        certificates.scope,
     )
     return [each for check in checks for each in check(sight)]

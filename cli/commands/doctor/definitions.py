@@ -15,7 +15,7 @@ from ....kube.storage_versions import read_definition
 from ....webhooks.routes import ROUTES, Route
 from . import repairs
 from .finding import Finding, error, warning
-from .observe import Sight
+from .observe import Sight, name_policy
 
 Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
@@ -155,7 +155,7 @@ def guard(sight: Sight) -> Iterator[Finding]:
     """The policy is there and bound, and no definition carries the annotation that gets past it."""
     if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
         return  # an installation for one namespace: another installation owns the definitions
-    name = sight.policy_name
+    name = name_policy(sight.about)
     for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
         if found is None and kind not in sight.unseen:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
@@ -169,4 +169,4 @@ def guard(sight: Sight) -> Iterator[Finding]:
         if notes.get(ALLOW_DATA_LOSS) == "true":
             text = f"carries the annotation {ALLOW_DATA_LOSS}: updates that lose data are accepted until it is taken back"
             repair = f"kubectl annotate crd {each.crd_name} --overwrite {ALLOW_DATA_LOSS}=false"
-            yield warning("guard", f"CustomResourceDefinition {each.crd_name}", text, repair)
+            yield warning("guard", _named(each), text, repair)

@@ -8,8 +8,8 @@ from ....api.kinds import ALPHA, BETA, api_version
 from ....kube.errors import ApiError, ForbiddenError
 from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
-from . import repairs
 from .finding import Finding, error, warning
+from .repairs import MANIFESTS, certs, status
 
 ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"  # a default that every new graph gets
 DENIED: Final = "denied the request"
@@ -26,7 +26,7 @@ _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"com
 class _Cause(NamedTuple):
     words: tuple[str, ...]  # patterns, any of them in the API server's message
     means: str
-    repair: str  # `{namespace}` is filled in
+    repair: str  # `{namespace}`, if there, is filled in
 
 
 # in the words that an administrator will search for
@@ -34,30 +34,34 @@ CAUSES: Final = (
     _Cause(
         ("certificate signed by unknown authority", "failed to verify certificate: x509: certificate signed"),
         "a bundle doesn't hold the issuer of the served certificate",
-        repairs.inject("{namespace}"),
+        certs("inject", "{namespace}"),
     ),
     _Cause(
-        ("expired or is not yet valid",), "the certificate or its authority has ended, or a clock is wrong", repairs.issue("{namespace}")
+        ("expired or is not yet valid",),
+        "the certificate or its authority has ended, or a clock is wrong",
+        certs("issue", "{namespace}"),
     ),
-    _Cause(("certificate is valid for", "Common Name field"), "the certificate names another Service", repairs.issue("{namespace}")),
+    _Cause(("certificate is valid for", "Common Name field"), "the certificate names another Service", certs("issue", "{namespace}")),
     _Cause(
-        ("failed to find any PEM data", "unable to load root certificates"), "a caBundle is no certificate", repairs.inject("{namespace}")
+        ("failed to find any PEM data", "unable to load root certificates"),
+        "a caBundle is no certificate",
+        certs("inject", "{namespace}"),
     ),
     _Cause(
         ("connection refused", "no endpoints available", "no service endpoint"),
         "no server is ready",
-        repairs.status("{namespace}", "server"),
+        status("{namespace}", "server"),
     ),
-    _Cause(('service "[^"]*" not found',), "the Service is not there", repairs.MANIFESTS),
+    _Cause(('service "[^"]*" not found',), "the Service is not there", MANIFESTS),
     _Cause(
         ("deadline exceeded", "i/o timeout", "no route to host"),
         "a firewall, a mesh or an overload is between the API server and port 9443",
-        repairs.status("{namespace}", "server"),
+        status("{namespace}", "server"),
     ),
 )
 
 
-async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = repairs.MANIFESTS) -> list[Finding]:
+async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = MANIFESTS) -> list[Finding]:
     """Create a good and a wrong graph in each version with dry-run. In a namespace of another operator, no result is expected.
 
     `manifests` is the command that applies this installation's manifests, if there is one.
@@ -66,7 +70,7 @@ async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], 
     for version in (ALPHA, BETA):
         failure = await _good(cluster, namespace, version, expected=namespace not in excluded)
         found += [failure] if failure else await _wrong(cluster, namespace, version, expected=namespace not in excluded)
-    return [replace(each, repair=manifests) if each.repair == repairs.MANIFESTS else each for each in found]
+    return [replace(each, repair=manifests) if each.repair == MANIFESTS else each for each in found]
 
 
 async def _good(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> Finding | None:
@@ -75,7 +79,7 @@ async def _good(cluster: Cluster, namespace: str, version: str, *, expected: boo
     except ApiError as error:
         return _failure(error, namespace, version)
     if expected and ORIGIN not in (made["metadata"].get("annotations") or {}):
-        return error_of(version, "was created without defaults: the mutating webhook wasn't asked", repairs.MANIFESTS)
+        return error_of(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)
     return None
 
 
@@ -84,7 +88,7 @@ async def _wrong(cluster: Cluster, namespace: str, version: str, *, expected: bo
         await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _WRONG[version]), dry_run=True)
     except ApiError as error:
         return [] if DENIED in error.message else [_failure(error, namespace, version)]
-    return [error_of(version, "a wrong one was accepted: the validating webhook wasn't asked", repairs.MANIFESTS)] if expected else []
+    return [error_of(version, "a wrong one was accepted: the validating webhook wasn't asked", MANIFESTS)] if expected else []
 
 
 def error_of(version: str, text: str, repair: str) -> Finding:
@@ -101,7 +105,7 @@ def _failure(failed: ApiError, namespace: str, version: str) -> Finding:
     text = f"a dry-run create failed: {failed.message}"
     if cause is None:
         return error_of(version, text, "")
-    return error_of(version, f"{text} ({cause.means})", cause.repair.format(namespace=namespace) if "{" in cause.repair else cause.repair)
+    return error_of(version, f"{text} ({cause.means})", cause.repair.format(namespace=namespace))
 
 
 def _graph(version: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:

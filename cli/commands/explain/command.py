@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ....api.wording import escape_unprintable
@@ -59,28 +60,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
-    from . import known_messages as words
-    from . import message, rule
+    from . import field, kind, known_messages, message, rule
 
-    for find, markdown in _single():
-        page = find(text)
-        if page is not None:
-            page = rule.complete(page, site) if "rule" in page else page
-            return [page], [markdown(page, examples)]
-    pages = [rule.complete(page, site) if "rule" in page else page for page in message.find(text)]
-    if pages:
-        return pages, [words.markdown(page) if "message" in page else rule.markdown(page, examples=examples) for page in pages]
-    raise _unknown(text)
-
-
-def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
-    """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
-    from . import fact, field, kind, rule
-
-    yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
-    yield kind.find, lambda page, _: kind.markdown(page)
-    yield fact.find, lambda page, _: fact.markdown(page)
-    yield field.find, lambda page, _: field.markdown(page)
+    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or field.find(text)
+    pages = [rule.complete(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
+    if not pages:
+        raise _unknown(text)
+    # by the first key of a page
+    writers: dict[str, Callable[[dict[str, Any]], str]] = {
+        "rule": partial(rule.markdown, examples=examples),
+        "kind": kind.markdown,
+        "fact": kind.fact_markdown,
+        "field": field.markdown,
+        "message": known_messages.markdown,
+    }
+    return pages, [writers[next(iter(page))](page) for page in pages]
 
 
 def _unknown(text: str) -> Exception:

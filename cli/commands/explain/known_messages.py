@@ -23,9 +23,8 @@ class Words(NamedTuple):
     @property
     def page(self) -> dict[str, Any]:
         """The page of this message."""
-        fields: list[str] = []
         rules = [] if self.rule is None else [{"rule": self.rule.name, "code": self.rule.code, "title": self.rule.title}]
-        return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": fields}
+        return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": []}
 
 
 # of connections from the API server to the webhooks

@@ -2,9 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
-from . import field, known_messages, rule, schema_rule
+from ....api.kinds import list_kind_versions
+from ....api.line import Line
+from ....api.schema import Node, load_schema, resolve
+from ....policies.checks import CEL_RULE
+from . import field, known_messages, rule
 from .sentence import PATH, rules_saying
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
@@ -21,7 +26,7 @@ def find(text: str) -> list[Page]:
     around = [
         {**one.page, "fields": _fields(text)} if one in known_messages.OF_FIELDS else one.page for one in known_messages.in_message(text)
     ]
-    broken = schema_rule.in_message(text)
+    broken = find_broken_rule(text)
     if broken is not None:
         # a broken rule of the schema reads like any other value that it refuses
         around = [broken, *(page for page in around if page["message"] != "schema-mismatch")]
@@ -48,3 +53,50 @@ def _parts(text: str) -> Iterator[str]:
     lead = text.partition("is invalid:")[0] if "is invalid:" in text else ""
     for part in _JOINTS.split(text):
         yield part if part.startswith(lead) else f"{lead}is invalid: {part}"
+
+
+_SHOWN: Final = 4  # places of one sentence; several kinds share a block
+_DEEPEST: Final = 24  # steps: schemas of Kubernetes' own types refer to each other
+
+
+def find_broken_rule(text: str) -> Page | None:
+    """The page of the schema's longest rule message that a text contains; None if it contains none."""
+    said = " ".join(text.split())
+    found = max((sentence for sentence in _sentences() if sentence in said), key=len, default=None)
+    if found is None:
+        return None
+    places = _sentences()[found]
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return {
+        "message": CEL_RULE.name,
+        "words": found,
+        "meaning": f"A rule of the definition, which the API server evaluates itself. It applies to {', '.join(places[:_SHOWN])}{more}.",
+        "remedy": "Write the object so that the sentence holds.",
+        "rules": field.short([CEL_RULE]),
+        "fields": [],
+    }
+
+
+@cache
+def _sentences() -> dict[str, list[str]]:
+    """Every rule message of any line with its places, as `Kind/version path`."""
+    found: dict[str, list[str]] = {}
+    for kind, version in list_kind_versions():
+        said = {(path, sentence): None for line in Line for path, sentence in _walk(load_schema(kind, version, line), ())}
+        for path, sentence in said:
+            found.setdefault(sentence, []).append(f"{kind}/{version} `{'.'.join(path) or '.'}`")
+    return found
+
+
+def _walk(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    node = resolve(node)
+    for stated in node.get("x-kubernetes-validations", ()):
+        if "message" in stated:
+            yield path, stated["message"]
+    if len(path) > _DEEPEST:
+        return
+    for name, below in (node.get("properties") or {}).items():
+        yield from _walk(below, (*path, name))
+    for entry in (node.get("items"), node.get("additionalProperties")):
+        if isinstance(entry, dict):
+            yield from _walk(entry, (*path, "*"))

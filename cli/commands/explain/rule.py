@@ -67,8 +67,7 @@ def add_other_version(page: Page) -> Page:
 
 def _other(place: Page) -> Page | None:
     from ....api.schema import load_schema
-    from .field import walk
-    from .other_version import find_other_version
+    from .field import find_other_version, walk
 
     kind, _, version = place["kind"].partition("/")
     found = walk(load_schema(kind, version), tuple(place["path"].split(".")))

@@ -18,14 +18,13 @@ from pygls.workspace import TextDocument
 from ....api.links import rule_address
 from ....api.wording import shorten
 from ....policies.checks import SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
+from ....policies.facts import UNKNOWN
 from ...console.output import write_stderr
 from ...console.program import installed_version
 from ...validation.levels import WARNING
-from .answers import OFFERED, Asked, actions, find_problems, meaning, offers
-from .ignores import find_named_rule, ignore
-from .outline import Symbol, find_symbols
+from ...validation.pipeline import Settings
+from .answers import OFFERED, Asked, Symbol, actions, find_named_rule, find_problems, find_symbols, ignore, meaning, offers
 from .restarts import find_lenses
-from .status import describe
 from .text import Text
 
 STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
@@ -212,3 +211,9 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
         out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_SOURCE))
     return out
+
+
+def describe(settings: Settings) -> dict[str, Any]:
+    """The version of this program, the line, the cluster of the project file, and the names of the other facts that are known."""
+    known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
+    return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}

@@ -1,14 +1,18 @@
-"""What `up` finds in a cluster, asks of it and removes from it: nothing that doesn't bear its mark."""
+"""What `up` puts into a cluster, finds there, asks of it and removes from it: nothing that doesn't bear its mark."""
 
 import asyncio
-import base64
 import contextlib
 import ssl
 import time
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ....api.kinds import BETA, GROUP, KINDS
+from ....admission.registration import MUTATED_ONCE, Purpose, webhook_name
+from ....api.crd_manifest import by_url
+from ....api.kinds import BETA, BY_NAME, GROUP, KINDS
+from ....api.line import Line
 from ....api.wording import count_of, shorten
 from ....kube.config import load_config
 from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, UnavailableError
@@ -17,11 +21,13 @@ from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resou
 from ....policies.domain import ORIGIN_VERSION
 from ....reconciler.common.marks import RECONCILED
 from ....reconciler.common.resources import OPTIONAL, WATCHED
+from ....webhooks.routes import CONVERT, ROUTES, Route
 from ...installation.connection import connect_cluster
-from .registration import MARK
+from ..crds import definitions
 
 Owned = tuple[Resource, Node]
-COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server
+COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server, and its webhook configurations
+MARK: Final = {"webhooks.nvidia.com/made-by": COMPONENT}
 _PATIENCE: Final = 60.0  # seconds for the API server to serve or delete a definition
 _FAILING: Final = 10.0  # seconds after which a webhook that can't be called is reported
 _PAUSE: Final = 0.25
@@ -43,14 +49,14 @@ async def _look(cluster: Cluster) -> tuple[list[Owned], list[str]]:
     """Definitions of our kinds and webhooks for them: those with the mark, and what others are called. Raises: ApiError."""
     there = [(CRDS, crd) for kind in KINDS if (crd := await cluster.get(CRDS, kind.crd_name)) is not None]
     for resource in (VALIDATING, MUTATING):
-        there += [(resource, one) for one in (await cluster.list(resource)).items if GROUP in _groups(one)]
+        there += [(resource, one) for one in (await cluster.list(resource)).items if _is_about_ours(one)]
     ours = [each for each in there if MARK.items() <= (each[1]["metadata"].get("labels") or {}).items()]
     return ours, [f"{resource.kind} {one['metadata']['name']}" for resource, one in there if (resource, one) not in ours]
 
 
-def _groups(configuration: Node) -> set[str]:
-    rules = [rule for entry in configuration.get("webhooks") or () for rule in entry.get("rules") or ()]
-    return {group for rule in rules for group in rule.get("apiGroups") or ()}
+def _is_about_ours(configuration: Node) -> bool:
+    rules = (rule for entry in configuration.get("webhooks") or () for rule in entry.get("rules") or ())
+    return any(GROUP in (rule.get("apiGroups") or ()) for rule in rules)
 
 
 async def claim(kubeconfig: str) -> tuple[str, str]:
@@ -75,7 +81,7 @@ async def _must_be_dead(ours: list[Owned]) -> None:
     client = next((one["webhooks"][0]["clientConfig"] for _, one in ours if one.get("webhooks")), None)  # all lead to one server
     if client is None:
         return
-    url, bundle = urlsplit(str(client.get("url"))), base64.b64decode(client.get("caBundle") or "").decode()
+    url, bundle = urlsplit(str(client.get("url"))), b64decode(client.get("caBundle") or "").decode()
     with contextlib.suppress(OSError, TimeoutError):  # nothing listens there, or something else
         async with asyncio.timeout(2):
             _, writer = await asyncio.open_connection(url.hostname, url.port, ssl=ssl.create_default_context(cadata=bundle))
@@ -181,3 +187,35 @@ async def _until_gone(cluster: Cluster, names: list[str]) -> None:
             if time.monotonic() - began > _PATIENCE:
                 raise RefusedError(f"{name} is not gone after {_PATIENCE:g} seconds: objects of it have finalizers that others must remove")
             await asyncio.sleep(_PAUSE)
+
+
+def list_registrations(url: str, bundle: bytes, line: Line) -> Iterator[tuple[Resource, Node]]:
+    """Every object in the order in which it is applied; `bundle` is the PEM of the authority that the API server is to trust."""
+    for crd in definitions([kind.name for kind in KINDS], by_url(f"{url}{CONVERT.path}", bundle), line):
+        crd["metadata"]["labels"] = {**(crd["metadata"].get("labels") or {}), **MARK}
+        yield CRDS, crd
+    for purpose, resource in ((Purpose.MUTATE, MUTATING), (Purpose.VALIDATE, VALIDATING)):
+        entries = [_entry(route, url, bundle) for route in ROUTES.values() if route.purpose is purpose]
+        metadata = {"name": COMPONENT, "labels": dict(MARK)}
+        yield resource, {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "webhooks": entries}
+
+
+def _entry(route: Route, url: str, bundle: bytes) -> Node:
+    once = route.purpose is Purpose.MUTATE and route.kind in MUTATED_ONCE
+    rule = {
+        "apiGroups": [GROUP],
+        "apiVersions": [route.version],
+        "resources": [BY_NAME[route.kind].plural],
+        "scope": "Namespaced",
+        "operations": ["CREATE"] if once else ["CREATE", "UPDATE"],
+    }
+    return {
+        "name": webhook_name(route.kind, route.version, route.purpose),
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "timeoutSeconds": 10,
+        "matchPolicy": "Exact",
+        "clientConfig": {"url": f"{url}{route.path}", "caBundle": b64encode(bundle).decode()},
+        "rules": [rule],
+    }

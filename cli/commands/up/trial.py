@@ -23,8 +23,7 @@ from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
 from ...yaml.load import Source
-from .cluster import COMPONENT, remove_ours, until_asked
-from .registration import list_registrations
+from .cluster import COMPONENT, list_registrations, remove_ours, until_asked
 
 # planners and endpoint pickers get these roles where the cluster has them
 _CONFIGURATION: Final = """\

@@ -15,8 +15,7 @@ from dynamo_webhooks.api.crd_manifest import by_service, by_url
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.certs.authority import make_authority
-from dynamo_webhooks.cli.commands.crds.command import definitions
-from dynamo_webhooks.cli.commands.crds.live import Compared, against, live_definitions
+from dynamo_webhooks.cli.commands.crds import Compared, against, definitions, live_definitions
 from dynamo_webhooks.cli.console.exits import REFUSED
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.resources import CRDS

@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.up import cluster as module
-from dynamo_webhooks.cli.commands.up.registration import list_registrations
+from dynamo_webhooks.cli.commands.up.cluster import list_registrations
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SERVICE_ACCOUNTS, VALIDATING, resource_of_kind
 from tests.kube.memory import MemoryCluster

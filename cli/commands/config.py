@@ -4,6 +4,8 @@ import argparse
 import os
 from typing import Any
 
+import orjson
+
 from ...api.operator.configuration import leaves
 from ...api.operator.judge import without_password
 from ...api.operator.section import dump
@@ -26,10 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints what processes started with the same file and environment would use.
-
-    Raises: UsageError for a configuration that would stop them.
-    """
+    """Prints what processes started with the same file and environment would use. Raises: UsageError for what would stop them."""
     found = load_configuration(arguments.config, os.environ, lenient=arguments.lenient_config)
     for line in found.unknown:
         write_stderr(f"warning: {line}")
@@ -55,8 +54,6 @@ def _text(found: Effective) -> str:
 
 
 def _json(found: Effective) -> str:
-    import orjson
-
     rows = [{"key": ".".join(key), "value": value, "from": found.origin(key)} for key, value in _values(found)]
     return encode_json({"values": rows}, orjson.OPT_INDENT_2) + "\n"
 

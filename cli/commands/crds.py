@@ -20,7 +20,9 @@ from ..console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from ..console.kind_names import parse_kind
 from ..console.output import write_stderr, write_stdout
 from ..console.program import installed_version
+from ..files.read import load_text
 from ..installation.connection import connect_cluster
+from ..rewrite.emit import emit_json, emit_yaml
 from ..yaml.errors import InputError
 
 HELP = "print the CustomResourceDefinitions"
@@ -49,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together or can't be used.
     """
-    from ..rewrite.emit import emit_json, emit_yaml
-
     kinds = _kinds(arguments.kind)
     flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
     try:
@@ -114,10 +114,7 @@ def _must_be_a_name(flag: str, name: str) -> None:
 
 
 def _url(text: str) -> str:
-    """The URL as the API server takes it, with our path when it has none.
-
-    Raises: UsageError for another one; it is not quoted, since it may hold a password.
-    """
+    """The URL for the API server, by default with our path. Raises: UsageError, which doesn't quote it, since it may hold a password."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0
@@ -131,13 +128,8 @@ def _url(text: str) -> str:
 
 
 def _bundle(file: str) -> bytes:
-    """The certificates of a file, each as PEM and nothing between them.
-
-    Raises: InputError for a file that can't be read or holds something else; a private key is not quoted and never printed.
-    """
+    """The certificates of a file, each as PEM. Raises: InputError for a file that holds anything else; a private key is never quoted."""
     from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
-
-    from ..files.read import load_text
 
     text = load_text(file)
     if "PRIVATE KEY" in text:

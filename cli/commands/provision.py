@@ -30,10 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Provisions until SIGTERM or SIGINT; with `--once` until there is nothing to do but to wait.
-
-    Raises: UsageError for a configuration that can't be used.
-    """
+    """Provisions until SIGTERM or SIGINT; with `--once` until there is nothing to do but to wait. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...certs.installation import installation
     from ..daemon import provisioner

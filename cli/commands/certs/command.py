@@ -53,10 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached.
-
-    Raises: UsageError.
-    """
+    """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached. Raises: UsageError."""
     from ....kube.errors import ApiError, UnavailableError
     from .work import RefusedError
 

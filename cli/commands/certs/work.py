@@ -39,7 +39,7 @@ class Hands(NamedTuple):
     gatherer: Gatherer
 
     async def issue(self, *, dry_run: bool) -> str:
-        """Write a new certificate of the current authority into the serving Secret; return the result as a sentence.
+        """Writes a new certificate of today's authority into the serving Secret; the result as a sentence.
 
         Raises: RefusedError if nothing may be signed now; ApiError.
         """
@@ -116,7 +116,7 @@ class FilesError(Exception):
 
 
 def issue_files(directory: Path, about: Installation, now: datetime, *, dry_run: bool) -> str:
-    """Write tls.crt and tls.key, signed by the directory's authority, which is created if missing; return the result as a sentence.
+    """Writes tls.crt and tls.key, signed by the directory's authority, which is made if missing; the result as a sentence.
 
     Raises: FilesError for an authority that can't sign; OSError.
     """

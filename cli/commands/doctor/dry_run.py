@@ -62,10 +62,7 @@ CAUSES: Final = (
 
 
 async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = MANIFESTS) -> list[Finding]:
-    """Create a good and a wrong graph in each version with dry-run. In a namespace of another operator, no result is expected.
-
-    `manifests` is the command that applies this installation's manifests, if there is one.
-    """
+    """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged."""
     found: list[Finding] = []
     for version in (ALPHA, BETA):
         failure = await _good(cluster, namespace, version, expected=namespace not in excluded)

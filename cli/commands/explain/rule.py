@@ -58,10 +58,7 @@ def complete(page: Page, site: str) -> Page:
 
 
 def add_other_version(page: Page) -> Page:
-    """The page with the places of the kind's other version beside those that the rule reads; null where there is none.
-
-    Apart from `page`, since it takes the schemas and the lenses, which reports have no time for.
-    """
+    """The page with the places in the kind's other version, null for none. Reports have no time for the schemas and lenses it takes."""
     return {**page, "looksAt": [{**place, "other": _other(place)} for place in page["looksAt"]]}
 
 

@@ -66,10 +66,7 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
 
 @cache
 def _said(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
-    """The constant texts between the values of a rule's sentences, those of the functions that it calls included; and all its words.
-
-    All of them in the words of either version, since people are answered in those of their own.
-    """
+    """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
     constants = {text for function in _functions(rule) for text in _constants(function)}
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}

@@ -1,7 +1,4 @@
-"""Which pods the text of an editor would restart, beside the same file in a revision of Git. Contains no protocol.
-
-The repository may be a stranger's: files/git.py runs nothing that its configuration names.
-"""
+"""Which pods an editor's text would restart against a revision of Git, in which files/git.py runs nothing that a stranger names."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Server(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(asked: Asked) -> Server:  # noqa: C901 - one function for each request
+def server(asked: Asked) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
     made = Server(NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
@@ -58,22 +58,17 @@ def server(asked: Asked) -> Server:  # noqa: C901 - one function for each reques
         """An open text; pygls would read another one from the disk."""
         return Text(made.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
 
-    def publish(uri: str) -> None:
-        text = read(uri)
-        found = _diagnostics(text, asked, made.hidden)
-        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
-
     @made.feature(types.INITIALIZE)
     def begin(params: types.InitializeParams) -> None:
         made.hidden = _hidden(params.initialization_options)
 
     @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        publish(params.text_document.uri)
-
     @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
-        publish(params.text_document.uri)
+    def changed(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        text = read(uri)
+        found = _diagnostics(text, asked, made.hidden)
+        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
 
     @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
@@ -182,12 +177,6 @@ def _symbol(text: Text, one: Symbol, kind: types.SymbolKind) -> types.DocumentSy
     return types.DocumentSymbol(one.name, kind, whole, name, one.detail, children=parts)
 
 
-def _page(site: str, rule: str) -> types.CodeDescription | None:
-    """The page that an editor opens from the rule of a finding."""
-    address = rule_address(site, rule)
-    return types.CodeDescription(address) if address else None
-
-
 def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
     told = find_problems(text.source.name, text.source.text, asked)
     out = []
@@ -197,13 +186,14 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
         line, column, end = one.position
         level = types.DiagnosticSeverity.Warning if one.level == WARNING else types.DiagnosticSeverity.Error
         fix = f"\nfix: {one.fix}" if one.fix else ""
+        page = rule_address(asked.site, one.rule)
         out.append(
             types.Diagnostic(
                 text.range(line, column, end),
                 f"{one.about}{fix}",
                 level,
                 code=one.rule,
-                code_description=_page(asked.site, one.rule),
+                code_description=types.CodeDescription(page) if page else None,
                 source=_SOURCE,
             )
         )

@@ -39,9 +39,8 @@ class Text:
 
     def range(self, line: int, column: int, end: int) -> types.Range:
         """A span on one of our lines, at least one character wide."""
-        start = self._offset(self.source.starts, line - 1, column - 1)
-        stop = max(self._offset(self.source.starts, line - 1, end - 1), start)
-        first, last = self._position(start), self._position(stop)
+        found = self.span(Extent(line, column, line, end))
+        first, last = found.start, found.end
         return types.Range(first, last if last != first else types.Position(first.line, first.character + 1))
 
     def span(self, extent: Extent) -> types.Range:

@@ -9,9 +9,11 @@ import math
 import signal
 from typing import Final
 
+from ....api.kinds import BY_NAME, KINDS
 from ...console import flags
 from ...console.escaping import visible
 from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
+from ...console.kind_names import parse_kind
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
 from .options import MANAGER, PATIENCE, SETTLE, Hands, Options
@@ -78,9 +80,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _kinds(words: list[str]) -> tuple[str, ...]:
-    from ....api.kinds import BY_NAME, KINDS
-    from ...console.kind_names import parse_kind
-
     named = dict.fromkeys(map(parse_kind, words)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
     for name in named:
         if len(BY_NAME[name].versions) < 2:

@@ -1,7 +1,4 @@
-"""Changes a definition, and waits until every API server follows: it reaches each of them at its own time.
-
-Each change is a JSON patch that tests the values read before, so that no concurrent change is overwritten.
-"""
+"""Changes a definition, by JSON patches that test the values read before, and waits until every API server has taken it over."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Predicts a move of one object without a cluster: its round trip, its annotations, and a re-creation.
-
-Costs two conversions and one validation of each object, each linear in its size. Pure.
-"""
+"""Predicts a move of one object without a cluster: its round trip, its annotations, and a re-creation. Pure, and linear in its size."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -151,7 +151,7 @@ async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
 
 
 async def _converts(hands: Hands, outage: Outage, found: Definition) -> str:
-    """Why the API server does not convert, by objects that are there: an empty write to each version, as a dry run, converts both ways.
+    """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
     """

@@ -143,10 +143,7 @@ class _OwnError(Exception):
 
 
 def _mark(metadata: Node) -> bytes:
-    """The parts of metadata that another client's write changes, except the version: storing an object in another form keeps them.
-
-    The fields of a manager may be deeply nested, and do not change without its time.
-    """
+    """The metadata but for its version and long, nested parts: the same where an object is only stored in another form."""
     kept: dict[str, Any] = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
     parts = ("manager", "operation", "apiVersion", "subresource", "time")
     kept["managers"] = [[each.get(key) for key in parts] for each in managed_fields(metadata)]

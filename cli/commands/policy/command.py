@@ -7,6 +7,8 @@ from typing import Final
 from ...console import flags
 from ...console.exits import OK, UsageError
 from ...console.output import write_stderr
+from ...files.read import load_text
+from ...files.write import store
 
 HELP: Final = "write, test and collect rules of your own, in Kubernetes' policy language"
 NEW: Final = "new"
@@ -53,9 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    from ...files.read import load_text
-    from ...files.write import store
-
     if len(arguments.words) != 1:
         raise UsageError("policy new takes one name, such as few-replicas")
     name, folder = arguments.words[0], arguments.directory

@@ -60,10 +60,7 @@ def _is_about_ours(configuration: Node) -> bool:
 
 
 async def claim(kubeconfig: str) -> tuple[str, str]:
-    """The URL of the API server, and the user that we are to it, once nothing there would be overwritten.
-
-    Raises: RefusedError, ApiError, UsageError.
-    """
+    """The URL of the API server, and our user there, once nothing would be overwritten. Raises: RefusedError, ApiError, UsageError."""
     async with connect_cluster(COMPONENT, kubeconfig) as cluster:
         ours, others = await _look(cluster)
         if others:
@@ -90,10 +87,7 @@ async def _must_be_dead(ours: list[Owned]) -> None:
 
 
 async def until_asked(cluster: Cluster, url: str, other: str) -> None:
-    """Waits until writes are judged and get defaults. `other` is an address to advise.
-
-    Raises: RefusedError when the API server can't reach us; ApiError.
-    """
+    """Waits until writes are judged and get defaults; `other` is an address to advise. Raises: RefusedError in the end; ApiError."""
     began = time.monotonic()
     while reason := await _not_asked(cluster):
         waited = time.monotonic() - began

@@ -1,7 +1,6 @@
 """The command `crds`: the CustomResourceDefinitions, to be applied as they are printed, compared with those of a cluster."""
 
 import argparse
-import asyncio
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -159,6 +158,7 @@ class Compared(NamedTuple):
 
 def _compare_definitions(make: Making, arguments: argparse.Namespace) -> Compared:
     """The definitions of a line, or of the one that the cluster has. Raises: UsageError for a kubeconfig that can't be used."""
+    import asyncio
 
     async def read() -> dict[str, Node | None]:
         async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:

@@ -9,10 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from ....api.wording import escape_unprintable_lines
+from ....kube.errors import ApiError, UnavailableError
 from ...console import flags
+from ...console.escaping import encode_json
 from ...console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from ...console.output import write_stderr, write_stdout
+from ...installation.configuration import load_configuration
+from ...installation.connection import connect_cluster
 
 if TYPE_CHECKING:
     import argparse
@@ -54,16 +60,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached. Raises: UsageError."""
-    from ....kube.errors import ApiError, UnavailableError
     from .work import RefusedError
 
     if args.compromised and args.action != "rotate":
         raise UsageError("--compromised: is for rotate alone")
     about = _about(args)
-    if args.files is not None:
-        return _files(args, about)
     try:
-        return asyncio.run(_cluster(args))
+        return asyncio.run(_cluster(args)) if args.files is None else _files(args, about)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED
@@ -75,7 +78,6 @@ def run(args: argparse.Namespace) -> int:
 def _about(args: argparse.Namespace, config: str | Source | None = None) -> Installation:
     """The installation of a configuration, the one of --config by default, under what flags say. Raises: UsageError."""
     from ....certs.installation import installation
-    from ...installation.configuration import load_configuration
 
     config, given = config or args.config, vars(args)
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
@@ -104,9 +106,6 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
             write_stderr(work.issue_files(directory, about, now, dry_run=args.dry_run))
             return OK
         return _show(inspect.of_directory(directory, now), args.output)
-    except work.FilesError as error:
-        write_stderr(str(error))
-        return REFUSED
     except PairError as error:
         write_stderr(f"{directory}: {error}")
         return UNREADABLE
@@ -130,7 +129,6 @@ async def installed(args: argparse.Namespace, cluster: Cluster) -> Installation:
 
 async def _cluster(args: argparse.Namespace) -> int:
     from ....certs.provision import COMPONENT
-    from ...installation.connection import connect_cluster
     from . import inspect, work
 
     async with connect_cluster(COMPONENT, args.kubeconfig) as cluster:
@@ -155,10 +153,6 @@ def _show(facts: dict[str, Any], output: str) -> int:
     from .inspect import as_text
 
     if output == "json":
-        import orjson
-
-        from ...console.escaping import encode_json
-
         write_stdout(encode_json(facts, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout(escape_unprintable_lines(as_text(facts)))

@@ -111,14 +111,10 @@ def hands(cluster: Cluster, about: Installation) -> Hands:
     return Hands(about, store, injector, Gatherer(cluster, about, store, injector, prober, Refusals()))
 
 
-class FilesError(Exception):
-    """Files that can't be used; the text is one sentence that names one."""
-
-
 def issue_files(directory: Path, about: Installation, now: datetime, *, dry_run: bool) -> str:
     """Writes tls.crt and tls.key, signed by the directory's authority, which is made if missing; the result as a sentence.
 
-    Raises: FilesError for an authority that can't sign; OSError.
+    Raises: RefusedError for an authority that can't sign; OSError.
     """
     timings, profile = about.timings, about.profile
     authority, made = _authority(directory, about, now)
@@ -143,13 +139,13 @@ def _authority(directory: Path, about: Installation, now: datetime) -> tuple[Key
         return make_authority(now, life=timings.authority_life, backdate=timings.backdate, key_kind=kind), True
     for file in files:
         if not file.exists():
-            raise FilesError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
+            raise RefusedError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
     pair = KeyPair(read_file(files[0]), read_file(files[1]))
     certificate, key = read_certificate(pair.certificate), read_key(pair.key)
     if certificate is None or not certificate.is_authority:
-        raise FilesError(f"{files[0]} must hold the certificate of an authority")
+        raise RefusedError(f"{files[0]} must hold the certificate of an authority")
     if key is None or not key.belongs_to(certificate):
-        raise FilesError(f"{files[1]} must hold the key of {files[0]}, PEM and not encrypted")
+        raise RefusedError(f"{files[1]} must hold the key of {files[0]}, PEM and not encrypted")
     if not certificate.valid_at(now):
-        raise FilesError(f"{files[0]} must be valid now, and ends at {certificate.not_after:%Y-%m-%d}")
+        raise RefusedError(f"{files[0]} must be valid now, and ends at {certificate.not_after:%Y-%m-%d}")
     return KeyPair(certificate.pem, pair.key), False

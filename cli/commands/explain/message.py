@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from ....api.kinds import list_kind_versions
 from ....api.line import Line
-from ....api.schema import Node, load_schema, resolve
+from ....api.schema import load_schema
 from ....policies.checks import CEL_RULE
+from ...userrules.export import ITEMS, VALUES, schema_rules
 from . import field, known_messages, rule
 from .sentence import PATH, rules_saying
 
@@ -56,7 +57,6 @@ def _parts(text: str) -> Iterator[str]:
 
 
 _SHOWN: Final = 4  # places of one sentence; several kinds share a block
-_DEEPEST: Final = 24  # steps: schemas of Kubernetes' own types refer to each other
 
 
 def find_broken_rule(text: str) -> Page | None:
@@ -82,21 +82,8 @@ def _sentences() -> dict[str, list[str]]:
     """Every rule message of any line with its places, as `Kind/version path`."""
     found: dict[str, list[str]] = {}
     for kind, version in list_kind_versions():
-        said = {(path, sentence): None for line in Line for path, sentence in _walk(load_schema(kind, version, line), ())}
-        for path, sentence in said:
-            found.setdefault(sentence, []).append(f"{kind}/{version} `{'.'.join(path) or '.'}`")
+        rules = [one for line in Line for one in schema_rules(load_schema(kind, version, line))]
+        for path, sentence in dict.fromkeys((path, stated["message"]) for path, stated in rules if "message" in stated):
+            shown = ".".join("*" if step in (ITEMS, VALUES) else step for step in path)
+            found.setdefault(sentence, []).append(f"{kind}/{version} `{shown or '.'}`")
     return found
-
-
-def _walk(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    node = resolve(node)
-    for stated in node.get("x-kubernetes-validations", ()):
-        if "message" in stated:
-            yield path, stated["message"]
-    if len(path) > _DEEPEST:
-        return
-    for name, below in (node.get("properties") or {}).items():
-        yield from _walk(below, (*path, name))
-    for entry in (node.get("items"), node.get("additionalProperties")):
-        if isinstance(entry, dict):
-            yield from _walk(entry, (*path, "*"))

@@ -22,7 +22,6 @@ from ....policies.facts import UNKNOWN
 from ...console.output import write_stderr
 from ...console.program import installed_version
 from ...validation.levels import WARNING
-from ...validation.pipeline import Settings
 from .answers import OFFERED, Asked, Symbol, actions, find_named_rule, find_problems, find_symbols, ignore, meaning, offers
 from .restarts import find_lenses
 from .text import Text
@@ -121,7 +120,9 @@ def server(asked: Asked) -> Server:
 
     @made.feature(STATUS)
     def status(params: Any) -> dict[str, Any]:
-        return describe(asked.settings(read(str(params.uri)).source.name))
+        settings = asked.settings(read(str(params.uri)).source.name)
+        known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
+        return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}
 
     return made
 
@@ -201,9 +202,3 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
         out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_SOURCE))
     return out
-
-
-def describe(settings: Settings) -> dict[str, Any]:
-    """The version of this program, the line, the cluster of the project file, and the names of the other facts that are known."""
-    known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
-    return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}

@@ -119,10 +119,7 @@ async def count_by_manager(hands: Hands, version: str) -> dict[str, Any]:
                     if len(names := examples.setdefault(one, [])) < _EXAMPLES:
                         names.append(name_of(item))
             hands.check()
-    rows = [
-        {"kind": one.kind, "manager": one.manager, "operation": one.operation, "part": one.part, "objects": counts[one], "examples": names}
-        for one, names in sorted(examples.items())
-    ]
+    rows = [{**one._asdict(), "objects": counts[one], "examples": names} for one, names in sorted(examples.items())]
     return {"version": version, "objects": objects, "managers": rows}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from ....api.crd import build
 from ....api.kinds import BY_NAME
@@ -25,15 +25,8 @@ _FEW: Final = 5  # names in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
 
 
-class Plan(NamedTuple):
-    """What there is to do."""
-
-    definitions: list[Definition]
-    line: Line
-
-
-async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> Plan:
-    """Looks at everything; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
+async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> tuple[list[Definition], Line]:
+    """The definitions and their line; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
     definitions, to = [], hands.options.to
     graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
     line = decide_line("", graph.node if graph else None)
@@ -52,7 +45,7 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
     if report.blocked:
-        return Plan(definitions, line)
+        return definitions, line
     if to == "v1alpha1" and line > OLDEST:
         report.warnings.append(
             f"definitions of line 1.2 must not be applied while objects hold fields of line {line} (minAvailable, runtimeVersionOverride, "
@@ -71,7 +64,7 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
             continue
         report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
         _predict(one, hands)
-    return Plan(definitions, line)
+    return definitions, line
 
 
 def _begun(found: Definition, hands: Hands) -> KindReport:

@@ -15,7 +15,7 @@ from . import definition
 from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .options import Hands, Stopped
-from .preflight import Plan, make_plan, unfit
+from .preflight import make_plan, unfit
 from .report import Counts, KindReport, Notes, Progress, Report
 from .rewrite_all import Pass
 
@@ -44,9 +44,9 @@ class Run:
         """Does everything that was asked for, as far as it gets; `retire` is a version whose managers are listed at the end."""
         began, report = monotonic(), self.report
         try:
-            plan = await make_plan(self._hands, self._outage, report, self._progress.census)
+            definitions, line = await make_plan(self._hands, self._outage, report, self._progress.census)
             if not report.blocked and not report.dry_run:
-                await self._move(plan)
+                await self._move(definitions, line)
             if retire is not None and not report.blocked:
                 report.retire = await count_by_manager(self._hands, retire)
         except Stopped:
@@ -57,13 +57,13 @@ class Run:
             report.seconds = monotonic() - began
         return report
 
-    async def _move(self, plan: Plan) -> None:
+    async def _move(self, definitions: list[Definition], line: Line) -> None:
         for each in self.report.kinds:
             each.moved = each.already_there = 0
             each.stored_after = each.stored_before
         for _ in range(_ROUNDS):
             try:
-                await self._round(plan)
+                await self._round(definitions, line)
             except _UnfitError as error:
                 self.report.failed = str(error)
                 return
@@ -73,12 +73,12 @@ class Run:
                 return
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
 
-    async def _round(self, plan: Plan) -> None:
+    async def _round(self, definitions: list[Definition], line: Line) -> None:
         """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
         options, todo, unsettled = self._hands.options, [], []
-        for found in plan.definitions:
+        for found in definitions:
             now = await self._guarded(await self._read(found.name))
-            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, plan.line)]:
+            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, line)]:
                 raise _UnfitError("; ".join(reasons))
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
                 unsettled.append(found.name)
@@ -91,13 +91,13 @@ class Run:
         reports = {each.kind: each for each in self.report.kinds}
         for found in todo:
             if found.name in unsettled and not options.verify and not reports[found.kind].passes:
-                await self._pass(found, reports[found.kind], plan.line)
+                await self._pass(found, reports[found.kind], line)
         settled = since + options.settle
         if unsettled:  # else nothing under way is stored in another version
             await self._hands.sleep(settled - monotonic())
         self._outage.begin()
         for found in todo:
-            await self._prove(found, reports[found.kind], plan.line, settled)
+            await self._prove(found, reports[found.kind], line, settled)
             live = await self._read(found.name)
             reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
 

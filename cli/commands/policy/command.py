@@ -45,13 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Does one thing. Raises: UsageError for words that mean nothing, and policies that can't be used."""
     if arguments.action == NEW:
         return _new(arguments)
-    if arguments.action == TEST:
-        from .cases import test_policies
+    from .actions import print_policies, test_policies
 
-        return test_policies(arguments)
-    from .cluster import print_policies
-
-    return print_policies(arguments)
+    return test_policies(arguments) if arguments.action == TEST else print_policies(arguments)
 
 
 def _new(arguments: argparse.Namespace) -> int:

@@ -120,20 +120,17 @@ def _probe(kind: str, version: str, spec: Node) -> tuple[Resource, Node]:
     return resource, {"apiVersion": resource.api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-async def clean(kubeconfig: str) -> str:
-    """Removes the objects of a killed run; returns a sentence. Raises: RefusedError, ApiError, UsageError."""
-    async with connect_cluster(COMPONENT, kubeconfig) as cluster:
-        await _must_be_dead((await _look(cluster))[0])
-    return await remove_ours(kubeconfig)
-
-
-async def remove_ours(kubeconfig: str) -> str:
+async def remove_ours(kubeconfig: str, *, of_killed: bool = False) -> str:
     """Deletes what bears the mark, all objects of the kinds, and what the reconciler made of them; a sentence about it.
 
-    No server is needed: conversion is switched off first. Raises: RefusedError when something isn't gone in time; ApiError, UsageError.
+    No server is needed: conversion is switched off first. Raises: RefusedError when something isn't gone in time, or `of_killed` a run
+    that still serves; ApiError, UsageError.
     """
     async with connect_cluster(COMPONENT, kubeconfig) as cluster:
-        return await _remove(cluster, (await _look(cluster))[0])
+        ours, _ = await _look(cluster)
+        if of_killed:
+            await _must_be_dead(ours)
+        return await _remove(cluster, ours)
 
 
 async def _remove(cluster: Cluster, ours: list[Owned]) -> str:

@@ -31,16 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs until a signal, then removes all that it made; 0, 1 when the cluster refuses, 6 when it can't be reached. Raises: UsageError."""
-    from .cluster import RefusedError, claim, clean
-    from .trial import Trial, run_trial
+    from .cluster import RefusedError, claim, remove_ours
+    from .trial import run_trial
 
     try:
         if arguments.clean:
-            write_stderr(asyncio.run(clean(arguments.kubeconfig)))
+            write_stderr(asyncio.run(remove_ours(arguments.kubeconfig, of_killed=True)))
             return OK
         server, user = asyncio.run(claim(arguments.kubeconfig))
         where = address("--address", arguments.address, *_towards(urlsplit(server).hostname or ""))
-        return run_trial(Trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host))
+        return run_trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.commands.policy.cases import try_cases
+from dynamo_webhooks.cli.commands.policy.actions import try_cases
 from dynamo_webhooks.cli.commands.policy.command import EXAMPLES, FOLDER
 from tests.cli.conftest import Command, Files
 from tests.cli.userrules.samples import GRAPH, PROJECT, policy

@@ -6,7 +6,7 @@ from typing import Final
 
 from ....api.crd_manifest import ALLOW_DATA_LOSS
 from ....api.kinds import BETA, BY_NAME, GROUP, KINDS, Kind
-from ....api.paths import format_path
+from ....api.paths import format_path, lookup
 from ....api.wording import count_of, shorten
 from ....conversion import kinds
 from ....conversion.bounds import MOST
@@ -158,11 +158,10 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
     """CRDs that call our Service for conversion; switching that off is safe only when no object needs it."""
     for kind in KINDS:
         crd = sight.crds[kind.plural] or {}
-        conversion = (crd.get("spec") or {}).get("conversion") or {}
-        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service") or {}
-        if (service.get("name"), service.get("namespace")) != (sight.about.profile.service, sight.namespace):
+        service = lookup(crd, ("spec", "conversion", "webhook", "clientConfig", "service"))
+        if (lookup(service, ("name",)), lookup(service, ("namespace",))) != (sight.about.profile.service, sight.namespace):
             continue
-        versions = (crd.get("status") or {}).get("storedVersions") or []
+        stored = read_definition(crd).stored
         # with the word that gets it past the policy on the definitions
         change: dict[str, object] = {
             "metadata": {"annotations": {ALLOW_DATA_LOSS: "true"}},
@@ -171,6 +170,6 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
         text = (
             "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
         )
-        if len(versions) > 1:
-            text += f"; objects may be stored in {' and '.join(versions)}, so write each of them once more first"
+        if len(stored) > 1:
+            text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
         yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repairs.merge("crd", kind.crd_name, change))

@@ -13,7 +13,7 @@ from ....policies.catalogue import list_rules
 from ....policies.rule import Rule
 from ...console.kind_names import find_kind
 from ...console.nearest import nearest
-from .sentence import words
+from .sentence import said_by
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 # keyword of a schema -> what people call it
@@ -162,7 +162,7 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
         return False
     rest = path[len(at) :]
     wakes = [tuple(wake.partition("=")[0].split(".")) for wake in rule.when]
-    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= words(rule)
+    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= said_by(rule).words
 
 
 def short(found: Iterable[Rule]) -> list[dict[str, str]]:

@@ -24,6 +24,8 @@ from .options import Hands
 from .report import Report
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation
+PAUSE: Final = 1.0  # seconds between two looks at API servers
+_TELL: Final = 5.0  # seconds of waiting for them before it is reported
 
 
 async def store_in(cluster: Cluster, old: Definition, version: str) -> Definition:
@@ -85,10 +87,6 @@ def _set(path: str, value: Any) -> Node:
     return {"op": "add", "path": path, "value": value}  # of a member that is there it replaces the value
 
 
-PAUSE: Final = 1.0  # seconds between two looks
-_TELL: Final = 5.0  # seconds of waiting before it is reported
-
-
 async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], report: Report) -> float:
     """The moment (monotonic) at which all servers were seen to store all kinds in the version.
 
@@ -127,8 +125,11 @@ async def _through_the_usual_address(hands: Hands, definitions: Sequence[Definit
 
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:
     """Which server is not there yet; empty when all are."""
-    wanted = {each.plural: storage_hash(each.group, to, each.kind) for each in definitions}
-    return next((text for one in seen if (text := _behind(one, wanted))), "" if seen else "none is listed")
+    for one in seen:
+        behind = [each.plural for each in definitions if one.hashes.get(each.plural) != storage_hash(each.group, to, each.kind)]
+        if one.wrong or behind:
+            return one.wrong or f"{one.server or 'the usual address'} has not taken over the definition of {' and '.join(behind)}"
+    return "" if seen else "none is listed"
 
 
 def _warn(report: Report, seen: Sequence[Seen]) -> None:
@@ -148,11 +149,3 @@ async def _servers(hands: Hands, report: Report) -> list[str]:
     except ApiError as error:
         hands.say(f"API servers can't be listed now: {error.message}")
     return []
-
-
-def _behind(one: Seen, wanted: dict[str, str]) -> str:
-    where = one.server or "the usual address"
-    if one.wrong:
-        return one.wrong
-    behind = [plural for plural, text in wanted.items() if one.hashes.get(plural) != text]
-    return f"{where} has not taken over the definition of {' and '.join(behind)}" if behind else ""

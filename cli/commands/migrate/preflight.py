@@ -62,7 +62,8 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         if reason := await _converts(hands, outage, each):
             report.blocked.append(f"{each.name}: {reason}")
             continue
-        report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
+        await _census(hands, outage, each, one, line, on_object)
+        report.blocked += [f"{each.name}: {reason}" for reason in _blocking(one.notes, to)]
         _predict(one, hands)
     return definitions, line
 
@@ -179,8 +180,8 @@ async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) 
 
 async def _census(
     hands: Hands, outage: Outage, found: Definition, one: KindReport, line: Line, on_object: Callable[[KindReport], None]
-) -> list[str]:
-    """Count and examine all objects; return why the run must not begin. Holds one page, and the report."""
+) -> None:
+    """Counts and examines all objects. Holds one page, and the report."""
     async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=WHOLE, brief=False):
         for obj in page:
             one.objects += 1
@@ -190,7 +191,6 @@ async def _census(
                 one.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
             on_object(one)
         hands.check()
-    return [*_blocking(one.notes, hands.options.to)]
 
 
 def _blocking(notes: Notes, to: str) -> Iterator[str]:

@@ -122,11 +122,8 @@ class Run:
         else:
             self.report.failed = f"{one.kind}: objects still moved in pass {one.passes}; see what writes them in another version"
             return
-        if counts.refused or self._hands.options.verify:
-            one.proven = not counts.refused
-            return
-        one.proven = True
-        if not self._hands.options.namespace:
+        one.proven = not counts.refused
+        if one.proven and not self._hands.options.verify and not self._hands.options.namespace:
             await self._settle(read, one)
 
     async def _settle(self, read: Definition, one: KindReport) -> None:

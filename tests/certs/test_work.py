@@ -13,7 +13,7 @@ from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.cli.commands.certs import inspect
-from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, hands
+from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError
 from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
 
@@ -32,7 +32,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 def _hands(site: Site) -> Hands:
-    made = hands(site.cluster, site.about)
+    made = Hands(site.cluster, site.about)
     made.gatherer._now = site.now  # the real clock must have no say in a test
     return made
 
@@ -106,7 +106,7 @@ async def test_without_an_authority_the_way_to_one_is_named() -> None:
 
 
 async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
-    made = hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
+    made = Hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
     with pytest.raises(RefusedError, match="not made by the provisioner"):
         await made.issue(dry_run=False)
     with pytest.raises(RefusedError, match="not made by the provisioner"):

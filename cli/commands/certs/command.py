@@ -132,7 +132,7 @@ async def _cluster(args: argparse.Namespace) -> int:
     from . import inspect, work
 
     async with connect_cluster(COMPONENT, args.kubeconfig) as cluster:
-        hands = work.hands(cluster, await installed(args, cluster))
+        hands = work.Hands(cluster, await installed(args, cluster))
         if args.action == "inspect":
             return _show(inspect.of_cluster(await hands.gatherer.gather()), args.output)
         if args.action == "inject":

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from ....certs import names
 from ....certs.authority import KeyPair, issue_leaf, make_authority
@@ -30,13 +29,15 @@ class RefusedError(Exception):
     """The request can't be carried out now; the text is a sentence with the reason and the remedy."""
 
 
-class Hands(NamedTuple):
-    """The parts of a provisioner."""
+class Hands:
+    """The parts of a provisioner for one installation; no Lease is taken: the lock of each write is enough for one."""
 
-    about: Installation
-    store: Store
-    injector: Injector
-    gatherer: Gatherer
+    def __init__(self, cluster: Cluster, about: Installation) -> None:
+        profile = about.profile
+        self.about, self.store = about, Store(cluster, about.called)
+        self.injector = Injector(cluster, profile, take_over=about.take_over)
+        prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
+        self.gatherer = Gatherer(cluster, about, self.store, self.injector, prober, Refusals())
 
     async def issue(self, *, dry_run: bool) -> str:
         """Writes a new certificate of today's authority into the serving Secret; the result as a sentence.
@@ -101,14 +102,6 @@ class Hands(NamedTuple):
     def _managed(self, what: str) -> None:
         if self.about.mode is not Mode.MANAGED:
             raise RefusedError(f"{what} is not made by the provisioner in mode {self.about.mode}; renew it at its issuer")
-
-
-def hands(cluster: Cluster, about: Installation) -> Hands:
-    """The parts of a provisioner for one installation; no Lease is taken: the lock of each write is enough for one."""
-    profile, store = about.profile, Store(cluster, about.called)
-    injector = Injector(cluster, profile, take_over=about.take_over)
-    prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
-    return Hands(about, store, injector, Gatherer(cluster, about, store, injector, prober, Refusals()))
 
 
 def issue_files(directory: Path, about: Installation, now: datetime, *, dry_run: bool) -> str:

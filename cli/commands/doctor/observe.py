@@ -5,17 +5,15 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from ....api.kinds import KINDS
-from ....certs.gather import Gatherer, Refusals
-from ....certs.inject import RESOURCES, Injector
+from ....certs.inject import RESOURCES
 from ....certs.installation import Installation
-from ....certs.probe import Prober
 from ....certs.report import read_conditions
 from ....certs.state import CertificateState, TargetKind
-from ....certs.store import Store
 from ....kube.claims import LEASE_NAME
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
+from ..certs.work import Hands
 
 Found = TypeVar("Found")
 
@@ -59,12 +57,9 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
             unseen[what] = error.message
             return None
 
-    profile, called = about.profile, about.called
+    profile = about.profile
     now = await cluster.server_time()
-    prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
-    injector = Injector(cluster, profile, take_over=about.take_over)
-    gatherer = Gatherer(cluster, about, Store(cluster, called), injector, prober, Refusals())
-    gathered = await see("certificates", gatherer.gather())
+    gathered = await see("certificates", Hands(cluster, about).gatherer.gather())
     names = {kind: name for kind, name in about.targets if kind is not TargetKind.CRD}
     guard = name_policy(about)
     claims = await see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
@@ -76,7 +71,7 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
         crds={kind.plural: await see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
         configurations={kind: await see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
         service=await see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
-        lease=await see("lease", cluster.get(LEASES, called.lease, profile.namespace)),
+        lease=await see("lease", cluster.get(LEASES, about.called.lease, profile.namespace)),
         claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
         unseen=unseen,
         policy=await see(POLICIES.kind, cluster.get(POLICIES, guard)),

@@ -51,15 +51,14 @@ def page(rule: Rule) -> Page:
     }
 
 
-def complete(page: Page, site: str) -> Page:
-    """The page with what reports have no time for, and its address in the documentation if that has one."""
+def complete(page: Page, site: str = "") -> Page:
+    """The page with the places in the kind's other version, null for none, and its address in the documentation if that has one.
+
+    Reports have no time for the schemas and the lenses that it takes.
+    """
     address = rule_address(site, page["rule"])
-    return {**add_other_version(page), **({"address": address} if address else {})}
-
-
-def add_other_version(page: Page) -> Page:
-    """The page with the places in the kind's other version, null for none. Reports have no time for the schemas and lenses it takes."""
-    return {**page, "looksAt": [{**place, "other": _other(place)} for place in page["looksAt"]]}
+    places = [{**place, "other": _other(place)} for place in page["looksAt"]]
+    return {**page, "looksAt": places, **({"address": address} if address else {})}
 
 
 def _other(place: Page) -> Page | None:

@@ -8,7 +8,7 @@ import orjson
 
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
-from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TRANSPORT, Words
+from dynamo_webhooks.cli.commands.explain.known_messages import tables
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
@@ -37,8 +37,8 @@ _SHORT: Final = {
 }
 
 
-def _messages(entries: tuple[Words, ...]) -> str:
-    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in entries))
+def _messages(who: str) -> str:
+    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in tables()[who]))
 
 
 def _facts() -> Iterator[tuple[str, ...]]:
@@ -79,9 +79,9 @@ def _rows(heads: str, make: Callable[[], Iterable[Iterable[str]]]) -> Callable[[
 
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
-    "transport": partial(_messages, TRANSPORT),
-    "server": partial(_messages, SERVER),
-    "ours": partial(_messages, OURS),
+    "transport": partial(_messages, "transport"),
+    "server": partial(_messages, "server"),
+    "ours": partial(_messages, "ours"),
     "facts": _rows("fact | meaning | rules that need it", _facts),
     "keys": _rows("key | default | value | effect", _keys),
     "variables": _rows("variable | key", lambda: ((f"`{each.name}`", f"`{'.'.join(each.key)}`") for each in VARIABLES)),

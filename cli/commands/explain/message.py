@@ -8,7 +8,7 @@ from typing import Any, Final
 from ....api.kinds import list_kind_versions
 from ....api.line import Line
 from ....api.schema import load_schema
-from ....policies.checks import CEL_RULE
+from ....policies.checks import CEL_RULE, SCHEMA_RULE, WRONG_TYPE
 from ...userrules.export import ITEMS, VALUES, schema_rules
 from . import field, known_messages, rule
 from .sentence import PATH, rules_saying
@@ -24,9 +24,8 @@ Page = dict[str, Any]
 def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
     text = text[:_LONGEST]
-    around = [
-        {**one.page, "fields": _fields(text)} if one in known_messages.OF_FIELDS else one.page for one in known_messages.in_message(text)
-    ]
+    named = (SCHEMA_RULE, WRONG_TYPE)  # whose fields are pointed out
+    around = [{**one.page, "fields": _fields(text)} if one.rule in named else one.page for one in known_messages.in_message(text)]
     broken = find_broken_rule(text)
     if broken is not None:
         # a broken rule of the schema reads like any other value that it refuses

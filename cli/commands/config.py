@@ -40,11 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _values(found: Effective) -> list[tuple[Key, Any]]:
     """Every value with its key, as the file would write it; passwords in URLs are left out."""
     dumped = dump(found.configuration)
-    values = []
-    for key, _ in leaves():
-        value = lookup(dumped, key)
-        values.append((key, without_password(value) if isinstance(value, str) else value))
-    return values
+    values = ((key, lookup(dumped, key)) for key, _ in leaves())
+    return [(key, without_password(value) if isinstance(value, str) else value) for key, value in values]
 
 
 def _text(found: Effective) -> str:

@@ -4,7 +4,7 @@ import argparse
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ...api.crd_manifest import CONVERT, NAMESPACE, SERVICE, by_service, by_url, manifest
@@ -59,12 +59,16 @@ def run(arguments: argparse.Namespace) -> int:
         return UNREADABLE
     conversion = _conversion(arguments, bundle)
     if arguments.cluster:
-        compared = _compare_definitions(lambda line: definitions(kinds, conversion, line), arguments)
-        if compared.code:
-            for line in compared.told:
-                write_stderr(line)
-            return compared.code
-        crds = compared.crds
+        try:
+            live = _live(arguments)
+        except ApiError as error:
+            write_stderr(f"the cluster can't be asked: {error.message}")
+            return UNREACHABLE
+        named = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
+        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), arguments.line, named=named)
+        if lost:
+            write_stderr("\n".join(lost))
+            return REFUSED
     else:
         crds = definitions(kinds, conversion, arguments.line or INSTALLED)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
@@ -144,36 +148,23 @@ def _bundle(file: str) -> bytes:
     return bundle.encode()
 
 
-Making = Callable[[Line], list[dict[str, Any]]]
 _LISTED: Final = 20  # of what a definition would take away
 
 
-class Compared(NamedTuple):
-    """The definitions, or an exit code and sentences that say why there are none."""
-
-    crds: list[dict[str, Any]]
-    code: int = OK
-    told: tuple[str, ...] = ()
-
-
-def _compare_definitions(make: Making, arguments: argparse.Namespace) -> Compared:
-    """The definitions of a line, or of the one that the cluster has. Raises: UsageError for a kubeconfig that can't be used."""
+def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
     import asyncio
 
-    async def read() -> dict[str, Node | None]:
+    async def ask() -> dict[str, Node | None]:
         async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
             return await live_definitions(cluster)
 
-    try:
-        live = asyncio.run(read())
-    except ApiError as error:
-        return Compared([], UNREACHABLE, (f"the cluster can't be asked: {error.message}",))
-    named = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
-    return against(live, make, arguments.line, named=named)
+    return asyncio.run(ask())
 
 
-def against(live: Mapping[str, Node | None], make: Making, line: Line | None, *, named: bool = False) -> Compared:
-    """The definitions, unless they would take away what live ones have; `named`: flags name the conversion's server."""
+def against(
+    live: Mapping[str, Node | None], make: Callable[[Line], list[Node]], line: Line | None, *, named: bool = False
+) -> tuple[list[Node], list[str]]:
+    """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""
     known = of_definition(live.get(BY_ALIAS["DGD"].name))
     crds = make(line or known or INSTALLED)
     told = []
@@ -183,13 +174,13 @@ def against(live: Mapping[str, Node | None], make: Making, line: Line | None, *,
             more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
             told.append(f"{name}: the cluster's definition has {', '.join(lost[:_LISTED])}{more}")
     if not told:
-        return Compared([_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds])
+        return [_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds], []
     way = (
         f"use --line {known}"
         if known is not None and line is not None and line < known
         else "print the definitions with a release that knows these fields"
     )
-    return Compared([], REFUSED, (*told, f"applied over these, objects would lose those fields at their next write: {way}"))
+    return [], [*told, f"applied over these, objects would lose those fields at their next write: {way}"]
 
 
 def _beside(live: Node | None, crd: Node, *, named: bool) -> Node:

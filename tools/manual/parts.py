@@ -8,7 +8,7 @@ import orjson
 
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
-from dynamo_webhooks.cli.commands.explain.known_messages import tables
+from dynamo_webhooks.cli.commands.explain.message import tables
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES

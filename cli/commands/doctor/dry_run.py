@@ -23,7 +23,7 @@ _GOOD: Final[dict[str, dict[str, Any]]] = {
 _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"components": []}}
 
 
-# a pattern in the API server's message -> what it means, in words that an administrator will search for, and the repair in {namespace}
+# a pattern in the API server's message -> its meaning, in words that an administrator will search for, and the repair in {namespace}
 _CAUSES: Final = {
     "certificate signed by unknown authority|failed to verify certificate: x509: certificate signed": (
         "a bundle doesn't hold the issuer of the served certificate",

@@ -50,7 +50,7 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
     unseen: dict[str, str] = {}
 
     async def see(what: str, reading: Awaitable[Found]) -> Found | None:
-        """Reads, and records what is forbidden."""
+        """Reads, and records a refusal."""
         try:
             return await reading
         except ForbiddenError as error:

@@ -18,7 +18,7 @@ from ...console.output import write_stdout
 from ...console.program import help_width
 from ...project.apply import RULES_FROM, apply_project
 from ...project.keys import USER
-from . import field, kind, known_messages, message, rule
+from . import field, kind, message, rule
 
 HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
 _EXAMPLES = """\
@@ -69,7 +69,7 @@ def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]
         "kind": kind.markdown,
         "fact": kind.fact_markdown,
         "field": field.markdown,
-        "message": known_messages.markdown,
+        "message": message.markdown,
     }
     return pages, [writers[next(iter(page))](page) for page in pages]
 

@@ -3,15 +3,64 @@
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from ....api.kinds import list_kind_versions
 from ....api.line import Line
 from ....api.schema import load_schema
+from ....policies.catalogue import find_rule
 from ....policies.checks import CEL_RULE, SCHEMA_RULE, WRONG_TYPE
+from ....policies.rule import Rule
 from ...userrules.export import ITEMS, VALUES, schema_rules
-from . import field, known_messages, rule
+from ...yaml.load import load_documents
+from . import field, rule
 from .sentence import PATH, rules_saying
+
+
+class Words(NamedTuple):
+    """A message that no rule writes, of known_messages.yaml, and the pattern that recognises it, ignoring case."""
+
+    name: str
+    shown: str  # with dots for variable parts
+    pattern: str
+    meaning: str
+    remedy: str
+    rule: Rule | None  # the rule with which `check` finds the same
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The page of this message."""
+        rules = [] if self.rule is None else [{"rule": self.rule.name, "code": self.rule.code, "title": self.rule.title}]
+        return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": []}
+
+
+@cache
+def tables() -> dict[str, tuple[Words, ...]]:
+    """The messages by who says them: `transport` on the way to the webhooks, `server` about the object, and `ours`."""
+    [document] = load_documents(Path(__file__).with_name("known_messages.yaml").read_text("utf-8"))
+    return {
+        who: tuple(Words(**{**entry, "rule": find_rule(entry.get("rule", ""))}) for entry in entries)
+        for who, entries in document.data.items()
+    }
+
+
+def _known(text: str) -> Iterator[Words]:
+    """The known messages in a text; only those of the transport if there are any, because the object wasn't judged then."""
+    for who, table in tables().items():
+        found = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
+        yield from found
+        if found and who == "transport":
+            return
+
+
+def markdown(page: dict[str, Any]) -> str:
+    """The page as Markdown."""
+    parts = [f"# {page['words']}", page["meaning"], f"**Fix.** {page['remedy']}"]
+    parts += [f"`dynamo-webhooks explain '{field}'` shows its allowed values." for field in page["fields"]]
+    parts += [f"`check` reports it as `{rule['rule']}` ({rule['code']})." for rule in page["rules"]]
+    return "\n\n".join(parts) + "\n"
+
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
 _JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
@@ -25,7 +74,7 @@ def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
     text = text[:_LONGEST]
     named = (SCHEMA_RULE, WRONG_TYPE)  # whose fields are pointed out
-    around = [{**one.page, "fields": _fields(text)} if one.rule in named else one.page for one in known_messages.in_message(text)]
+    around = [{**one.page, "fields": _fields(text)} if one.rule in named else one.page for one in _known(text)]
     broken = find_broken_rule(text)
     if broken is not None:
         # a broken rule of the schema reads like any other value that it refuses

@@ -28,10 +28,6 @@ class _ChangedError(Exception):
     """A definition changed during the pass, whose results are therefore void."""
 
 
-class _UnfitError(Exception):
-    """A definition was changed so that writes would lose data."""
-
-
 class Run:
     """One run and its report."""
 
@@ -64,9 +60,6 @@ class Run:
         for _ in range(_ROUNDS):
             try:
                 await self._round(definitions, line)
-            except _UnfitError as error:
-                self.report.failed = str(error)
-                return
             except (_ChangedError, ConflictError) as error:
                 self._hands.say(f"begun anew, because a definition was changed meanwhile: {error}")
             else:
@@ -74,12 +67,13 @@ class Run:
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
 
     async def _round(self, definitions: list[Definition], line: Line) -> None:
-        """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
+        """Ends early where writes would lose data. Raises: _ChangedError or ConflictError, after which all is to be looked at anew."""
         options, todo, unsettled = self._hands.options, [], []
         for found in definitions:
             now = await self._guarded(await self._read(found.name))
             if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, line)]:
-                raise _UnfitError("; ".join(reasons))
+                self.report.failed = "; ".join(reasons)
+                return
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
                 unsettled.append(found.name)
             if now.storage != options.to:
@@ -145,13 +139,10 @@ class Run:
 
     async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:
         """Rewrite the objects of a kind once and add the counts to its report."""
-
-        async def still() -> None:
-            await self._still(found, line)
-
         began = monotonic()
         self._progress.begin(one.kind, one.passes + 1, one.objects)
-        walk = Pass(self._hands, self._outage, resource_of_kind(found.kind, self._hands.options.to), self._progress.walked, still)
+        resource, still = resource_of_kind(found.kind, self._hands.options.to), partial(self._still, found, line)
+        walk = Pass(self._hands, self._outage, resource, self._progress.walked, still)
         try:
             return await walk.run()
         finally:

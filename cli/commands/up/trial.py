@@ -42,8 +42,8 @@ rbac: {{plannerClusterRoleName: dynamo-webhooks-planner, dgdrProfilingClusterRol
 def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: str) -> int:
     """Serves and reconciles until SIGTERM or SIGINT; the exit code.
 
-    `user` is who we are to the API server, `address` what it is to call, `other` what to advise when it can't. Raises: RefusedError,
-    ApiError, UsageError.
+    `user` is our name to the API server, which is to call `address`, or else be advised `other`. Raises: RefusedError, ApiError,
+    UsageError.
     """
     settings = load_configuration(Source("up", _CONFIGURATION.format(line=line)), {}).configuration
     facts = read_configured_facts(settings) | {"operatorPrincipal": user}

@@ -10,8 +10,7 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.version_view import in_version
-from dynamo_webhooks.cli.commands.explain.known_messages import tables
-from dynamo_webhooks.cli.commands.explain.message import find_broken_rule
+from dynamo_webhooks.cli.commands.explain.message import find_broken_rule, tables
 from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.catalogue import list_declared

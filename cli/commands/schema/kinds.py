@@ -103,7 +103,7 @@ def or_null(node: Node) -> Node:
 
 
 def _shaped(shape: Shape) -> Node:
-    """A schema of metadata, where the API server drops what it doesn't know."""
+    """A schema of metadata, where the API server drops unknown fields."""
     if isinstance(shape, str):
         return or_null(_SCALARS[shape])
     if isinstance(shape, list):

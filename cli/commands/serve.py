@@ -116,18 +116,14 @@ def _certificates(args: argparse.Namespace, settings: OperatorConfiguration, hos
 
     from ...certs.files import PairError, local_names, store_self_signed
 
-    directory = Path(args.cert_dir) if args.cert_dir else _state_directory()
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    directory = Path(args.cert_dir or Path(state, "dynamo-webhooks", "certs"))
     try:
         return directory, store_self_signed(directory, local_names(host), datetime.now(UTC))
     except PairError as error:
         raise UsageError(f"--cert-dir: {error}") from None
     except OSError as error:
         raise UsageError(f"--cert-dir {directory}: {error.strerror or type(error).__name__}") from None
-
-
-def _state_directory() -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "dynamo-webhooks" / "certs"
 
 
 def _printed(value: object) -> str:

@@ -8,10 +8,10 @@ from ....api.kinds import ALPHA, BETA, api_version
 from ....kube.errors import ApiError, ForbiddenError
 from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
+from ....policies.domain import ORIGIN_VERSION
 from .finding import Finding, error, warning
 from .repairs import MANIFESTS, certs, status
 
-ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"  # a default that every new graph gets
 DENIED: Final = "denied the request"
 KIND: Final = "DynamoGraphDeployment"  # stored in one version and served in two, defaulted and judged in both
 _IMAGE: Final = {"name": "main", "image": "example.com/dynamo-webhooks-doctor:1.5.0"}  # with a version, which line 1.5 asks for
@@ -55,7 +55,7 @@ async def _good(cluster: Cluster, namespace: str, version: str, *, expected: boo
         made = await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _GOOD[version]), dry_run=True)
     except ApiError as failed:
         return _failure(failed, namespace, version)
-    if expected and ORIGIN not in (made["metadata"].get("annotations") or {}):
+    if expected and ORIGIN_VERSION not in (made["metadata"].get("annotations") or {}):
         return _error(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)
     return None
 

@@ -57,9 +57,9 @@ def migrate(kind: Kind, version: str) -> str:
     return f"dynamo-webhooks migrate --to {version} --kind {kind.name}"
 
 
-def patch(kind: str, name: str, *operations: dict[str, object]) -> str:
-    """Changes an object."""
-    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps(list(operations))}'"
+def patch(kind: str, name: str, path: str, value: object, operation: Literal["add", "replace"] = "add") -> str:
+    """Sets one field of an object."""
+    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps([{'op': operation, 'path': path, 'value': value}])}'"
 
 
 def merge(kind: str, name: str, change: dict[str, object]) -> str:

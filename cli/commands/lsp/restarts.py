@@ -16,7 +16,6 @@ from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 
 _ASKED: Final = "--against"
-_RESTART: Final = "restart"
 
 
 class Lens(NamedTuple):
@@ -48,7 +47,7 @@ def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
 
 def _restarts(was: Made, now: Made) -> list[Restart]:
     before, after = ([Child("", child) for child in side.children] for side in (was, now))
-    return [one for one in find_restarts(before, after) if one.what == _RESTART]
+    return [one for one in find_restarts(before, after) if one.what == "restart"]
 
 
 def _text_before(name: str, revision: str) -> str | None:

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ....admission.userrules.policy import PolicyError
 from ....admission.userrules.read import read_policy
@@ -39,13 +39,6 @@ DENY: Final = "deny"
 _KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "message")
 
 
-class Tried(NamedTuple):
-    """One case and what came of it; an empty failure means that it passed."""
-
-    name: str
-    failure: str
-
-
 def test_policies(arguments: argparse.Namespace) -> int:
     """Runs the cases and prints those that fail, with -v all; returns the exit code. Raises: UsageError."""
     paths = arguments.words
@@ -55,10 +48,10 @@ def test_policies(arguments: argparse.Namespace) -> int:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
         paths = arguments.project.values[RULES_FROM]
     tried = [one for file in _case_files(paths) for one in try_cases(file)]
-    for one in tried:
-        if one.failure or arguments.verbose:
-            write_stdout(f"{'FAIL' if one.failure else 'ok  '} {one.name}{f': {one.failure}' if one.failure else ''}\n")
-    failed = sum(bool(one.failure) for one in tried)
+    for name, failure in tried:
+        if failure or arguments.verbose:
+            write_stdout(f"{'FAIL' if failure else 'ok  '} {name}{f': {failure}' if failure else ''}\n")
+    failed = sum(bool(failure) for _, failure in tried)
     counted = f"{count_of(len(tried), 'case')}: {len(tried) - failed} passed, {failed} failed"
     write_stderr(counted if tried else "no cases found; they are in NAME.cases.yaml")
     return REFUSED if failed else OK if tried else NOTHING_FOUND
@@ -78,8 +71,8 @@ def _case_files(paths: list[str]) -> Iterator[str]:
             yield beside
 
 
-def try_cases(file: str) -> Iterator[Tried]:
-    """Runs the cases of one file by the policies of the file beside it. Raises: UsageError."""
+def try_cases(file: str) -> Iterator[tuple[str, str]]:
+    """Runs the cases of one file by the policies of the file beside it; name and failure, empty for none, of each. Raises: UsageError."""
     beside = next((f"{file.removesuffix(suffix)}.yaml" for suffix in CASES if file.endswith(suffix)), file)
     rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)))  # noqa: PTH120 - as above
     try:
@@ -95,7 +88,7 @@ def try_cases(file: str) -> Iterator[Tried]:
                 yield _tried(document, rules, sort, index)
 
 
-def _tried(document: Document, rules: UserRules, sort: str, index: int) -> Tried:
+def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple[str, str]:
     case, where = document.data[sort][index], f"{document.source.name}: {sort}[{index}]"
     if not isinstance(case, dict) or "object" not in case or not set(case) <= set(_KEYS):
         raise UsageError(f"{where}: must be a mapping with object, and may have {', '.join(one for one in _KEYS if one != 'object')}")
@@ -112,7 +105,7 @@ def _tried(document: Document, rules: UserRules, sort: str, index: int) -> Tried
     beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
     asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
     outcome = check_object(found, CREATE if old is None else UPDATE, old, Settings(facts, str(case.get("as") or ""), asked=asked))
-    return Tried(f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or "")))
+    return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
 
 def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:

@@ -11,9 +11,6 @@ from ...files.read import load_text
 from ...files.write import store
 
 HELP: Final = "write, test and collect rules of your own, in Kubernetes' policy language"
-NEW: Final = "new"
-TEST: Final = "test"
-FROM_CLUSTER: Final = "from-cluster"
 FOLDER: Final = f"{os.path.dirname(os.path.abspath(__file__))}/examples"  # noqa: PTH100, PTH120 - pathlib takes longer to import
 EXAMPLES: Final = ("claims-exist", "gpu-budget", "images-allowed", "lora-base-served", "pod-security", "replica-limit")
 
@@ -25,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "new: write NAME.yaml and its cases; test: run the cases of files, of folders, or of all of rules-from; "
         "from-cluster: print the cluster's policies about Dynamo's kinds"
     )
-    add("action", choices=(NEW, TEST, FROM_CLUSTER), help=what)
+    add("action", choices=("new", "test", "from-cluster"), help=what)
     add("words", nargs="*", metavar="WORD", help="new: the name; test: files with policies or cases, or folders")
     add(
         "--example",
@@ -43,11 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Does one thing. Raises: UsageError for words that mean nothing, and policies that can't be used."""
-    if arguments.action == NEW:
+    if arguments.action == "new":
         return _new(arguments)
     from .actions import print_policies, test_policies
 
-    return test_policies(arguments) if arguments.action == TEST else print_policies(arguments)
+    return test_policies(arguments) if arguments.action == "test" else print_policies(arguments)
 
 
 def _new(arguments: argparse.Namespace) -> int:

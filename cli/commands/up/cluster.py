@@ -18,6 +18,7 @@ from ....kube.config import load_config
 from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, UnavailableError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
+from ....kube.storage_versions import read_definition
 from ....policies.domain import ORIGIN_VERSION
 from ....reconciler.common.marks import RECONCILED
 from ....reconciler.common.resources import OPTIONAL, WATCHED
@@ -130,32 +131,22 @@ async def remove_ours(kubeconfig: str, *, of_killed: bool = False) -> str:
         ours, _ = await _look(cluster)
         if of_killed:
             await _must_be_dead(ours)
-        return await _remove(cluster, ours)
-
-
-async def _remove(cluster: Cluster, ours: list[Owned]) -> str:
-    crds = [one for resource, one in ours if resource is CRDS]
-    for resource, one in ours:
-        if resource is not CRDS:
-            await cluster.delete(resource, one["metadata"]["name"])
-    for crd in crds:
-        with contextlib.suppress(NotFoundError):
-            await cluster.merge_patch(CRDS, crd["metadata"]["name"], {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
-    count = sum([await _delete_all(cluster, _stored(crd)) for crd in crds])
-    if crds:
-        since = min(str(crd["metadata"]["creationTimestamp"]) for crd in crds)
-        for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
-            await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
-    for crd in crds:
-        await cluster.delete(CRDS, crd["metadata"]["name"])
-    await _until_gone(cluster, [crd["metadata"]["name"] for crd in crds])
+        crds = [read_definition(one) for resource, one in ours if resource is CRDS]
+        for resource, one in ours:
+            if resource is not CRDS:
+                await cluster.delete(resource, one["metadata"]["name"])
+        for crd in crds:
+            with contextlib.suppress(NotFoundError):
+                await cluster.merge_patch(CRDS, crd.name, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+        count = sum([await _delete_all(cluster, resource_of_kind(crd.kind, crd.storage)) for crd in crds])
+        if crds:
+            since = min(str(crd.node["metadata"]["creationTimestamp"]) for crd in crds)
+            for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
+                await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
+        for crd in crds:
+            await cluster.delete(CRDS, crd.name)
+        await _until_gone(cluster, [crd.name for crd in crds])
     return f"removed {count_of(len(ours), 'registration')} and {count_of(count, 'Dynamo object')}" if ours else "nothing of `up` is there"
-
-
-def _stored(crd: Node) -> Resource:
-    names = crd["spec"]["names"]
-    version = next(str(one["name"]) for one in crd["spec"]["versions"] if one["storage"])
-    return Resource(GROUP, version, names["plural"], names["kind"])
 
 
 async def _delete_all(cluster: Cluster, resource: Resource, labels: str = "", since: str = "") -> int:

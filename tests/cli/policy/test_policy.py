@@ -19,7 +19,7 @@ def test_every_example_is_offered() -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_allows_and_denies_what_its_cases_say(example: str) -> None:
     tried = list(try_cases(f"{FOLDER}/{example}.cases.yaml"))
-    assert [one.name for one in tried if one.failure] == []
+    assert [name for name, failure in tried if failure] == []
     assert {": allow[" in one.name for one in tried} == {True, False}
 
 

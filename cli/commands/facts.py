@@ -85,13 +85,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "--cluster must be given: facts are asked of a cluster, that of the current context unless --kubeconfig or --context say more"
         )
-
-    async def gather() -> Gathered:
-        async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
-            return await gather_facts(cluster, args.namespace)
-
     try:
-        found = asyncio.run(gather())
+        found = asyncio.run(_gathered(args))
     except ApiError as error:
         write_stderr(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
@@ -103,3 +98,8 @@ def run(args: argparse.Namespace) -> int:
     for name, reason in found.reasons.items():
         write_stderr(f"{name} is not known: {reason}")
     return OK
+
+
+async def _gathered(args: argparse.Namespace) -> Gathered:
+    async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
+        return await gather_facts(cluster, args.namespace)

@@ -94,7 +94,7 @@ def _about(args: argparse.Namespace, config: str | Source | None = None) -> Inst
 
 def _files(args: argparse.Namespace, about: Installation) -> int:
     from ....certs.files import PairError
-    from . import inspect, work
+    from . import work
 
     if not args.files:
         raise UsageError("--files: must name a directory, seen an empty text; write . for the current one")
@@ -105,7 +105,7 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
         if args.action == "issue":
             write_stderr(work.issue_files(directory, about, now, dry_run=args.dry_run))
             return OK
-        return _show(inspect.of_directory(directory, now), args.output)
+        return _show(work.describe_directory(directory, now), args.output)
     except PairError as error:
         write_stderr(f"{directory}: {error}")
         return UNREADABLE
@@ -129,12 +129,12 @@ async def installed(args: argparse.Namespace, cluster: Cluster) -> Installation:
 
 async def _cluster(args: argparse.Namespace) -> int:
     from ....certs.provision import COMPONENT
-    from . import inspect, work
+    from . import work
 
     async with connect_cluster(COMPONENT, args.kubeconfig) as cluster:
         hands = work.Hands(cluster, await installed(args, cluster))
         if args.action == "inspect":
-            return _show(inspect.of_cluster(await hands.gatherer.gather()), args.output)
+            return _show(work.describe_cluster(await hands.gatherer.gather()), args.output)
         if args.action == "inject":
             done = await hands.inject(dry_run=args.dry_run)
             for _, text in done:
@@ -150,7 +150,7 @@ async def _cluster(args: argparse.Namespace) -> int:
 
 
 def _show(facts: dict[str, Any], output: str) -> int:
-    from .inspect import as_text
+    from .work import as_text
 
     if output == "json":
         write_stdout(encode_json(facts, orjson.OPT_INDENT_2) + "\n")

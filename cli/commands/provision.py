@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 from typing import TYPE_CHECKING, Final
@@ -13,8 +14,6 @@ from ..daemon import listening
 from ..daemon.settings import load_settings
 
 if TYPE_CHECKING:
-    import argparse
-
     from ...api.operator.configuration import OperatorConfiguration
     from ...certs.installation import Installation
     from ..daemon.provisioner import Pace

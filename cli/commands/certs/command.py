@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 from dataclasses import replace
@@ -21,14 +22,11 @@ from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....certs.installation import Installation
     from ....kube.protocol import Cluster
     from ...yaml.load import Source
 
 HELP: Final = "inspect, issue and rotate certificates, and write bundles"
-ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
 # configuration keys by flag
 KEYS: Final = {
     "namespace": ("operator", "namespace"),
@@ -42,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "action",
-        choices=ACTIONS,
+        choices=("inspect", "issue", "rotate", "inject"),
         help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new authority; "
         "inject: write the bundle into all objects that lack it",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 from functools import partial
@@ -16,8 +17,6 @@ from ...installation.connection import connect_cluster
 from .finding import Finding, Level, as_data, as_text, sort_findings, warning
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....api.line import Line
     from ....kube.protocol import Cluster
     from ....kube.storage_versions import Opener

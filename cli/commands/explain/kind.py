@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ....api.kinds import BY_NAME, GROUP, Kind
+from ....api.kinds import BY_NAME, GROUP
 from ....api.line import USUAL, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
@@ -21,13 +21,14 @@ def find(word: str) -> Page | None:
     if name is None:
         return None
     kind = BY_NAME[name]
+    stored = {one.name: [str(line) for line in Line if kind.stored(line) == one.name] for one in kind.versions}
     return {
         "kind": name,
         "group": GROUP,
         "plural": kind.plural,
         "shortName": kind.short,
         "versions": [
-            {"name": one.name, "stored": USUAL in (lines := _lines(kind, one.name)), "storedOn": lines, "deprecated": one.deprecated}
+            {"name": one.name, "stored": USUAL in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
             for one in kind.versions
         ],
         "description": load_schema(name, kind.storage_version).get("description", ""),
@@ -44,11 +45,6 @@ def markdown(page: Page) -> str:
         more += f" `dynamo-webhooks convert --fields {page['kind']}` shows which is which in the other version."
     looking = format_list("Rules that look at it or at what holds it:", format_rules(page["rules"]))
     return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, more, looking) if part) + "\n"
-
-
-def _lines(kind: Kind, version: str) -> list[str]:
-    """The lines whose definitions keep the objects in a version."""
-    return [str(line) for line in Line if kind.stored(line) == version]
 
 
 def _mark(lines: list[str]) -> str:

@@ -32,8 +32,7 @@ from .restarts import find_lenses
 
 STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
 _SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too
-NAME: Final = "dynamo-webhooks"
-_SOURCE: Final = "dynamo-webhooks"
+_NAME: Final = "dynamo-webhooks"  # of the server, and of the source of its diagnostics
 _BEHIND: Final = 2**31 - 1  # a column behind every line
 _LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
 
@@ -119,7 +118,7 @@ class Server(LanguageServer):
 
 def server(asked: Asked) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
-    made = Server(NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
     def read(uri: str) -> Text:
         """An open text; pygls would read another one from the disk."""
@@ -216,7 +215,7 @@ def _action(title: str, edit: types.WorkspaceEdit, diagnostics: list[types.Diagn
 def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
     found = []
-    for one in [one for one in shown if one.source == _SOURCE][:OFFERED]:
+    for one in [one for one in shown if one.source == _NAME][:OFFERED]:
         line, _ = text.place(one.range.start)
         written = ignore(text.source.name, text.source.text, str(one.code), line)
         if written is None:
@@ -263,10 +262,10 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
                 level,
                 code=one.rule,
                 code_description=types.CodeDescription(page) if page else None,
-                source=_SOURCE,
+                source=_NAME,
             )
         )
     for error in told.unreadable:
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
-        out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_SOURCE))
+        out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_NAME))
     return out

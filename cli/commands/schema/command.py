@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.name is None:
         write_stdout("".join(f"{name}\n" for name in _names()))
     else:
-        write_stdout(_text(arguments.name, arguments.version, line))
+        write_stdout(json.dumps(_schema(arguments.name, arguments.version, line), indent=2) + "\n")
     return OK
 
 
@@ -64,8 +64,8 @@ def _names() -> list[str]:
     return [MIXED, *(f"{kind}.{version}" for kind, version in list_kind_versions()), *names()]
 
 
-def _text(word: str, version: str | None, line: Line) -> str:
-    """The schema that a word names, as text. Raises: UsageError."""
+def _schema(word: str, version: str | None, line: Line) -> dict[str, Any]:
+    """The schema that a word names. Raises: UsageError."""
     named, _, ending = word.replace("/", ".").partition(".")
     kind = find_kind(named)
     if kind is not None:
@@ -78,18 +78,14 @@ def _text(word: str, version: str | None, line: Line) -> str:
             raise UsageError(
                 f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{did_you_mean(wanted, versions)}"
             )
-        return _printed(schema_of(kind, wanted, line))
+        return schema_of(kind, wanted, line)
     if version is not None:
         raise UsageError(f"--version is for kinds, {word} is none{did_you_mean(word, BY_NAME)}")
     if word == MIXED:
-        return _printed(mixed_schema(line))
+        return mixed_schema(line)
     if word in names():
-        return _printed(load(word))
+        return load(word)
     raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*_names(), *BY_NAME])}")
-
-
-def _printed(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, indent=2) + "\n"
 
 
 def _store(flag: str, directory: str, files: dict[str, str], line: Line) -> None:
@@ -98,7 +94,7 @@ def _store(flag: str, directory: str, files: dict[str, str], line: Line) -> None
         raise UsageError(f'{flag} "": must name a folder')
     for file, name in files.items():
         try:
-            store(directory, file, _text(name, None, line))
+            store(directory, file, json.dumps(_schema(name, None, line), indent=2) + "\n")
         except UsageError as error:
             raise UsageError(f"{flag} {directory}: {error}") from None
     write_stderr(f"{len(files)} schemas in {directory}")

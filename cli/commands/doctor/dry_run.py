@@ -45,24 +45,20 @@ async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], 
     """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged."""
     found: list[Finding] = []
     for version in (ALPHA, BETA):
-        failure = await _good(cluster, namespace, version, expected=namespace not in excluded)
-        found += [failure] if failure else await _wrong(cluster, namespace, version, expected=namespace not in excluded)
+        found += await _tried(cluster, namespace, version, expected=namespace not in excluded)
     return [replace(each, repair=manifests) if each.repair == MANIFESTS else each for each in found]
 
 
-async def _good(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> Finding | None:
+async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
+    resource = resource_of_kind(KIND, version)
     try:
-        made = await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _GOOD[version]), dry_run=True)
+        made = await cluster.create(resource, _graph(version, namespace, _GOOD[version]), dry_run=True)
     except ApiError as failed:
-        return _failure(failed, namespace, version)
+        return [_failure(failed, namespace, version)]
     if expected and ORIGIN_VERSION not in (made["metadata"].get("annotations") or {}):
-        return _error(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)
-    return None
-
-
-async def _wrong(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
+        return [_error(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)]
     try:
-        await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _WRONG[version]), dry_run=True)
+        await cluster.create(resource, _graph(version, namespace, _WRONG[version]), dry_run=True)
     except ApiError as failed:
         return [] if DENIED in failed.message else [_failure(failed, namespace, version)]
     return [_error(version, "a wrong one was accepted: the validating webhook wasn't asked", MANIFESTS)] if expected else []

@@ -60,8 +60,3 @@ def migrate(kind: Kind, version: str) -> str:
 def patch(kind: str, name: str, path: str, value: object, operation: Literal["add", "replace"] = "add") -> str:
     """Sets one field of an object."""
     return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps([{'op': operation, 'path': path, 'value': value}])}'"
-
-
-def merge(kind: str, name: str, change: dict[str, object]) -> str:
-    """Changes an object by a merge patch, which makes the parents that are missing."""
-    return f"kubectl patch {kind.lower()} {name} --type=merge -p '{json.dumps(change)}'"

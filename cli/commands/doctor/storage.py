@@ -1,6 +1,7 @@
 """Checks stored objects: in which versions they are, how large they are, what names them, and which are left before a removal."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -163,13 +164,14 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
             continue
         stored = read_definition(crd).stored
         # with the word that gets it past the policy on the definitions
-        change: dict[str, object] = {
+        change = {
             "metadata": {"annotations": {ALLOW_DATA_LOSS: "true"}},
             "spec": {"conversion": {"strategy": "None", "webhook": None}},
         }
         text = (
             "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
         )
+        repair = f"kubectl patch crd {kind.crd_name} --type=merge -p '{json.dumps(change)}'"  # which makes the parents that are missing
         if len(stored) > 1:
             text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
-        yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repairs.merge("crd", kind.crd_name, change))
+        yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repair)

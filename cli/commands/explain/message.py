@@ -81,7 +81,8 @@ def find(text: str) -> list[Page]:
         around = [broken, *(page for page in around if page["message"] != "schema-mismatch")]
     known = rule.in_message(text)
     if not known and not around:
-        known = _said(text)
+        said = {found.name: found for part in _parts(text) for found in rules_saying(part)}
+        known = [rule.page(found) for found in said.values()]
     return [*known, *around]
 
 
@@ -89,12 +90,6 @@ def _fields(text: str) -> list[str]:
     """The first fields of our kinds that a text names."""
     named = dict.fromkeys(found.rstrip(".") for found in PATH.findall(text))
     return [path for path in named if field.find(path) is not None][:_FIELDS]
-
-
-def _said(text: str) -> list[Page]:
-    """The rules that say the parts of a text."""
-    named = {found.name: found for part in _parts(text) for found in rules_saying(part)}
-    return [rule.page(found) for found in named.values()]
 
 
 def _parts(text: str) -> Iterator[str]:

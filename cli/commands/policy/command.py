@@ -48,6 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _new(arguments: argparse.Namespace) -> int:
+    from ....admission.userrules.policy import PolicyError
+    from ....admission.userrules.read import name_of
+
     if len(arguments.words) != 1:
         raise UsageError("policy new takes one name, such as few-replicas")
     name, folder = arguments.words[0], arguments.directory
@@ -58,9 +61,6 @@ def _new(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{file}: must be a new file; remove it, or choose another name")
         text = load_text(f"{FOLDER}/{arguments.example}{suffix}")
         texts[f"{name}{suffix}"] = text.replace(f"name: {arguments.example}\n", f"name: {name}\n")
-    from ....admission.userrules.policy import PolicyError
-    from ....admission.userrules.read import name_of
-
     try:
         name_of({"metadata": {"name": name}})
     except PolicyError as error:

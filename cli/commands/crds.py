@@ -25,6 +25,7 @@ from ..rewrite.emit import emit_json, emit_yaml
 from ..yaml.errors import InputError
 
 HELP = "print the CustomResourceDefinitions"
+_LISTED: Final = 20  # of what a definition would take away
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -146,9 +147,6 @@ def _bundle(file: str) -> bytes:
     except (SSLError, ValueError):
         raise InputError("holds a certificate that can't be read", file) from None
     return bundle.encode()
-
-
-_LISTED: Final = 20  # of what a definition would take away
 
 
 def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:

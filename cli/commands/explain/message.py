@@ -17,6 +17,13 @@ from ...yaml.load import load_documents
 from . import field, rule
 from .sentence import PATH, rules_saying
 
+# between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
+_JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
+_FIELDS: Final = 3  # that are pointed out
+_LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
+
+Page = dict[str, Any]
+
 
 class Words(NamedTuple):
     """A message that no rule writes, of known_messages.yaml, and the pattern that recognises it, ignoring case."""
@@ -29,9 +36,9 @@ class Words(NamedTuple):
     rule: Rule | None  # the rule with which `check` finds the same
 
     @property
-    def page(self) -> dict[str, Any]:
+    def page(self) -> Page:
         """The page of this message."""
-        rules = [] if self.rule is None else [{"rule": self.rule.name, "code": self.rule.code, "title": self.rule.title}]
+        rules = field.short([] if self.rule is None else [self.rule])
         return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": []}
 
 
@@ -54,20 +61,12 @@ def _known(text: str) -> Iterator[Words]:
             return
 
 
-def markdown(page: dict[str, Any]) -> str:
+def markdown(page: Page) -> str:
     """The page as Markdown."""
     parts = [f"# {page['words']}", page["meaning"], f"**Fix.** {page['remedy']}"]
-    parts += [f"`dynamo-webhooks explain '{field}'` shows its allowed values." for field in page["fields"]]
-    parts += [f"`check` reports it as `{rule['rule']}` ({rule['code']})." for rule in page["rules"]]
+    parts += [f"`dynamo-webhooks explain '{path}'` shows its allowed values." for path in page["fields"]]
+    parts += [f"`check` reports it as `{same['rule']}` ({same['code']})." for same in page["rules"]]
     return "\n\n".join(parts) + "\n"
-
-
-# between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
-_JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
-_FIELDS: Final = 3  # that are pointed out
-_LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
-
-Page = dict[str, Any]
 
 
 def find(text: str) -> list[Page]:

@@ -47,10 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the definitions in the order of the table of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6.
-
-    Raises: UsageError for flags that don't go together or can't be used.
-    """
+    """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
     kinds = _kinds(arguments.kind)
     flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
     try:

@@ -55,10 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 after one because no long request can be answered any more.
-
-    Raises: UsageError for a configuration that can't be served, with the flag or key.
-    """
+    """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 where no long request could be answered any more. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...webhooks import process
     from ..daemon import server

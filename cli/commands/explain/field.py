@@ -35,10 +35,7 @@ Steps = tuple[str, ...]
 
 
 def find(word: str) -> Page | None:
-    """The page of a field path that some kind has; None when there is no such thing.
-
-    A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
-    """
+    """The page of a path, which may begin with a kind, and have keys and indices in brackets, as names, or as `*`; None for no field."""
     steps = _steps(word)
     named = find_kind(steps[0]) if steps else None
     path = steps if named is None else steps[1:]

@@ -52,10 +52,7 @@ def page(rule: Rule) -> Page:
 
 
 def complete(page: Page, site: str = "") -> Page:
-    """The page with the places in the kind's other version, null for none, and its address in the documentation if that has one.
-
-    Reports have no time for the schemas and the lenses that it takes.
-    """
+    """The page with the places in the kind's other version, for which reports have no time, and its address if the site has one."""
     address = rule_address(site, page["rule"])
     places = [{**place, "other": _other(place)} for place in page["looksAt"]]
     return {**page, "looksAt": places, **({"address": address} if address else {})}

@@ -10,7 +10,7 @@ from dynamo_webhooks.api.crd import by_service
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.crds.command import definitions
+from dynamo_webhooks.cli.commands.crds import definitions
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tools.written import ROOT, update
 

@@ -4,6 +4,8 @@ import argparse
 import os
 from typing import Any
 
+import orjson
+
 from ...api.operator.configuration import leaves
 from ...api.operator.judge import without_password
 from ...api.operator.section import dump
@@ -26,10 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints what processes started with the same file and environment would use.
-
-    Raises: UsageError for a configuration that would stop them.
-    """
+    """Prints what processes started with the same file and environment would use. Raises: UsageError for what would stop them."""
     found = load_configuration(arguments.config, os.environ, lenient=arguments.lenient_config)
     for line in found.unknown:
         write_stderr(f"warning: {line}")
@@ -41,11 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _values(found: Effective) -> list[tuple[Key, Any]]:
     """Every value with its key, as the file would write it; passwords in URLs are left out."""
     dumped = dump(found.configuration)
-    values = []
-    for key, _ in leaves():
-        value = lookup(dumped, key)
-        values.append((key, without_password(value) if isinstance(value, str) else value))
-    return values
+    values = ((key, lookup(dumped, key)) for key, _ in leaves())
+    return [(key, without_password(value) if isinstance(value, str) else value) for key, value in values]
 
 
 def _text(found: Effective) -> str:
@@ -55,8 +51,6 @@ def _text(found: Effective) -> str:
 
 
 def _json(found: Effective) -> str:
-    import orjson
-
     rows = [{"key": ".".join(key), "value": value, "from": found.origin(key)} for key, value in _values(found)]
     return encode_json({"values": rows}, orjson.OPT_INDENT_2) + "\n"
 

@@ -10,6 +10,8 @@ from ..console import flags
 from ..console.exits import OK, UNREACHABLE, UsageError
 from ..console.output import write_stderr, write_stdout
 from ..facts.gather import MANAGER, Gathered, gather_facts
+from ..files.write import replace_file
+from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 
 HEAD: Final = """\
@@ -40,8 +42,7 @@ def _entry(name: str, found: Gathered) -> str:
 def redact(found: Gathered) -> Gathered:
     """The same with numbers in place of the names of namespaces and accounts; one name has one number everywhere.
 
-    Topologies keep their names, for objects ask for them by name. Reasons keep what comes before a colon: an API server's sentence, which
-    follows it, names who asked.
+    Topologies keep their names, for objects ask for them. Reasons keep what comes before a colon: behind it an API server names who asked.
     """
     values = dict(found.values)
     principal, excluded = values.get("operatorPrincipal"), values.get("excludedNamespaces")
@@ -79,12 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints or writes the file; 6 when the cluster can't be reached.
-
-    Raises: UsageError.
-    """
-    from ..files.write import replace_file
-
+    """Prints or writes the file; 6 when the cluster can't be reached. Raises: UsageError."""
     if not args.cluster:
         raise UsageError(
             "--cluster must be given: facts are asked of a cluster, that of the current context unless --kubeconfig or --context say more"
@@ -105,7 +101,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _gathered(args: argparse.Namespace) -> Gathered:
-    from ..installation.connection import connect_cluster
-
     async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
         return await gather_facts(cluster, args.namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 from typing import TYPE_CHECKING, Final
@@ -13,8 +14,6 @@ from ..daemon import listening
 from ..daemon.listening import load_settings
 
 if TYPE_CHECKING:
-    import argparse
-
     from ...api.operator.configuration import OperatorConfiguration
     from ...certs.installation import Installation
     from ..daemon.provisioner import Pace
@@ -30,10 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Provisions until SIGTERM or SIGINT; with `--once` until there is nothing to do but to wait.
-
-    Raises: UsageError for a configuration that can't be used.
-    """
+    """Provisions until SIGTERM or SIGINT; with `--once` until there is nothing to do but to wait. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...certs.installation import installation
     from ..daemon import provisioner

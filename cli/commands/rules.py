@@ -3,12 +3,18 @@
 import argparse
 from typing import Any
 
+import orjson
+
 from ...api.kinds import BY_NAME
 from ...api.line import USUAL
+from ...policies.catalogue import find_rule, list_all
+from ...policies.checks import CEL_RULE
 from ...policies.rule import Rule
 from ..console import flags
 from ..console.exits import OK, UsageError
+from ..console.flags import parse_kind
 from ..console.output import write_stderr, write_stdout
+from ..project.apply import RULES_FROM, apply_project
 
 HELP = "list the rules and defaults"
 
@@ -28,14 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the catalogue, sorted by code."""
     if arguments.export or arguments.names:
         return _export(arguments)
-    import orjson
-
-    from ...policies.catalogue import list_all
-    from ..console.exits import OK
-    from ..console.flags import parse_kind
-    from ..console.output import write_stdout
-    from ..project.apply import RULES_FROM, apply_project
-
     apply_project(arguments, (RULES_FROM,), ())
     kind = parse_kind(arguments.kind) if arguments.kind else None
     rows = [_row(rule) for rule in list_all(arguments.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
@@ -50,8 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     """Prints the rules of the definitions as policies. Raises: UsageError for a rule that no policy can say."""
-    from ...policies.catalogue import find_rule
-    from ...policies.checks import CEL_RULE
     from ..rewrite.emit import emit_yaml
     from ..userrules.export import export_policies
 

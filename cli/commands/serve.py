@@ -55,10 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 after one because no long request can be answered any more.
-
-    Raises: UsageError for a configuration that can't be served, with the flag or key.
-    """
+    """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 where no long request could be answered any more. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...webhooks import process
     from ..daemon import server
@@ -116,18 +113,14 @@ def _certificates(args: argparse.Namespace, settings: OperatorConfiguration, hos
 
     from ...certs.files import PairError, local_names, store_self_signed
 
-    directory = Path(args.cert_dir) if args.cert_dir else _state_directory()
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    directory = Path(args.cert_dir or Path(state, "dynamo-webhooks", "certs"))
     try:
         return directory, store_self_signed(directory, local_names(host), datetime.now(UTC))
     except PairError as error:
         raise UsageError(f"--cert-dir: {error}") from None
     except OSError as error:
         raise UsageError(f"--cert-dir {directory}: {error.strerror or type(error).__name__}") from None
-
-
-def _state_directory() -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "dynamo-webhooks" / "certs"
 
 
 def _printed(value: object) -> str:

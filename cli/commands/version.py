@@ -1,7 +1,12 @@
 """The command `version`: prints release, platform and kinds as JSON."""
 
 import argparse
+import platform
 
+import orjson
+
+from ...api.kinds import GROUP, KINDS
+from ...conversion import is_compiled
 from ..console import flags
 from ..console.exits import OK
 from ..console.output import write_stdout
@@ -17,13 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints one JSON document."""
-    import platform
-
-    import orjson
-
-    from ...api.kinds import GROUP, KINDS
-    from ...conversion import is_compiled
-
     del arguments
     known = {
         "version": installed_version(),

@@ -10,15 +10,15 @@ from ...api.line import Line
 from ...api.schema import Node, load_schema, resolve
 
 _OLD: Final = re.compile(r"\b(?:oldSelf|optionalOldSelf)\b")
-_ITEMS: Final = "[]"
-_VALUES: Final = "{}"
+ITEMS: Final = "[]"
+VALUES: Final = "{}"
 
 
 def export_policies(line: Line) -> list[dict[str, Any]]:
     """A policy for each kind and version with rules; none that compares with the old object, as policies can't match items of lists."""
     made = []
     for kind, version in list_kind_versions():
-        validations = [one for path, rule in _rules(load_schema(kind, version, line), ()) if (one := _validation(path, rule)) is not None]
+        validations = [one for path, rule in schema_rules(load_schema(kind, version, line)) if (one := _validation(path, rule)) is not None]
         if validations:
             made.append(_policy(kind, version, validations))
     return made
@@ -35,15 +35,16 @@ def _policy(kind: str, version: str, validations: list[dict[str, str]]) -> dict[
     }
 
 
-def _rules(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
+def schema_rules(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """The CEL rules of a schema with their paths, whose steps into lists and maps are ITEMS and VALUES."""
     node = resolve(node)
     for rule in node.get("x-kubernetes-validations") or ():
         yield path, rule
     for name, below in (node.get("properties") or {}).items():
-        yield from _rules(below, (*path, name))
-    for key, step in (("items", _ITEMS), ("additionalProperties", _VALUES)):
+        yield from schema_rules(below, (*path, name))
+    for key, step in (("items", ITEMS), ("additionalProperties", VALUES)):
         if isinstance(node.get(key), dict):
-            yield from _rules(node[key], (*path, step))
+            yield from schema_rules(node[key], (*path, step))
 
 
 def _validation(path: tuple[str, ...], rule: Node) -> dict[str, str] | None:
@@ -61,8 +62,8 @@ def _at(value: str, path: tuple[str, ...], rule: str, depth: int = 0) -> str:
         return f"[{value}].all(self, {rule})"
     step, below = path[0], path[1:]
     variable = f"each{depth}"
-    if step == _ITEMS:
+    if step == ITEMS:
         return f"{value}.all({variable}, {_at(variable, below, rule, depth + 1)})"
-    if step == _VALUES:
+    if step == VALUES:
         return f"{value}.all({variable}, {_at(f'{value}[{variable}]', below, rule, depth + 1)})"
     return f"!has({value}.{step}) || {_at(f'{value}.{step}', below, rule, depth)}"

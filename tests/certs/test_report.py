@@ -11,7 +11,7 @@ import pytest
 from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.certs.report import gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.cli.commands.certs.inspect import as_text, of_cluster
+from dynamo_webhooks.cli.commands.certs.work import as_text, describe_cluster
 from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
 
 GOOD = targets(bundle("a"))
@@ -49,7 +49,7 @@ def test_the_first_cause_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_done_next_does_not_contradict_the_cause(name: str) -> None:
     facts, text = CASES[name]
-    shown = of_cluster(Gathered(state(**facts), NOW, None, {}))
+    shown = describe_cluster(Gathered(state(**facts), NOW, None, {}))
     assert as_text(shown).startswith(f"not ready: {text}\n")
     assert "as it should be" not in as_text(shown)
 

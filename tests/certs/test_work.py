@@ -12,8 +12,7 @@ import pytest
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode, Phase
-from dynamo_webhooks.cli.commands.certs import inspect
-from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, hands
+from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, as_text, describe_cluster
 from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
 
@@ -32,7 +31,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 def _hands(site: Site) -> Hands:
-    made = hands(site.cluster, site.about)
+    made = Hands(site.cluster, site.about)
     made.gatherer._now = site.now  # the real clock must have no say in a test
     return made
 
@@ -106,7 +105,7 @@ async def test_without_an_authority_the_way_to_one_is_named() -> None:
 
 
 async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
-    made = hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
+    made = Hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
     with pytest.raises(RefusedError, match="not made by the provisioner"):
         await made.issue(dry_run=False)
     with pytest.raises(RefusedError, match="not made by the provisioner"):
@@ -114,13 +113,13 @@ async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
 
 
 async def test_inspect_shows_everything_and_no_key(site: Site) -> None:
-    facts = inspect.of_cluster(await _hands(site).gatherer.gather())
+    facts = describe_cluster(await _hands(site).gatherer.gather())
     assert facts["ready"] is True
     assert facts["phase"] == "STABLE"
     assert facts["certificate"]["fingerprint"] == site.leaf().fingerprint
     assert {each["inSync"] for each in facts["objects"]} == {True}
     assert len(facts["objects"]) == 6
-    text = inspect.as_text(facts)
+    text = as_text(facts)
     assert text.startswith("ready\nmode: managed\nphase: STABLE\n")
     for name in (CALLED.serving, CALLED.authority):
         for key, value in site.secret(name)["data"].items():
@@ -130,9 +129,9 @@ async def test_inspect_shows_everything_and_no_key(site: Site) -> None:
 
 async def test_inspect_says_what_is_wrong_first(site: Site) -> None:
     await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
-    facts = inspect.of_cluster(await _hands(site).gatherer.gather())
+    facts = describe_cluster(await _hands(site).gatherer.gather())
     assert facts["ready"] is False
-    assert inspect.as_text(facts).startswith("not ready: the serving Secret is missing")
+    assert as_text(facts).startswith("not ready: the serving Secret is missing")
     assert facts["next"] == "WriteServing"
 
 

@@ -19,8 +19,7 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.cli.commands.migrate.options import MANAGER, SETTLE, Hands, Options
-from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Report
+from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.installation.connection import connect_cluster
 from dynamo_webhooks.kube.client import Client

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.cli.commands.up.registration import MARK
+from dynamo_webhooks.cli.commands.up.cluster import MARK
 from dynamo_webhooks.webhooks import child_process
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, wait_until

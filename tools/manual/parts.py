@@ -12,8 +12,8 @@ from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
 from dynamo_webhooks.certs import perform as provisioner
 from dynamo_webhooks.cli.commands import load
-from dynamo_webhooks.cli.commands.explain import fact
-from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TRANSPORT, Words
+from dynamo_webhooks.cli.commands.explain.kind import describe_fact
+from dynamo_webhooks.cli.commands.explain.message import tables
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, WIDTH
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
@@ -147,12 +147,12 @@ _SHORT: Final = {
 }
 
 
-def _messages(entries: tuple[Words, ...]) -> str:
-    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in entries))
+def _messages(who: str) -> str:
+    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in tables()[who]))
 
 
 def _facts() -> Iterator[tuple[str, ...]]:
-    for page in map(fact.page, Facts._fields):
+    for page in map(describe_fact, Facts._fields):
         asked = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
         yield f"`{page['fact']}`", page["description"].removesuffix("; null: not known."), asked
 
@@ -189,9 +189,9 @@ def _rows(heads: str, make: Callable[[], Iterable[Iterable[str]]]) -> Callable[[
 
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
-    "transport": partial(_messages, TRANSPORT),
-    "server": partial(_messages, SERVER),
-    "ours": partial(_messages, OURS),
+    "transport": partial(_messages, "transport"),
+    "server": partial(_messages, "server"),
+    "ours": partial(_messages, "ours"),
     "facts": _rows("fact | meaning | rules that need it", _facts),
     "keys": _rows("key | default | value | effect", _keys),
     "variables": _rows("variable | key", lambda: ((f"`{each.name}`", f"`{'.'.join(each.key)}`") for each in VARIABLES)),

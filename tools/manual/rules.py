@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from dynamo_webhooks.api.line import OLDEST, Line
-from dynamo_webhooks.cli.commands.explain.rule import add_other_version, beside, find, names
+from dynamo_webhooks.cli.commands.explain.rule import beside, complete, find, names
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.policies.catalogue import find_rule, list_all
 from dynamo_webhooks.policies.rule import Rule
@@ -121,7 +121,7 @@ def rule_pages() -> dict[str, str]:
 def _page(name: str) -> str:
     found = find(name)
     assert found is not None, name  # noqa: S101 - the names are those that have a page
-    page = add_other_version(found)
+    page = complete(found)
     rule = find_rule(name)
     assert rule is not None, name  # noqa: S101 - as above
     parts = [

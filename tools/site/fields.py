@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import SINCE, Node, resolve, whole_schema
-from dynamo_webhooks.cli.commands.explain.other_version import find_other_version
+from dynamo_webhooks.cli.commands.explain.field import find_other_version
 from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
 from tools.manual.console import table
 

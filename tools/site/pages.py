@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 from typing import Any, Final
 
-from dynamo_webhooks.cli.commands.explain.sentence import pieces
+from dynamo_webhooks.cli.commands.explain.sentence import said_by
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
 from tools.manual.rules import level_of, span_of
@@ -163,7 +163,8 @@ def messages() -> dict[str, list[str]]:
     """The constant texts of each rule's messages, by which the search finds the rule of a pasted one."""
     unknown = "could not be judged: the fact {} is not known"
     return {
-        rule.name: sorted(text for text in pieces(rule) if not _VALUE.fullmatch(text)) + [unknown.format(fact) for fact in rule.needs]
+        rule.name: sorted(text for text in said_by(rule).pieces if not _VALUE.fullmatch(text))
+        + [unknown.format(fact) for fact in rule.needs]
         for rule in list_declared()
         if not rule.is_default
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 from dataclasses import replace
@@ -9,20 +10,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from ....api.wording import escape_unprintable_lines
+from ....kube.errors import ApiError, UnavailableError
 from ...console import flags
+from ...console.escaping import encode_json
 from ...console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from ...console.output import write_stderr, write_stdout
+from ...installation.configuration import load_configuration
+from ...installation.connection import connect_cluster
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....certs.installation import Installation
     from ....kube.protocol import Cluster
     from ...yaml.load import Source
 
 HELP: Final = "inspect, issue and rotate certificates, and write bundles"
-ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
 # configuration keys by flag
 KEYS: Final = {
     "namespace": ("operator", "namespace"),
@@ -36,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "action",
-        choices=ACTIONS,
+        choices=("inspect", "issue", "rotate", "inject"),
         help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new authority; "
         "inject: write the bundle into all objects that lack it",
     )
@@ -53,20 +57,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached.
-
-    Raises: UsageError.
-    """
-    from ....kube.errors import ApiError, UnavailableError
+    """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached. Raises: UsageError."""
     from .work import RefusedError
 
     if args.compromised and args.action != "rotate":
         raise UsageError("--compromised: is for rotate alone")
     about = _about(args)
-    if args.files is not None:
-        return _files(args, about)
     try:
-        return asyncio.run(_cluster(args))
+        return asyncio.run(_cluster(args)) if args.files is None else _files(args, about)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED
@@ -78,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
 def _about(args: argparse.Namespace, config: str | Source | None = None) -> Installation:
     """The installation of a configuration, the one of --config by default, under what flags say. Raises: UsageError."""
     from ....certs.installation import installation
-    from ...installation.configuration import load_configuration
 
     config, given = config or args.config, vars(args)
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
@@ -95,7 +92,7 @@ def _about(args: argparse.Namespace, config: str | Source | None = None) -> Inst
 
 def _files(args: argparse.Namespace, about: Installation) -> int:
     from ....certs.files import PairError
-    from . import inspect, local
+    from . import work
 
     if not args.files:
         raise UsageError("--files: must name a directory, seen an empty text; write . for the current one")
@@ -104,12 +101,9 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
         raise UsageError(f"--files: is for inspect and issue; {args.action} needs a cluster")
     try:
         if args.action == "issue":
-            write_stderr(local.issue(directory, about, now, dry_run=args.dry_run))
+            write_stderr(work.issue_files(directory, about, now, dry_run=args.dry_run))
             return OK
-        return _show(inspect.of_directory(directory, now), args.output)
-    except local.FilesError as error:
-        write_stderr(str(error))
-        return REFUSED
+        return _show(work.describe_directory(directory, now), args.output)
     except PairError as error:
         write_stderr(f"{directory}: {error}")
         return UNREADABLE
@@ -133,13 +127,12 @@ async def installed(args: argparse.Namespace, cluster: Cluster) -> Installation:
 
 async def _cluster(args: argparse.Namespace) -> int:
     from ....certs.provision import COMPONENT
-    from ...installation.connection import connect_cluster
-    from . import inspect, work
+    from . import work
 
     async with connect_cluster(COMPONENT, args.kubeconfig) as cluster:
-        hands = work.hands(cluster, await installed(args, cluster))
+        hands = work.Hands(cluster, await installed(args, cluster))
         if args.action == "inspect":
-            return _show(inspect.of_cluster(await hands.gatherer.gather()), args.output)
+            return _show(work.describe_cluster(await hands.gatherer.gather()), args.output)
         if args.action == "inject":
             done = await hands.inject(dry_run=args.dry_run)
             for _, text in done:
@@ -155,13 +148,9 @@ async def _cluster(args: argparse.Namespace) -> int:
 
 
 def _show(facts: dict[str, Any], output: str) -> int:
-    from .inspect import as_text
+    from .work import as_text
 
     if output == "json":
-        import orjson
-
-        from ...console.escaping import encode_json
-
         write_stdout(encode_json(facts, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout(escape_unprintable_lines(as_text(facts)))

@@ -82,6 +82,8 @@ def kubectl() -> str:
 
 def _tables() -> str:
     known = commands()
+    # the flags that a value follows
+    taking = ["|".join(f'"{each.name} {name}"' for flag in each.flags if flag.values is not None for name in flag.names) for each in known]
     named = [f'_dynamo_webhooks_{name}="{" ".join(words)}"' for name, words in lists().items()]
     parts = [
         f'_dynamo_webhooks_commands="{" ".join(each.name for each in known)}"',
@@ -93,7 +95,7 @@ def _tables() -> str:
         "}",
         "_dynamo_webhooks_takes() {",
         '  case "$1 $2" in',
-        *(f"    {'|'.join(found)}) return 0 ;;" for each in known if (found := [*_taking(each)])),
+        *(f"    {patterns}) return 0 ;;" for patterns in taking if patterns),
         "  esac",
         "  return 1",
         "}",
@@ -104,11 +106,6 @@ def _tables() -> str:
         "}",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _taking(command: Command) -> Iterator[str]:
-    """The flags that a value follows, as patterns."""
-    return (f'"{command.name} {name}"' for flag in command.flags if flag.values is not None for name in flag.names)
 
 
 def _cases(command: Command) -> Iterator[str]:

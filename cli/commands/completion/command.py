@@ -10,12 +10,11 @@ from ...console.output import write_document
 
 HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
 SHELLS: Final = ("bash", "zsh", "fish", "kubectl")
-_EPILOG: Final = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the argument."""
-    parser.epilog = _EPILOG
+    parser.epilog = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     flags.verbose(parser)
 

@@ -3,8 +3,14 @@
 import argparse
 from typing import Any, Final, NamedTuple
 
+from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
+from ....policies.facts import Facts
 from ...console.program import COMMANDS, PROGRAM
+from ...project.keys import FORMATS
 from .. import load
+from ..explain import rule
+from ..schema import outputs
+from ..schema.kinds import MIXED
 
 ALIASES: Final = ("kubectl-dynamo",)  # other names of the same program
 PROGRAMS: Final = (PROGRAM, *ALIASES)
@@ -106,21 +112,14 @@ def _values(command: str, action: argparse.Action) -> Values:
 
 def lists() -> dict[str, tuple[str, ...]]:
     """Every list by its name."""
-    from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
-    from ....policies.facts import Facts
-    from ...project.keys import FORMATS
-    from ..explain.rule import names as rules
-    from ..schema.kinds import MIXED
-    from ..schema.outputs import names as outputs
-
-    kinds = tuple(kind.name for kind in KINDS)
+    kinds, rules = tuple(kind.name for kind in KINDS), tuple(rule.names())
     return {
         "facts": tuple(f"{name}=" for name in Facts._fields),
         "formats": tuple(FORMATS),
         "kinds": kinds,
-        "pages": (*rules(), *kinds),
-        "rules": tuple(rules()),
-        "schemas": (MIXED, *kinds, *(f"{kind}.{version}" for kind, version in list_kind_versions()), *outputs()),
+        "pages": (*rules, *kinds),
+        "rules": rules,
+        "schemas": (MIXED, *kinds, *(f"{kind}.{version}" for kind, version in list_kind_versions()), *outputs.names()),
         "switches": ("true", "false", "null"),
         "versions": (ALPHA, BETA),
     }

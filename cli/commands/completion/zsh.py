@@ -37,18 +37,14 @@ fi
 def zsh() -> str:
     """The script."""
     known = commands()
-    helpers = [f"_dynamo_webhooks_{name}() {{ compadd {_ending(name)}-- {' '.join(words)} }}" for name, words in lists().items()]
+    ending = {"facts": "-S '' "}  # no blank is put behind a fact, whose value follows
+    helpers = [f"_dynamo_webhooks_{name}() {{ compadd {ending.get(name, '')}-- {' '.join(words)} }}" for name, words in lists().items()]
     helpers += [
         "_dynamo_webhooks_reports() { if compset -P '*='; then _files; else _dynamo_webhooks_formats; fi }",
         "_dynamo_webhooks_settings() { if compset -P '*='; then _dynamo_webhooks_switches; else _dynamo_webhooks_facts; fi }",
     ]
     described = "\n".join(f"    {_quoted(f'{each.name}:{each.help}')}" for each in known)
     return _HEAD + "\n".join(helpers) + "\n" + _MAIN % (described, "\n".join(_case(each) for each in known))
-
-
-def _ending(name: str) -> str:
-    """No blank is put behind a fact, whose value follows."""
-    return "-S '' " if name == "facts" else ""
 
 
 def _case(command: Command) -> str:

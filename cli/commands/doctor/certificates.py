@@ -1,20 +1,26 @@
-"""Checks certificates: the Secrets, their dates, trust in the served certificate, and the state of a rotation."""
+"""Checks certificates, and the processes that present and renew them: Secrets, dates, trust, rotation, Service and Lease."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 from ....certs.certificate import Certificate, read_certificates
 from ....certs.delivery import Content, Source, accept
 from ....certs.files import PairError
 from ....certs.report import reports
-from ....certs.state import DAY, CertificateState, Mode, Serving, Stance, Target, TargetKind
+from ....certs.state import DAY, CertificateState, Endpoint, Mode, Serving, Stance, Target, TargetKind
 from ....certs.trust import list_presented_leaves
+from ....kube.lease import BELIEVED
+from ....kube.times import parse_time
 from . import repairs
 from .finding import Finding, error, info, warning
 from .observe import Sight
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
 _OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # other checks report it more exactly
+_MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
+_LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
+_PORT: Final = 443
 
 
 def secrets(sight: Sight) -> Iterator[Finding]:
@@ -22,7 +28,7 @@ def secrets(sight: Sight) -> Iterator[Finding]:
     state, where = sight.state, sight.namespace
     if state is None:
         return
-    what, repair = f"Secret {where}/{sight.about.called.serving}", repairs.issue(where)
+    what, repair = f"Secret {where}/{sight.about.called.serving}", repairs.certs("issue", where)
     if state.mode is not Mode.MANAGED:
         repair = ""  # its provider must renew it
     if state.serving is None:
@@ -45,15 +51,15 @@ def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator
         yield warning("expiry", what, text, repair)
     if serving.holds_authority_key:
         text = "holds ca.key, with which every reader could sign any certificate"
-        yield warning("certificate", what, text, repairs.rotate(sight.namespace))
+        yield warning("certificate", what, text, repairs.certs("rotate", sight.namespace))
     trust = sight.state.trust if sight.state else None
     if trust is not None and not found.authorities & trust.usable:
         text = "doesn't list the issuer of the certificate as usable: a server without another one waits for five minutes"
-        yield warning("trust", f"ConfigMap {sight.namespace}/{sight.about.called.trust}", text, repairs.inject(sight.namespace))
+        yield warning("trust", f"ConfigMap {sight.namespace}/{sight.about.called.trust}", text, repairs.certs("inject", sight.namespace))
 
 
 def _authority(sight: Sight, state: CertificateState) -> Iterator[Finding]:
-    what, repair = f"Secret {sight.namespace}/{sight.about.called.authority}", repairs.rotate(sight.namespace)
+    what, repair = f"Secret {sight.namespace}/{sight.about.called.authority}", repairs.certs("rotate", sight.namespace)
     secret = state.authority
     if secret is None or secret.current is None:
         again = repairs.restart(sight.namespace, "provisioner")
@@ -80,7 +86,7 @@ def trust(sight: Sight) -> Iterator[Finding]:
 
 
 def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[Finding]:
-    what, inject = f"{target.kind} {target.name}", repairs.inject(sight.namespace)
+    what, inject = f"{target.kind} {target.name}", repairs.certs("inject", sight.namespace)
     profile = sight.about.profile
     if target.stance is Stance.UNSET:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}: without it fields are lost between versions"
@@ -118,3 +124,63 @@ def rotation(sight: Sight) -> Iterator[Finding]:
     for said in sight.conditions:
         if said.get("type") == "Ready" and said.get("status") == "False":
             yield warning("provisioner", what, f"it says: {said.get('message', '')}")
+
+
+def endpoints(sight: Sight) -> Iterator[Finding]:
+    """The Service has the port that the API server calls, and ready servers behind it."""
+    where, service = sight.namespace, sight.about.profile.service
+    what, look = f"Service {where}/{service}", repairs.status(where, "server")
+    if sight.service is None:
+        if "service" not in sight.unseen:
+            yield error("endpoints", what, "is not there: no webhook can be called", repairs.manifests(sight.about))
+        return
+    if _PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
+        yield error("endpoints", what, f"must have port {_PORT}, which the configuration objects name", repairs.manifests(sight.about))
+    found = sight.state.endpoints if sight.state else None
+    if found is None:
+        return
+    if not found:
+        yield error("endpoints", what, "has no endpoints: no server runs", look)
+    elif not any(each.ready for each in found):
+        yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in found)}", look)
+    for each in found:
+        yield from _endpoint(sight, each, look)
+
+
+def _endpoint(sight: Sight, endpoint: Endpoint, look: str) -> Iterator[Finding]:
+    state, leaf, what = sight.state, endpoint.leaf, f"server {endpoint.address}"
+    if leaf is None:
+        yield info("endpoints", what, "can't be reached from here: its certificate is unknown")
+    elif not leaf.valid_at(sight.now):
+        yield error("expiry", what, f"presents a certificate that ended at {leaf.not_after:%Y-%m-%d %H:%M} UTC", look)
+    elif sight.about.profile.server_name not in leaf.names:
+        yield error("certificate", what, f"presents a certificate that doesn't name {sight.about.profile.server_name}", look)
+    elif state and state.serving and state.serving.leaf and leaf != state.serving.leaf:
+        text = "presents another certificate than the Secret holds; for minutes after a renewal that is as it should be"
+        yield warning("certificate", what, text, repairs.restart(sight.namespace, "server"))
+
+
+def provisioner(sight: Sight) -> Iterator[Finding]:
+    """A provisioner must hold the Lease and renew it."""
+    where, name = sight.namespace, sight.about.called.lease
+    what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
+    if sight.lease is None:
+        if "lease" not in sight.unseen:
+            yield error("provisioner", what, "is not there: no provisioner has run here yet", repairs.status(where, "provisioner"))
+        return
+    spec = sight.lease.get("spec") or {}
+    if not spec.get("holderIdentity"):
+        yield error("provisioner", what, "has no holder: no provisioner runs", repairs.status(where, "provisioner"))
+        return
+    renewed = parse_time(spec.get("renewTime"))
+    late = timedelta(seconds=min(float(spec.get("leaseDurationSeconds") or _LASTING), BELIEVED * _LASTING) * _MISSED)
+    if renewed is None or abs(sight.now - renewed) > late:
+        said = f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
+        yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {said}: nothing is repaired or renewed", again)
+
+
+def scope(sight: Sight) -> Iterator[Finding]:
+    """Which namespaces other operators have claimed."""
+    if sight.claims:
+        text = f"claimed by operators of their own, which we leave alone: {', '.join(sight.claims)}"
+        yield info("scope", "namespaces", text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import contextlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ....kube.errors import ApiError
@@ -13,14 +14,12 @@ from ...console.escaping import visible
 from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
+from .finding import Finding, Level, as_data, as_text, sort_findings, warning
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....api.line import Line
     from ....kube.protocol import Cluster
     from ....kube.storage_versions import Opener
-    from .finding import Finding
     from .observe import Sight
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
@@ -44,8 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
-    from .finding import Level, as_data, as_text, sort_findings
-
     try:
         findings = sort_findings(asyncio.run(_examine(args)))
     except ApiError as error:
@@ -56,18 +53,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
-    async with connect_cluster("dynamo-webhooks-doctor", args.kubeconfig, args.context) as cluster:
-
-        def opener(server: str) -> contextlib.AbstractAsyncContextManager[Cluster]:
-            return connect_cluster("dynamo-webhooks-doctor", args.kubeconfig, args.context, server=server, patience=_NEAR)
-
+    connect = partial(connect_cluster, "dynamo-webhooks-doctor", args.kubeconfig, args.context)
+    async with connect() as cluster:
         return await examine(
             cluster,
             args.namespace,
             args.config,
             removing=args.uninstall_check,
             lenient=args.lenient_config,
-            opener=opener,
+            opener=partial(connect, patience=_NEAR),
             upgrade_to=args.upgrade_to,
         )
 
@@ -82,19 +76,13 @@ async def examine(
     opener: Opener | None = None,
     upgrade_to: Line | None = None,
 ) -> list[Finding]:
-    """All findings, in the order of the checks; `opener` connects to one of several API servers, which are asked each with it alone.
-
-    Raises: ApiError when the cluster can't be asked, UsageError.
-    """
+    """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
     from ...installation import names
     from . import repairs
-    from .contents import contents
     from .dry_run import requests
-    from .finding import warning
     from .neighbours import neighbours
     from .observe import look
-    from .removal import removal
-    from .storage import servers
+    from .storage import contents, removal, servers
 
     if config is not None:
         (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
@@ -114,11 +102,11 @@ async def examine(
 
 def judge(sight: Sight) -> list[Finding]:
     """What follows from the sight alone."""
-    from . import certificates, definitions, running, storage
+    from . import certificates, definitions, storage
 
     checks = (
-        running.endpoints,
-        running.provisioner,
+        certificates.endpoints,
+        certificates.provisioner,
         definitions.kinds,
         definitions.lines,
         definitions.configurations,
@@ -128,6 +116,6 @@ def judge(sight: Sight) -> list[Finding]:
         certificates.trust,
         certificates.rotation,
         definitions.guard,
-        running.scope,
+        certificates.scope,
     )
     return [each for check in checks for each in check(sight)]

@@ -15,7 +15,7 @@ from ....kube.storage_versions import read_definition
 from ....webhooks.routes import ROUTES, Route
 from . import repairs
 from .finding import Finding, error, warning
-from .observe import Sight
+from .observe import Sight, name_policy
 
 Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
@@ -67,13 +67,13 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
     if len(kind.versions) < 2 or not isinstance(service, dict):
         return
     if service.get("path") != CONVERT:
-        change: dict[str, object] = {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/path", "value": CONVERT}
         text = f"spec.conversion must lead to {CONVERT}, and leads to {service.get('path') or '/'}"
-        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+        repair = repairs.patch(TargetKind.CRD, kind.crd_name, "/spec/conversion/webhook/clientConfig/service/path", CONVERT)
+        yield error("conversion", _named(kind), text, repair)
     if "v1" not in (webhook.get("conversionReviewVersions") or ()):
-        change = {"op": "add", "path": "/spec/conversion/webhook/conversionReviewVersions", "value": ["v1"]}
         text = "spec.conversion.webhook.conversionReviewVersions must contain v1, the only version that the server supports"
-        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+        repair = repairs.patch(TargetKind.CRD, kind.crd_name, "/spec/conversion/webhook/conversionReviewVersions", ["v1"])
+        yield error("conversion", _named(kind), text, repair)
 
 
 def configurations(sight: Sight) -> Iterator[Finding]:
@@ -96,9 +96,9 @@ def configurations(sight: Sight) -> Iterator[Finding]:
                 yield from _entry(what, route, ours.get(route.path), repairs.manifests(sight.about))
         for index, entry in enumerate(found.get("webhooks") or ()):
             if _path(entry, sight) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
-                change: dict[str, object] = {"op": "replace", "path": f"/webhooks/{index}/failurePolicy", "value": "Fail"}
                 text = f"{entry['name']} must refuse requests while no server responds, and admits them: failurePolicy is Ignore"
-                yield warning("configurations", what, text, repairs.patch(kind, name, change))
+                repair = repairs.patch(kind, name, f"/webhooks/{index}/failurePolicy", "Fail", "replace")
+                yield warning("configurations", what, text, repair)
 
 
 def new_pods(sight: Sight) -> Iterator[Finding]:
@@ -120,9 +120,8 @@ def new_pods(sight: Sight) -> Iterator[Finding]:
             selector = {"matchExpressions": [{"key": SELECTOR, "operator": "Exists"}]}
             wrong["objectSelector"] = (selector, "every new pod of the cluster waits for the server")
         for field, (value, harm) in wrong.items():
-            change: dict[str, object] = {"op": "add", "path": f"/webhooks/{index}/{field}", "value": value}
             text = f"{entry['name']}: {field} must be {json.dumps(value)}: {harm}"
-            yield error("new-pods", what, text, repairs.patch(kind, name, change))
+            yield error("new-pods", what, text, repairs.patch(kind, name, f"/webhooks/{index}/{field}", value))
 
 
 def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator[Finding]:
@@ -155,7 +154,7 @@ def guard(sight: Sight) -> Iterator[Finding]:
     """The policy is there and bound, and no definition carries the annotation that gets past it."""
     if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
         return  # an installation for one namespace: another installation owns the definitions
-    name = sight.policy_name
+    name = name_policy(sight.about)
     for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
         if found is None and kind not in sight.unseen:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
@@ -169,4 +168,4 @@ def guard(sight: Sight) -> Iterator[Finding]:
         if notes.get(ALLOW_DATA_LOSS) == "true":
             text = f"carries the annotation {ALLOW_DATA_LOSS}: updates that lose data are accepted until it is taken back"
             repair = f"kubectl annotate crd {each.crd_name} --overwrite {ALLOW_DATA_LOSS}=false"
-            yield warning("guard", f"CustomResourceDefinition {each.crd_name}", text, repair)
+            yield warning("guard", _named(each), text, repair)

@@ -2,16 +2,16 @@
 
 import re
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ....api.kinds import ALPHA, BETA, api_version
 from ....kube.errors import ApiError, ForbiddenError
 from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
-from . import repairs
+from ....policies.domain import ORIGIN_VERSION
 from .finding import Finding, error, warning
+from .repairs import MANIFESTS, certs, status
 
-ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"  # a default that every new graph gets
 DENIED: Final = "denied the request"
 KIND: Final = "DynamoGraphDeployment"  # stored in one version and served in two, defaulted and judged in both
 _IMAGE: Final = {"name": "main", "image": "example.com/dynamo-webhooks-doctor:1.5.0"}  # with a version, which line 1.5 asks for
@@ -23,71 +23,48 @@ _GOOD: Final[dict[str, dict[str, Any]]] = {
 _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"components": []}}
 
 
-class _Cause(NamedTuple):
-    words: tuple[str, ...]  # patterns, any of them in the API server's message
-    means: str
-    repair: str  # `{namespace}` is filled in
-
-
-# in the words that an administrator will search for
-CAUSES: Final = (
-    _Cause(
-        ("certificate signed by unknown authority", "failed to verify certificate: x509: certificate signed"),
+# a pattern in the API server's message -> its meaning, in words that an administrator will search for, and the repair in {namespace}
+_CAUSES: Final = {
+    "certificate signed by unknown authority|failed to verify certificate: x509: certificate signed": (
         "a bundle doesn't hold the issuer of the served certificate",
-        repairs.inject("{namespace}"),
+        certs("inject", "{namespace}"),
     ),
-    _Cause(
-        ("expired or is not yet valid",), "the certificate or its authority has ended, or a clock is wrong", repairs.issue("{namespace}")
-    ),
-    _Cause(("certificate is valid for", "Common Name field"), "the certificate names another Service", repairs.issue("{namespace}")),
-    _Cause(
-        ("failed to find any PEM data", "unable to load root certificates"), "a caBundle is no certificate", repairs.inject("{namespace}")
-    ),
-    _Cause(
-        ("connection refused", "no endpoints available", "no service endpoint"),
-        "no server is ready",
-        repairs.status("{namespace}", "server"),
-    ),
-    _Cause(('service "[^"]*" not found',), "the Service is not there", repairs.MANIFESTS),
-    _Cause(
-        ("deadline exceeded", "i/o timeout", "no route to host"),
+    "expired or is not yet valid": ("the certificate or its authority has ended, or a clock is wrong", certs("issue", "{namespace}")),
+    "certificate is valid for|Common Name field": ("the certificate names another Service", certs("issue", "{namespace}")),
+    "failed to find any PEM data|unable to load root certificates": ("a caBundle is no certificate", certs("inject", "{namespace}")),
+    "connection refused|no endpoints available|no service endpoint": ("no server is ready", status("{namespace}", "server")),
+    'service "[^"]*" not found': ("the Service is not there", MANIFESTS),
+    "deadline exceeded|i/o timeout|no route to host": (
         "a firewall, a mesh or an overload is between the API server and port 9443",
-        repairs.status("{namespace}", "server"),
+        status("{namespace}", "server"),
     ),
-)
+}
 
 
-async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = repairs.MANIFESTS) -> list[Finding]:
-    """Create a good and a wrong graph in each version with dry-run. In a namespace of another operator, no result is expected.
-
-    `manifests` is the command that applies this installation's manifests, if there is one.
-    """
+async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = MANIFESTS) -> list[Finding]:
+    """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged."""
     found: list[Finding] = []
     for version in (ALPHA, BETA):
-        failure = await _good(cluster, namespace, version, expected=namespace not in excluded)
-        found += [failure] if failure else await _wrong(cluster, namespace, version, expected=namespace not in excluded)
-    return [replace(each, repair=manifests) if each.repair == repairs.MANIFESTS else each for each in found]
+        found += await _tried(cluster, namespace, version, expected=namespace not in excluded)
+    return [replace(each, repair=manifests) if each.repair == MANIFESTS else each for each in found]
 
 
-async def _good(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> Finding | None:
+async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
+    resource = resource_of_kind(KIND, version)
     try:
-        made = await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _GOOD[version]), dry_run=True)
-    except ApiError as error:
-        return _failure(error, namespace, version)
-    if expected and ORIGIN not in (made["metadata"].get("annotations") or {}):
-        return error_of(version, "was created without defaults: the mutating webhook wasn't asked", repairs.MANIFESTS)
-    return None
-
-
-async def _wrong(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
+        made = await cluster.create(resource, _graph(version, namespace, _GOOD[version]), dry_run=True)
+    except ApiError as failed:
+        return [_failure(failed, namespace, version)]
+    if expected and ORIGIN_VERSION not in (made["metadata"].get("annotations") or {}):
+        return [_error(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)]
     try:
-        await cluster.create(resource_of_kind(KIND, version), _graph(version, namespace, _WRONG[version]), dry_run=True)
-    except ApiError as error:
-        return [] if DENIED in error.message else [_failure(error, namespace, version)]
-    return [error_of(version, "a wrong one was accepted: the validating webhook wasn't asked", repairs.MANIFESTS)] if expected else []
+        await cluster.create(resource, _graph(version, namespace, _WRONG[version]), dry_run=True)
+    except ApiError as failed:
+        return [] if DENIED in failed.message else [_failure(failed, namespace, version)]
+    return [_error(version, "a wrong one was accepted: the validating webhook wasn't asked", MANIFESTS)] if expected else []
 
 
-def error_of(version: str, text: str, repair: str) -> Finding:
+def _error(version: str, text: str, repair: str) -> Finding:
     """A finding about requests in one version."""
     return error("request", f"{KIND} {api_version(version)}", text, repair)
 
@@ -97,11 +74,9 @@ def _failure(failed: ApiError, namespace: str, version: str) -> Finding:
     if isinstance(failed, ForbiddenError) and DENIED not in failed.message:
         text = f"can't be tried: {failed.message}"
         return warning("request", f"{KIND} {api_version(version)}", text)
-    cause = next((each for each in CAUSES if any(re.search(word, failed.message) for word in each.words)), None)
-    text = f"a dry-run create failed: {failed.message}"
-    if cause is None:
-        return error_of(version, text, "")
-    return error_of(version, f"{text} ({cause.means})", cause.repair.format(namespace=namespace) if "{" in cause.repair else cause.repair)
+    means, repair = next((cause for pattern, cause in _CAUSES.items() if re.search(pattern, failed.message)), ("", ""))
+    text = f"a dry-run create failed: {failed.message}" + (f" ({means})" if means else "")
+    return _error(version, text, repair.format(namespace=namespace))
 
 
 def _graph(version: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:

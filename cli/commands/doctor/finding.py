@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from ....api.wording import escape_unprintable
+from ....kube.protocol import Node
 
 
 class Level(StrEnum):
@@ -27,19 +29,14 @@ class Finding:
     repair: str = ""  # a command, or empty where only a person can decide
 
 
-def error(check: str, what: str, text: str, repair: str = "") -> Finding:
-    """A finding because of which requests fail, or will."""
-    return Finding(Level.ERROR, check, what, text, repair)
+error: Final = partial(Finding, Level.ERROR)
+warning: Final = partial(Finding, Level.WARNING)
+info: Final = partial(Finding, Level.INFO)
 
 
-def warning(check: str, what: str, text: str, repair: str = "") -> Finding:
-    """A finding that had better not stay so."""
-    return Finding(Level.WARNING, check, what, text, repair)
-
-
-def info(check: str, what: str, text: str, repair: str = "") -> Finding:
-    """A finding that is no fault."""
-    return Finding(Level.INFO, check, what, text, repair)
+def named(obj: Node) -> str:
+    """An object as `namespace/name`."""
+    return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:

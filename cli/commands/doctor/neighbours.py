@@ -8,7 +8,7 @@ from ....api.wording import count_of
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
-from .finding import Finding, info, warning
+from .finding import Finding, info, named, warning
 from .observe import Sight
 
 _SHOWN: Final = 20  # pods that are named
@@ -50,12 +50,11 @@ def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator
     told = set()
     for deployment in deployments:
         pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
-        about = deployment["metadata"]
         for container in pod.get("containers") or ():
             seen = _recognise(str(container.get("image") or ""))
             if seen is not None and seen not in told:
                 told.add(seen)
-                yield _compare(f"Deployment {about.get('namespace', '')}/{about['name']}", *seen, lines)
+                yield _compare(f"Deployment {named(deployment)}", *seen, lines)
 
 
 def _recognise(image: str) -> tuple[str, str] | None:
@@ -81,11 +80,8 @@ def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
 
 def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:
     """Pods that wait at scheduling gates, by their names."""
-    gated = []
-    for pod in pods:
-        about, gates = pod["metadata"], (pod.get("spec") or {}).get("schedulingGates") or ()
-        if gates:
-            gated.append((f"{about.get('namespace', '')}/{about['name']}", [str(gate["name"]) for gate in gates]))
+    waiting = ((named(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
+    gated = [(name, [str(gate["name"]) for gate in gates]) for name, gates in waiting if gates]
     for name, names in sorted(gated)[:_SHOWN]:
         yield warning(
             "gated-pods", f"Pod {name}", f"waits at the scheduling gates {', '.join(names)}, which their controller must lift first"

@@ -2,23 +2,20 @@
 
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ....api.kinds import KINDS
-from ....certs.gather import Gatherer, Refusals
-from ....certs.inject import RESOURCES, Injector
+from ....certs.inject import RESOURCES
 from ....certs.installation import Installation
-from ....certs.probe import Prober
 from ....certs.report import read_conditions
 from ....certs.state import CertificateState, TargetKind
-from ....certs.store import Store
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
 from ....kube.scope import LEASE_NAME
+from ..certs.work import Hands
 
 Found = TypeVar("Found")
-CONFIGURATIONS: Final = (TargetKind.MUTATING, TargetKind.VALIDATING)
 
 
 def name_policy(about: Installation) -> str:
@@ -43,55 +40,40 @@ class Sight(NamedTuple):
     binding: Node | None = None
 
     @property
-    def policy_name(self) -> str:
-        """What the policy and its binding are called."""
-        return name_policy(self.about)
-
-    @property
     def namespace(self) -> str:
         """Where the installation is."""
         return self.about.profile.namespace
 
 
-class _Eyes:
-    """Reads, and records forbidden reads."""
+async def look(cluster: Cluster, about: Installation) -> Sight:
+    """One look at everything. Raises: ApiError when the API server can't be asked."""
+    unseen: dict[str, str] = {}
 
-    def __init__(self) -> None:
-        self.unseen: dict[str, str] = {}
-
-    async def see(self, what: str, reading: Awaitable[Found]) -> Found | None:
+    async def see(what: str, reading: Awaitable[Found]) -> Found | None:
+        """Reads, and records a refusal."""
         try:
             return await reading
         except ForbiddenError as error:
-            self.unseen[what] = error.message
+            unseen[what] = error.message
             return None
 
-
-async def look(cluster: Cluster, about: Installation) -> Sight:
-    """One look at everything.
-
-    Raises: ApiError when the API server can't be asked.
-    """
-    eyes, profile, called = _Eyes(), about.profile, about.called
+    profile = about.profile
     now = await cluster.server_time()
-    prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
-    injector = Injector(cluster, profile, take_over=about.take_over)
-    gatherer = Gatherer(cluster, about, Store(cluster, called), injector, prober, Refusals())
-    gathered = await eyes.see("certificates", gatherer.gather())
-    names = {kind: name for kind, name in about.targets if kind in CONFIGURATIONS}
+    gathered = await see("certificates", Hands(cluster, about).gatherer.gather())
+    names = {kind: name for kind, name in about.targets if kind is not TargetKind.CRD}
     guard = name_policy(about)
-    claims = await eyes.see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
+    claims = await see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
     return Sight(
         about=about,
         now=now,
         state=gathered.state if gathered else None,
         conditions=tuple(read_conditions({"metadata": {"annotations": gathered.notes}})) if gathered else (),
-        crds={kind.plural: await eyes.see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
-        configurations={kind: await eyes.see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
-        service=await eyes.see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
-        lease=await eyes.see("lease", cluster.get(LEASES, called.lease, profile.namespace)),
+        crds={kind.plural: await see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
+        configurations={kind: await see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
+        service=await see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
+        lease=await see("lease", cluster.get(LEASES, about.called.lease, profile.namespace)),
         claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
-        unseen=eyes.unseen,
-        policy=await eyes.see(POLICIES.kind, cluster.get(POLICIES, guard)),
-        binding=await eyes.see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
+        unseen=unseen,
+        policy=await see(POLICIES.kind, cluster.get(POLICIES, guard)),
+        binding=await see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
     )

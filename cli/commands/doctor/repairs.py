@@ -1,7 +1,7 @@
 """The commands that repair what `doctor` finds."""
 
 import json
-from typing import Final
+from typing import Final, Literal
 
 from ....api.crd import NAMESPACE, SERVICE
 from ....api.kinds import Kind
@@ -35,19 +35,9 @@ def _converts(about: Installation) -> bool:
     return any(kind is TargetKind.CRD for kind, _ in about.targets)
 
 
-def inject(namespace: str) -> str:
-    """Writes trust into every configuration object."""
-    return f"dynamo-webhooks certs inject --namespace {namespace}"
-
-
-def issue(namespace: str) -> str:
-    """Makes a new certificate."""
-    return f"dynamo-webhooks certs issue --namespace {namespace}"
-
-
-def rotate(namespace: str) -> str:
-    """Exchanges the authority."""
-    return f"dynamo-webhooks certs rotate --namespace {namespace}"
+def certs(action: Literal["inject", "issue", "rotate"], namespace: str) -> str:
+    """Writes trust into every configuration object, makes a new certificate, or exchanges the authority."""
+    return f"dynamo-webhooks certs {action} --namespace {namespace}"
 
 
 def restart(namespace: str, part: str) -> str:
@@ -67,11 +57,6 @@ def migrate(kind: Kind, version: str) -> str:
     return f"dynamo-webhooks migrate --to {version} --kind {kind.name}"
 
 
-def patch(kind: str, name: str, *operations: dict[str, object]) -> str:
-    """Changes an object."""
-    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps(list(operations))}'"
-
-
-def merge(kind: str, name: str, change: dict[str, object]) -> str:
-    """Changes an object by a merge patch, which makes the parents that are missing."""
-    return f"kubectl patch {kind.lower()} {name} --type=merge -p '{json.dumps(change)}'"
+def patch(kind: str, name: str, path: str, value: object, operation: Literal["add", "replace"] = "add") -> str:
+    """Sets one field of an object."""
+    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps([{'op': operation, 'path': path, 'value': value}])}'"

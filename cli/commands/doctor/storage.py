@@ -1,17 +1,29 @@
-"""Checks in which version objects are stored, by what definitions note and by what each API server says."""
+"""Checks stored objects: in which versions they are, how large they are, what names them, and which are left before a removal."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from ....api.kinds import BETA, BY_NAME, GROUP, Kind
+from ....api.crd import ALLOW_DATA_LOSS
+from ....api.kinds import BETA, BY_NAME, GROUP, KINDS, Kind
+from ....api.paths import format_path, lookup
+from ....api.wording import count_of, shorten
 from ....conversion import kinds
-from ....kube.errors import ForbiddenError
-from ....kube.protocol import Cluster
+from ....conversion.bounds import MOST
+from ....conversion.lens.protocol import ConversionError
+from ....conversion.weight import weigh
+from ....kube.errors import ApiError, ForbiddenError, NotFoundError
+from ....kube.protocol import Cluster, Node
 from ....kube.resources import Resource, resource_of_kind
 from ....kube.storage_versions import Opener, Seen, load_api_servers, read_definition, read_storage_hash, read_storage_hashes, storage_hash
 from . import repairs
-from .finding import Finding, info, warning
+from .finding import Finding, error, info, named, warning
 from .observe import Sight
+
+_LONGEST: Final = 700  # characters of a path, which may hold names
+_SHOWN: Final = 3  # objects that are named for one matter
+_LEFT: Final = 5  # and of each kind that is left
 
 
 def stored_resource(sight: Sight, kind: Kind) -> Resource:
@@ -22,9 +34,9 @@ def stored_resource(sight: Sight, kind: Kind) -> Resource:
 def versions(sight: Sight) -> Iterator[Finding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
-        if len(named := read_definition(sight.crds[kind.plural] or {}).stored) > 1:
+        if len(said := read_definition(sight.crds[kind.plural] or {}).stored) > 1:
             version = stored_resource(sight, kind).version
-            text = f"objects may be stored in {' and '.join(named)}, new ones in {version}"
+            text = f"objects may be stored in {' and '.join(said)}, new ones in {version}"
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
@@ -47,3 +59,119 @@ def _of_servers(sight: Sight, kind: Kind, seen: Sequence[Seen]) -> Iterator[Find
     if late := dict.fromkeys(server for server, said in found if said and said != wanted):
         text = f"API server {' and '.join(late)} must store objects in {version} as the definition says, and stores them in another version"
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
+
+
+async def contents(cluster: Cluster, sight: Sight) -> list[Finding]:
+    """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
+    found: list[Finding] = []
+    for kind in KINDS:
+        if kind.name in kinds.KINDS:
+            resource = stored_resource(sight, kind)
+            objects = await _list_all(cluster, resource, found)
+            for obj in objects:
+                found += find_long_objects(obj, kind.name, resource.version)
+            found += find_managed_fields(sight, kind, resource.version, objects)
+    return found
+
+
+async def _list_all(
+    cluster: Cluster, resource: Resource, found: list[Finding], *, forbidden: str = "permission", check: str = "contents", harm: str = ""
+) -> list[Node]:
+    """The objects of every namespace; adds to `found` why they can't be listed, by the words of two checks."""
+    what = f"{resource.plural} of every namespace"
+    try:
+        return (await cluster.list(resource)).items
+    except NotFoundError:
+        return []  # the kind is not served
+    except ForbiddenError as failed:
+        found.append(warning(forbidden, what, f"can't be listed: {failed.message}"))
+    except ApiError as failed:
+        found.append(error(check, what, f"can't be listed{harm}: {failed.message}"))
+    return []
+
+
+def find_long_objects(obj: Node, kind: str, version: str) -> list[Finding]:
+    """An object that the other version shows in part is a warning, one on its way there is for information."""
+    metadata, what = obj["metadata"], f"{kind} {named(obj)}"
+    try:
+        weight = weigh(kinds.KINDS[kind], obj, version, obj)
+    except ConversionError as failed:
+        return [warning("sizes", what, f"can't be converted: {shorten(format_path(failed.path), _LONGEST)} {failed.reason}")]
+    if weight is None:
+        return []
+    level = warning if weight.bytes > MOST else info
+    edit = f"kubectl edit -n {metadata.get('namespace', '')} {BY_NAME[kind].plural}.{version}.{GROUP}/{metadata['name']}"
+    return [level("sizes", what, f"{shorten(format_path(weight.path), _LONGEST)}: {weight.text}", edit)]
+
+
+def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
+    """Versions in managed fields that are not served, each with the number of objects. Linear in the managed fields."""
+    known = read_definition(sight.crds[kind.plural] or {})
+    holders: dict[str, list[Node]] = {}
+    for obj in objects if known.versions else ():
+        written = (str(entry.get("apiVersion") or "").partition("/") for entry in obj["metadata"].get("managedFields") or ())
+        for name in {version for group, _, version in written if group == GROUP}.difference(known.served):
+            holders.setdefault(name, []).append(obj)
+    for name, held in sorted(holders.items()):
+        ours = name != version and name in [each.name for each in kind.versions]
+        repair = f"{repairs.migrate(kind, version)} --retire {name}" if ours else ""
+        names = ", ".join(map(named, held[:_SHOWN]))
+        text = f"metadata.managedFields of {count_of(len(held), 'object')} ({names}{', ...' if len(held) > _SHOWN else ''})"
+        if name in known.versions:
+            text += f" name {name}, which is not served: every apply of them fails once it is removed"
+            yield warning("managed-fields", kind.plural, text, repair)
+        else:
+            text += f" must name a version that exists, and name {name}: every apply of them fails"
+            yield error("managed-fields", kind.plural, text, repair)
+
+
+async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
+    """The findings in the order in which an installation is taken down: objects, webhooks, conversion."""
+    found: list[Finding] = []
+    for kind in KINDS:
+        if sight.crds[kind.plural] is not None:
+            found += await _left(cluster, sight, kind)
+    return [*found, *_webhooks(sight), *_stanzas(sight)]
+
+
+async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
+    """Remaining objects, listed in their stored version, which needs no conversion."""
+    found: list[Finding] = []
+    harm = ", and removing the CRD deletes them"
+    items = await _list_all(cluster, stored_resource(sight, kind), found, forbidden="objects", check="objects", harm=harm)
+    if items:
+        held = sum(bool(each["metadata"].get("finalizers")) for each in items)
+        text = f"{len(items)} are left: {', '.join(map(named, items[:_LEFT]))}"
+        text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
+        text += f"; {held} have finalizers that the reconciler must remove" if held else ""
+        found.append(error("objects", f"{kind.plural} of every namespace", text, f"kubectl delete {kind.plural} --all --all-namespaces"))
+    return found
+
+
+def _webhooks(sight: Sight) -> Iterator[Finding]:
+    for kind, name in sight.about.targets:
+        if sight.configurations.get(kind) is not None:
+            text = "must be removed before the server: without a server, every write of Dynamo objects is refused"
+            yield error("configurations", f"{kind} {name}", text, f"kubectl delete {kind.lower()} {name}")
+
+
+def _stanzas(sight: Sight) -> Iterator[Finding]:
+    """CRDs that call our Service for conversion; switching that off is safe only when no object needs it."""
+    for kind in KINDS:
+        crd = sight.crds[kind.plural] or {}
+        service = lookup(crd, ("spec", "conversion", "webhook", "clientConfig", "service"))
+        if (lookup(service, ("name",)), lookup(service, ("namespace",))) != (sight.about.profile.service, sight.namespace):
+            continue
+        stored = read_definition(crd).stored
+        # with the word that gets it past the policy on the definitions
+        change = {
+            "metadata": {"annotations": {ALLOW_DATA_LOSS: "true"}},
+            "spec": {"conversion": {"strategy": "None", "webhook": None}},
+        }
+        text = (
+            "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
+        )
+        repair = f"kubectl patch crd {kind.crd_name} --type=merge -p '{json.dumps(change)}'"  # which makes the parents that are missing
+        if len(stored) > 1:
+            text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
+        yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repair)

@@ -2,15 +2,23 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import orjson
+
+from ....api.kinds import BY_NAME
 from ....api.wording import escape_unprintable
+from ....policies.facts import Facts
 from ...console import flags
 from ...console.exits import OK, UsageError
 from ...console.nearest import did_you_mean
 from ...console.output import write_stdout
 from ...console.program import help_width
+from ...project.apply import RULES_FROM, apply_project
+from ...project.keys import USER
+from . import field, kind, message, rule
 
 HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
 _EXAMPLES = """\
@@ -34,15 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the page, or a page for each thing that a message says.
-
-    Raises: UsageError for no word, or one that means nothing, with the nearest one.
-    """
-    import orjson
-
-    from ...project.apply import RULES_FROM, apply_project
-    from ...project.keys import USER
-
+    """Prints a page for each thing that the words mean. Raises: UsageError, with the nearest word, where that is nothing."""
     given = arguments.words == ["-"]
     text = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if given else " ".join(arguments.words)
     if not text.strip():
@@ -59,41 +59,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
-    from . import known_messages as words
-    from . import message, rule
-
-    for find, markdown in _single():
-        page = find(text)
-        if page is not None:
-            page = rule.complete(page, site) if "rule" in page else page
-            return [page], [markdown(page, examples)]
-    pages = [rule.complete(page, site) if "rule" in page else page for page in message.find(text)]
-    if pages:
-        return pages, [words.markdown(page) if "message" in page else rule.markdown(page, examples=examples) for page in pages]
-    raise _unknown(text)
-
-
-def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
-    """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
-    from . import fact, field, kind, rule
-
-    yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
-    yield kind.find, lambda page, _: kind.markdown(page)
-    yield fact.find, lambda page, _: fact.markdown(page)
-    yield field.find, lambda page, _: field.markdown(page)
+    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or field.find(text)
+    pages = [rule.complete(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
+    if not pages:
+        raise _unknown(text)
+    # by the first key of a page
+    writers: dict[str, Callable[[dict[str, Any]], str]] = {
+        "rule": partial(rule.markdown, examples=examples),
+        "kind": kind.markdown,
+        "fact": kind.fact_markdown,
+        "field": field.markdown,
+        "message": message.markdown,
+    }
+    return pages, [writers[next(iter(page))](page) for page in pages]
 
 
 def _unknown(text: str) -> Exception:
     """The answer to a text that means nothing: fields of that name, or the nearest word."""
-    from ....api.kinds import KINDS
-    from ....policies.facts import Facts
-    from .field import correct_path, find_by_name
-    from .rule import names
-
     line = escape_unprintable(" ".join(text[:200].split()))
     shown = line if len(line) <= 80 else line[:79] + "\N{HORIZONTAL ELLIPSIS}"
-    paths = find_by_name(text, 3)
-    path = correct_path(text) if len(text) <= 200 else None
-    known = [*names(), *(kind.name for kind in KINDS), *Facts._fields]
+    paths = field.find_by_name(text, 3)
+    path = field.correct_path(text) if len(text) <= 200 else None
+    known = [*rule.names(), *BY_NAME, *Facts._fields]
     near = f"; a field of that name is {', '.join(paths)}" if paths else f"; did you mean {path}?" if path else did_you_mean(text, known)
     return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")

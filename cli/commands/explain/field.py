@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ....api.kinds import GROUP, list_kind_versions
+from ....api.kinds import BY_NAME, GROUP, list_kind_versions
 from ....api.line import OLDEST, Line
+from ....api.paths import Key, Path
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule
 from ...console.flags import find_kind
 from ...console.nearest import nearest
-from .other_version import WILD, find_other_version
-from .sentence import words
+from .sentence import said_by
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 # keyword of a schema -> what people call it
@@ -27,6 +27,7 @@ LIMITS: Final = {
     "pattern": "pattern",
     "format": "format",
 }
+WILD: Final = "*"
 _DEEPEST: Final = 6  # steps within which a field is searched by its bare name
 
 Page = dict[str, Any]
@@ -34,15 +35,14 @@ Steps = tuple[str, ...]
 
 
 def find(word: str) -> Page | None:
-    """The page of a field path that some kind has; None when there is no such thing.
-
-    A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
-    """
+    """The page of a path, which may begin with a kind, and have keys and indices in brackets, as names, or as `*`; None for no field."""
     steps = _steps(word)
-    if not steps or any(not step for step in steps) or (len(steps) == 1 and find_kind(steps[0]) is not None):
+    named = find_kind(steps[0]) if steps else None
+    path = steps if named is None else steps[1:]
+    if not path or not all(steps):
         return None
-    kind = find_kind(steps[0])
-    return _page(word, None, steps) if kind is None else _page(word, kind, steps[1:])
+    places = [place for kind, version in _versions(named) if (place := _place(kind, version, path)) is not None]
+    return {"field": word.strip(), "places": places} if places else None
 
 
 def _steps(word: str) -> Steps:
@@ -65,11 +65,6 @@ def correct_path(word: str) -> str | None:
         if walk(schema, right) is not None:
             return ".".join((*lead, *right))
     return None
-
-
-def _page(word: str, only: str | None, steps: Steps) -> Page | None:
-    places = [place for kind, version in _versions(only) if (place := _place(kind, version, steps)) is not None]
-    return {"field": word.strip(), "places": places} if places else None
 
 
 def _versions(only: str | None) -> Iterator[tuple[str, str]]:
@@ -164,7 +159,7 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
         return False
     rest = path[len(at) :]
     wakes = [tuple(wake.partition("=")[0].split(".")) for wake in rule.when]
-    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= words(rule)
+    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= said_by(rule).words
 
 
 def short(found: Iterable[Rule]) -> list[dict[str, str]]:
@@ -215,3 +210,62 @@ def format_rules(found: list[dict[str, str]]) -> list[str]:
 def format_list(lead: str, lines: list[str]) -> str:
     """A list under a sentence; nothing for an empty one."""
     return "\n".join([lead, "", *(f"- {line}" for line in lines)]) if lines else ""
+
+
+# Below: a field's path in the other version by the lenses, for paths with `*` for keys and indices
+_NAME: Final = "NAME"  # a placeholder key on the way through the lenses
+_MAIN: Final = "main"  # the container of which the flat fields of a component speak
+_CONTAINERS: Final = "containers"
+_HEADS: Final = ("apiVersion", "kind", "metadata")
+
+
+def find_other_version(kind: str, version: str, path: tuple[str, ...], keyed: tuple[bool, ...]) -> dict[str, Any] | None:
+    """The other version, the path there, and how the value gets there; None for a kind of a single version.
+
+    `keyed` says for each step whether it is an entry of a map (else a `*` is one of a list). `exact` is false where the other version has
+    no such field: `path` is the block around it then, and the value is kept in an annotation on the way there and back.
+    """
+    from ....conversion.kinds import KINDS
+    from ....conversion.translate import translate_path
+
+    other = BY_NAME[kind].other(version)
+    if not other or kind not in KINDS or path[0] in _HEADS:
+        return None
+    steps: Path = tuple((Key(_NAME) if key else 0) if step == WILD else step for step, key in zip(path, keyed, strict=True))
+    place = translate_path(KINDS[kind], steps, _example(steps), other, {})
+    return {"version": other, "path": _shown(place.path), "exact": place.exact, "how": _how(kind, version, path)}
+
+
+def _example(steps: Path) -> Any:
+    """The smallest object with the path, with names in lists, by which lenses identify components and containers."""
+    made: Any = {}
+    for last, step in zip((*reversed(steps[:-1]), ""), reversed(steps), strict=True):
+        if isinstance(step, int):
+            made = [{"name": _MAIN if last == _CONTAINERS else _NAME, **made} if isinstance(made, dict) else made]
+        else:
+            made = {str(step): made}
+    return made
+
+
+def _shown(path: Path) -> str:
+    """A path with `*` for names and indices; a container keeps its name, and keys with dots are in brackets."""
+    text = ""
+    for step in path:
+        name = WILD if step == _NAME or isinstance(step, int) else str(step)
+        bracket = "." in name or text.endswith(_CONTAINERS)
+        text += f"[{name}]" if bracket else f".{name}" if text else name
+    return text
+
+
+def _how(kind: str, version: str, path: tuple[str, ...]) -> str:
+    """What the map of fields says of the field, or of the nearest block around it."""
+    from ....conversion.kinds import KINDS, field_rows
+
+    own = ".".join(path)
+    best, said = 0, ""
+    for left, right, rule in field_rows(KINDS[kind]):
+        for name in (left if version == "v1alpha1" else right).split(", "):
+            plain = name.replace("{}", ".*").replace("[]", ".*").replace("[main]", ".*")
+            if len(plain) > best and (own == plain or own.startswith(f"{plain}.")):
+                best, said = len(plain), rule
+    return said

@@ -1,12 +1,14 @@
-"""The page of a whole kind: its versions, its parts, and the rules that look at it."""
+"""The pages of a whole kind and of a fact: what they are, and the rules that look at them."""
 
 from typing import Any
 
-from ....api.kinds import BY_NAME, GROUP, Kind
+from ....api.kinds import BY_NAME, GROUP
 from ....api.line import USUAL, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
+from ....policies.facts import Facts
 from ...console.flags import find_kind
+from ..schema.outputs import load
 from .field import format_list, format_rules, short
 
 Page = dict[str, Any]
@@ -16,19 +18,17 @@ def find(word: str) -> Page | None:
     """The page of the kind that a word names in any way; None when it names none."""
     plain = word.strip().removesuffix(f".{GROUP}")
     name = find_kind(plain) if "." not in plain else None
-    return None if name is None else page(name)
-
-
-def page(name: str) -> Page:
-    """Everything about one kind as data."""
+    if name is None:
+        return None
     kind = BY_NAME[name]
+    stored = {one.name: [str(line) for line in Line if kind.stored(line) == one.name] for one in kind.versions}
     return {
         "kind": name,
         "group": GROUP,
         "plural": kind.plural,
         "shortName": kind.short,
         "versions": [
-            {"name": one.name, "stored": USUAL in (lines := _lines(kind, one.name)), "storedOn": lines, "deprecated": one.deprecated}
+            {"name": one.name, "stored": USUAL in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
             for one in kind.versions
         ],
         "description": load_schema(name, kind.storage_version).get("description", ""),
@@ -47,11 +47,26 @@ def markdown(page: Page) -> str:
     return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, more, looking) if part) + "\n"
 
 
-def _lines(kind: Kind, version: str) -> list[str]:
-    """The lines whose definitions keep the objects in a version."""
-    return [str(line) for line in Line if kind.stored(line) == version]
-
-
 def _mark(lines: list[str]) -> str:
     always = " (stored)" if len(lines) == len(Line) else ""
     return always or (f" (stored on lines {lines[0]} to {lines[-1]})" if lines else "")
+
+
+def find_fact(word: str) -> Page | None:
+    """The page of the fact with that name, in any case of letters; None when there is none."""
+    name = next((name for name in Facts._fields if name.lower() == word.strip().lower()), None)
+    return None if name is None else describe_fact(name)
+
+
+def describe_fact(name: str) -> Page:
+    """Everything about one fact as data."""
+    described: str = load("facts")["properties"][name]["description"]
+    return {"fact": name, "description": described, "rules": short(rule for rule in list_rules() if name in rule.needs)}
+
+
+def fact_markdown(page: Page) -> str:
+    """The page of a fact for people."""
+    give = "`--facts FILE` gives it, or `--set-fact NAME=VALUE`; `dynamo-webhooks facts --cluster -o FILE` collects all facts of a cluster."
+    unknown = "While it is not known, `check` lists these rules as not evaluated, and a server refuses what they would have to judge:"
+    parts = (f"# {page['fact']} (a fact)", page["description"], give, format_list(unknown, format_rules(page["rules"])))
+    return "\n\n".join(part for part in parts if part) + "\n"

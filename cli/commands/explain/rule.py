@@ -51,24 +51,16 @@ def page(rule: Rule) -> Page:
     }
 
 
-def complete(page: Page, site: str) -> Page:
-    """The page with what reports have no time for, and its address in the documentation if that has one."""
+def complete(page: Page, site: str = "") -> Page:
+    """The page with the places in the kind's other version, for which reports have no time, and its address if the site has one."""
     address = rule_address(site, page["rule"])
-    return {**add_other_version(page), **({"address": address} if address else {})}
-
-
-def add_other_version(page: Page) -> Page:
-    """The page with the places of the kind's other version beside those that the rule reads; null where there is none.
-
-    Apart from `page`, since it takes the schemas and the lenses, which reports have no time for.
-    """
-    return {**page, "looksAt": [{**place, "other": _other(place)} for place in page["looksAt"]]}
+    places = [{**place, "other": _other(place)} for place in page["looksAt"]]
+    return {**page, "looksAt": places, **({"address": address} if address else {})}
 
 
 def _other(place: Page) -> Page | None:
     from ....api.schema import load_schema
-    from .field import walk
-    from .other_version import find_other_version
+    from .field import find_other_version, walk
 
     kind, _, version = place["kind"].partition("/")
     found = walk(load_schema(kind, version), tuple(place["path"].split(".")))

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ....api.kinds import BY_NAME, GROUP
 from ....policies.catalogue import list_declared
@@ -49,7 +49,7 @@ def _asked(text: str) -> list[Rule]:
 
 def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     """The number of characters of the rule's texts in the message, the field included; among equals, how much of the path it mentions."""
-    pieces, words = _said(rule)
+    pieces, words = said_by(rule)
     said = sum(len(piece) for piece in pieces if piece in text)
     end = text.rpartition(": ")[2]
     if len(end) >= ENOUGH and any(end in piece for piece in pieces):
@@ -64,27 +64,21 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     )
 
 
-@cache
-def _said(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
-    """The constant texts between the values of a rule's sentences, those of the functions that it calls included; and all its words.
+class Said(NamedTuple):
+    """What a rule says."""
 
-    All of them in the words of either version, since people are answered in those of their own.
-    """
+    pieces: frozenset[str]  # the constant texts of its sentences
+    words: frozenset[str]  # in its texts, names of fields among them
+
+
+@cache
+def said_by(rule: Rule) -> Said:
+    """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
     constants = {text for function in _functions(rule) for text in _constants(function)}
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
-    return pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text))
-
-
-def pieces(rule: Rule) -> frozenset[str]:
-    """The constant texts of a rule's sentences."""
-    return _said(rule)[0]
-
-
-def words(rule: Rule) -> frozenset[str]:
-    """All words in the texts of a rule, names of fields among them."""
-    return _said(rule)[1]
+    return Said(pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text)))
 
 
 def _functions(rule: Rule) -> Iterator[FunctionType]:

@@ -1,4 +1,4 @@
-"""Answers editors' requests for one text: findings, meanings of fields, completions and edits. Contains no protocol.
+"""Answers editors' requests for one text: findings, meanings, completions, edits and the outline. Contains no protocol.
 
 Each answer reads the whole text, so it costs what `check` of one file does. Lines and columns count from 1, in characters.
 """
@@ -14,16 +14,20 @@ from ....api.paths import Path, lookup
 from ....api.schema import Node, load_schema
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
+from ...rewrite.unified_diff import find_changes
 from ...validation.fields import find_node
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
 from ...validation.pipeline import Settings
+from ...yaml.comments import comments
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
-from ..check.fix import with_edits
+from ...yaml.positions import Extent, Position
+from ..check.fix import with_edits, write_comments
 from ..check.run import AUTO, Run
 from ..check.selection import Choice
-from ..explain import field
+from ..check.suppress import IGNORE, MARK
+from ..explain import field, rule
 
 MOST: Final = 2_000_000  # characters of a text that is looked at
 OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
@@ -184,3 +188,65 @@ def _values(node: Node) -> list[Offer]:
     values = node.get("enum") or ([True, False] if node.get("type") == "boolean" else [])
     texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
     return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), True) for text in texts]
+
+
+def find_named_rule(name: str, text: str, line: int, column: int) -> str:
+    """The page of the rule whose name or code in a comment is at a place, as Markdown; empty where there is none."""
+    source = Source(name, text)
+    if not source.holds(MARK):
+        return ""
+    for comment in comments(source, MARK):
+        found = re.search(IGNORE, comment.text) if comment.line == line else None
+        for word in re.finditer(r"[^\s,]+", found["rules"]) if found else ():
+            start = comment.column + found.start("rules") + word.start() if found else 0
+            page = rule.find(word[0]) if start <= column <= start + len(word[0]) else None
+            if page is not None:
+                return rule.markdown(page, examples=True)
+    return ""
+
+
+def ignore(name: str, text: str, rule_name: str, line: int) -> Action | None:
+    """The edit that ignores a rule on a line, by a comment whose reason the author must write. None where no comment is possible."""
+    source = Source(name, text)
+    if text.lstrip()[:1] in ("{", "[") or not 0 < line <= len(source.lines) or rule.find(rule_name) is None:
+        return None
+    changed, count, _ = write_comments(source, {line: {rule_name}}, {}, "")
+    return Action(f"Ignore {rule_name} here, with a reason", changed) if count and any(find_changes(text, changed)) else None
+
+
+class Symbol(NamedTuple):
+    """One object or component: where it is written, and where its name is."""
+
+    name: str
+    detail: str
+    extent: Extent
+    position: Position
+    parts: list[Symbol]
+
+
+def find_symbols(name: str, text: str) -> list[Symbol]:
+    """The objects of a text, in order; files of others have none."""
+    return [
+        _symbol(one, (), one.identity.name or one.identity.kind, one.identity.kind, list(_parts(one))) for one in list_objects(name, text)
+    ]
+
+
+def _parts(found: Manifest) -> Iterator[Symbol]:
+    spec = found.data.get("spec")
+    for group, type_field in (("services", "componentType"), ("components", "type")):
+        for step, value in _entries(spec.get(group) if isinstance(spec, dict) else None):
+            about = value if isinstance(value, dict) else {}
+            named = step if isinstance(step, str) else about.get("name")
+            yield _symbol(found, ("spec", group, step), str(named or step), str(about.get(type_field) or ""), [])
+
+
+def _entries(value: Any) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
+
+
+def _symbol(found: Manifest, path: Path, name: str, detail: str, parts: list[Symbol]) -> Symbol:
+    named = found.document.value_position((*path, "name") if path else ("metadata", "name"))
+    return Symbol(name, detail, found.document.extent(path), named, parts)

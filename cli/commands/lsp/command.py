@@ -1,8 +1,11 @@
 """The command `lsp`: a language server on standard input and output."""
 
 import argparse
+import logging
 import os
+import signal
 
+from ...console import flags
 from ...console.exits import INTERRUPTED, OK
 
 HELP = "serve editors by the language server protocol: findings, fields, completion and fixes"
@@ -10,8 +13,6 @@ HELP = "serve editors by the language server protocol: findings, fields, complet
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags: those of `check` that say how texts are judged."""
-    from ...console import flags
-
     flags.facts(parser)
     parser.add_argument("--against", default="main", metavar="GIT-REF", help="revision that restarted pods are counted from (default main)")
     parser.add_argument("--stdio", action="store_true", help="what editors add; there is no other way")
@@ -21,9 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
-    import logging
-    import signal
-
     from ....policies.catalogue import read_lazily
     from ...project.apply import Targets, apply_project
     from ...validation.pipeline import Settings

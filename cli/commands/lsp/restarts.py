@@ -1,7 +1,4 @@
-"""Which pods the text of an editor would restart, beside the same file in a revision of Git. Contains no protocol.
-
-The repository may be a stranger's: files/revision.py runs nothing that its configuration names.
-"""
+"""Which pods an editor's text would restart against a revision of Git, in which files/revision.py runs nothing that a stranger names."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 
 _ASKED: Final = "--against"
-_RESTART: Final = "restart"
 
 
 class Lens(NamedTuple):
@@ -50,7 +46,7 @@ def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
 
 def _restarts(was: Made, now: Made) -> list[Restart]:
     before, after = ([Child("", child) for child in side.children] for side in (was, now))
-    return [one for one in find_restarts(before, after) if one.what == _RESTART]
+    return [one for one in find_restarts(before, after) if one.what == "restart"]
 
 
 def _text_before(name: str, revision: str) -> str | None:

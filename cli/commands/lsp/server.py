@@ -6,9 +6,11 @@ Editors send whole texts: pygls would apply a part of one to lines that end in p
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
@@ -17,21 +19,84 @@ from pygls.workspace import TextDocument
 
 from ....api.wording import rule_address, shorten
 from ....policies.checks import SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
+from ....policies.facts import UNKNOWN
 from ...console.output import write_stderr
 from ...console.program import installed_version
+from ...rewrite.unified_diff import find_changes
 from ...validation.levels import WARNING
-from .answers import OFFERED, Asked, actions, find_problems, meaning, offers
-from .ignores import find_named_rule, ignore
-from .outline import Symbol, find_symbols
+from ...yaml.load import Source
+from ...yaml.positions import Extent
+from .answers import OFFERED, Asked, Symbol, actions, find_named_rule, find_problems, find_symbols, ignore, meaning, offers
 from .restarts import find_lenses
-from .status import describe
-from .text import Text
 
 STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
 _SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too
-NAME: Final = "dynamo-webhooks"
-_SOURCE: Final = "dynamo-webhooks"
+_NAME: Final = "dynamo-webhooks"  # of the server, and of the source of its diagnostics
 _BEHIND: Final = 2**31 - 1  # a column behind every line
+_LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
+
+
+class Text:
+    """A text of the editor: translates between its lines and columns, in the protocol's units, and ours: YAML's lines, and characters."""
+
+    def __init__(self, document: TextDocument) -> None:
+        self.version = document.version
+        self.source = Source(unquote(urlsplit(document.uri).path) or document.uri, document.source)
+        self._codec = document.position_codec
+        self._counted = (-1, 0)  # the last offset that was asked for, and its units from its line's beginning
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where in the text each line of the protocol begins."""
+        return [0, *(end.end() for end in _LINE_END.finditer(self.source.text))]
+
+    def edits(self, text: str) -> list[types.TextEdit]:
+        """What makes this text another one: only what differs, so that the cursor and folds stay."""
+        changes = find_changes(self.source.text, text)
+        return [types.TextEdit(types.Range(self._position(one.start), self._position(one.end)), one.text) for one in changes]
+
+    def range(self, line: int, column: int, end: int) -> types.Range:
+        """A span on one of our lines, at least one character wide."""
+        found = self.span(Extent(line, column, line, end))
+        first, last = found.start, found.end
+        return types.Range(first, last if last != first else types.Position(first.line, first.character + 1))
+
+    def span(self, extent: Extent) -> types.Range:
+        """A stretch of lines."""
+        line, column, end_line, end_column = extent
+        start = self._offset(self.source.starts, line - 1, column - 1)
+        end = max(self._offset(self.source.starts, end_line - 1, end_column - 1), start)
+        return types.Range(self._position(start), self._position(end))
+
+    def place(self, position: types.Position) -> tuple[int, int]:
+        """A position as line and column from 1."""
+        at = self._offset(self._starts, position.line, 0)
+        behind = _LINE_END.search(self.source.text, at)
+        text = self.source.text[at : behind.start() if behind else None]
+        at += self._characters(text, position.character)
+        starts = self.source.starts
+        line = bisect_right(starts, at) - 1
+        return line + 1, at - starts[line] + 1
+
+    def _offset(self, starts: list[int], line: int, column: int) -> int:
+        return min(starts[line] + column, len(self.source.text)) if line < len(starts) else len(self.source.text)
+
+    def _position(self, offset: int) -> types.Position:
+        line = bisect_right(self._starts, offset) - 1
+        begin, units = self._starts[line], 0
+        if begin <= self._counted[0] <= offset:  # findings come in order, and a line may be long
+            begin, units = self._counted
+        units += self._units(self.source.text[begin:offset])
+        self._counted = (offset, units)
+        return types.Position(line, units)
+
+    def _units(self, text: str) -> int:
+        return len(text) if text.isascii() else self._codec.client_num_units(text)
+
+    def _characters(self, text: str, units: int) -> int:
+        if text.isascii() or units >= self._units(text):
+            return min(units, len(text))
+        return int(self._codec.position_from_client_units([text], types.Position(0, units)).character)
 
 
 class Server(LanguageServer):
@@ -50,30 +115,25 @@ class Server(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(asked: Asked) -> Server:  # noqa: C901 - one function for each request
+def server(asked: Asked) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
-    made = Server(NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
     def read(uri: str) -> Text:
         """An open text; pygls would read another one from the disk."""
         return Text(made.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
-
-    def publish(uri: str) -> None:
-        text = read(uri)
-        found = _diagnostics(text, asked, made.hidden)
-        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
 
     @made.feature(types.INITIALIZE)
     def begin(params: types.InitializeParams) -> None:
         made.hidden = _hidden(params.initialization_options)
 
     @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        publish(params.text_document.uri)
-
     @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
-        publish(params.text_document.uri)
+    def changed(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        text = read(uri)
+        found = _diagnostics(text, asked, made.hidden)
+        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
 
     @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
@@ -126,7 +186,9 @@ def server(asked: Asked) -> Server:  # noqa: C901 - one function for each reques
 
     @made.feature(STATUS)
     def status(params: Any) -> dict[str, Any]:
-        return describe(asked.settings(read(str(params.uri)).source.name))
+        settings = asked.settings(read(str(params.uri)).source.name)
+        known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
+        return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}
 
     return made
 
@@ -152,7 +214,7 @@ def _action(title: str, edit: types.WorkspaceEdit, diagnostics: list[types.Diagn
 def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
     found = []
-    for one in [one for one in shown if one.source == _SOURCE][:OFFERED]:
+    for one in [one for one in shown if one.source == _NAME][:OFFERED]:
         line, _ = text.place(one.range.start)
         written = ignore(text.source.name, text.source.text, str(one.code), line)
         if written is None:
@@ -182,12 +244,6 @@ def _symbol(text: Text, one: Symbol, kind: types.SymbolKind) -> types.DocumentSy
     return types.DocumentSymbol(one.name, kind, whole, name, one.detail, children=parts)
 
 
-def _page(site: str, rule: str) -> types.CodeDescription | None:
-    """The page that an editor opens from the rule of a finding."""
-    address = rule_address(site, rule)
-    return types.CodeDescription(address) if address else None
-
-
 def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
     told = find_problems(text.source.name, text.source.text, asked)
     out = []
@@ -197,17 +253,18 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
         line, column, end = one.position
         level = types.DiagnosticSeverity.Warning if one.level == WARNING else types.DiagnosticSeverity.Error
         fix = f"\nfix: {one.fix}" if one.fix else ""
+        page = rule_address(asked.site, one.rule)
         out.append(
             types.Diagnostic(
                 text.range(line, column, end),
                 f"{one.about}{fix}",
                 level,
                 code=one.rule,
-                code_description=_page(asked.site, one.rule),
-                source=_SOURCE,
+                code_description=types.CodeDescription(page) if page else None,
+                source=_NAME,
             )
         )
     for error in told.unreadable:
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
-        out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_SOURCE))
+        out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_NAME))
     return out

@@ -9,12 +9,15 @@ import math
 import signal
 from typing import Final
 
+from ....api.kinds import BY_NAME, KINDS
 from ...console import flags
 from ...console.escaping import visible
 from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
+from ...console.flags import parse_kind
 from ...console.output import write_stderr, write_stdout
-from .options import Options
-from .report import Report
+from ...installation.connection import connect_cluster
+from .options import MANAGER, PATIENCE, SETTLE, Hands, Options
+from .report import Progress, Report, as_text
 
 HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
 VERSIONS: Final = ("v1alpha1", "v1beta1")
@@ -30,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--verify", action="store_true", help="only prove it: change no definition; objects that are found in another version are moved")
     add("--retire", choices=VERSIONS, metavar="VERSION", help="also list whose managed fields name a version that is to be removed")
     add("--rate", type=float, metavar="N", help="at most so many objects a second (default: as fast as possible)")
-    add("--settle", type=float, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
-    add("--patience", type=float, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
+    add("--settle", type=float, default=SETTLE, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
+    add("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
     add("--api-server", action="append", default=[], metavar="URL", help="one of the API servers; repeatable (default: the cluster's)")
     add("--take-over", action="store_true", help="go on although the operator's own migrator has not observed the definitions")
     flags.kubeconfig(parser)
@@ -46,8 +49,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    from .options import PATIENCE, SETTLE, Options
-
     _check(args)
     return Options(
         to=args.to,
@@ -57,8 +58,8 @@ def _options(args: argparse.Namespace) -> Options:
         verify=args.verify,
         rate=args.rate or 0.0,
         take_over=args.take_over,
-        settle=SETTLE if args.settle is None else args.settle,
-        patience=PATIENCE if args.patience is None else args.patience,
+        settle=args.settle,
+        patience=args.patience,
         servers=tuple(args.api_server),
     )
 
@@ -79,9 +80,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _kinds(words: list[str]) -> tuple[str, ...]:
-    from ....api.kinds import BY_NAME, KINDS
-    from ...console.flags import parse_kind
-
     named = dict.fromkeys(map(parse_kind, words)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
     for name in named:
         if len(BY_NAME[name].versions) < 2:
@@ -90,24 +88,17 @@ def _kinds(words: list[str]) -> tuple[str, ...]:
 
 
 async def _run(args: argparse.Namespace, options: Options) -> Report:
-    from ...installation.connection import connect_cluster
-    from .options import MANAGER, Hands
-    from .progress import Progress
-
     async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
-        progress = Progress(write_stderr)
         hands = Hands(cluster, lambda server: connect_cluster(MANAGER, args.kubeconfig, args.context, server), options, write_stderr)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, hands.stop)
         from .run import Run
 
-        return await Run(hands, progress).run(args.retire)
+        return await Run(hands, Progress(write_stderr)).run(args.retire)
 
 
 def _printed(report: Report, output: str) -> int:
-    from .report import as_text
-
     write_stdout(visible(json.dumps(report.as_data(), indent=2)) + "\n" if output == "json" else as_text(report))
     if report.stopped:
         return INTERRUPTED

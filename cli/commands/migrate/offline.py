@@ -1,7 +1,4 @@
-"""Predicts a move of one object without a cluster: its round trip, its annotations, and a re-creation.
-
-Costs two conversions and one validation of each object, each linear in its size. Pure.
-"""
+"""Predicts a move of one object without a cluster: its round trip, its annotations, and a re-creation. Pure, and linear in its size."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -46,6 +43,12 @@ def name_of(obj: Node) -> str:
     return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
 
 
+def managed_fields(metadata: Any) -> list[Node]:
+    """The entries of managedFields, of metadata of any quality."""
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    return [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+
+
 def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
     """The report on one object to be moved to version `to`. The object is not changed."""
     wanted, name = target(api_version(to), line), name_of(obj)
@@ -74,8 +77,7 @@ def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
 
 def find_lost_fields(metadata: Node, line: Line) -> set[str]:
     """Set fields of lines later than this one, by the object's managedFields, whether the schema still has them or not."""
-    entries = metadata.get("managedFields")
-    todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in (entries or ()) if isinstance(each, dict)]
+    todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in managed_fields(metadata)]
     found: set[str] = set()
     while todo:
         node, depth = todo.pop()

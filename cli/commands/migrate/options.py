@@ -13,7 +13,6 @@ UNTYPED: Final = "failed to create typed"  # in the API server's sentence when a
 PAGE: Final = 500  # objects of a list of metadata
 SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
 PATIENCE: Final = 1800.0  # seconds that a run waits for an API server or a webhook that fails
-WORKERS: Final = 8  # writes under way at once
 
 
 class Options(NamedTuple):
@@ -28,7 +27,7 @@ class Options(NamedTuple):
     take_over: bool = False
     settle: float = SETTLE
     patience: float = PATIENCE
-    workers: int = WORKERS
+    workers: int = 8  # writes under way at once
     servers: tuple[str, ...] = ()  # addresses of the API servers, if EndpointSlices don't list them
 
 

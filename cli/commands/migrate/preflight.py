@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from ....api.crd import build, find_lost_fields
 from ....api.kinds import BY_NAME
@@ -13,7 +13,7 @@ from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from .definition import OBSERVED
 from .listing import Outage, list_pages
-from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, name_of
+from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
 from .offline import find_lost_fields as lost_fields
 from .options import MANAGER, UNTYPED, Hands
 from .report import KindReport, Note, Notes, Report
@@ -24,18 +24,11 @@ _FEW: Final = 5  # names in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
 
 
-class Plan(NamedTuple):
-    """What there is to do."""
-
-    definitions: list[Definition]
-    line: Line
-
-
-async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> Plan:
-    """Looks at everything; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
+async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> tuple[list[Definition], Line]:
+    """The definitions and their line; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
     definitions, to = [], hands.options.to
     graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
-    line = line_of(graph)
+    line = decide_line("", graph.node if graph else None)
     for name in hands.options.kinds:
         crd = BY_NAME[name].crd_name
         found = graph if name == GRAPH else await load_definition(hands.cluster, crd)
@@ -43,13 +36,15 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
         if found.kind != name:
-            report.blocked.append(not_ours(found, name))
+            report.blocked.append(
+                f"{crd}: spec.names.kind must be {name}, and is {found.kind or 'nothing'}: the definition belongs to another project"
+            )
             continue
         definitions.append(found)
         report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
     if report.blocked:
-        return Plan(definitions, line)
+        return definitions, line
     if to == "v1alpha1" and line > OLDEST:
         report.warnings.append(
             f"definitions of line 1.2 must not be applied while objects hold fields of line {line} (minAvailable, runtimeVersionOverride, "
@@ -66,24 +61,10 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         if reason := await _converts(hands, outage, each):
             report.blocked.append(f"{each.name}: {reason}")
             continue
-        report.blocked += [f"{each.name}: {reason}" for reason in await _census(hands, outage, each, one, line, on_object)]
+        await _census(hands, outage, each, one, line, on_object)
+        report.blocked += [f"{each.name}: {reason}" for reason in _blocking(one.notes, to)]
         _predict(one, hands)
-    return Plan(definitions, line)
-
-
-def not_ours(found: Definition, kind: str) -> str:
-    """Why a definition under the name of a kind's is left alone."""
-    return f"{found.name}: spec.names.kind must be {kind}, and is {found.kind or 'nothing'}: the definition belongs to another project"
-
-
-def line_of(graph: Definition | None) -> Line:
-    """The line of the definitions, by that of graphs."""
-    return decide_line("", graph.node if graph else None)
-
-
-def resource_of(found: Definition, version: str) -> Resource:
-    """The kind in a version."""
-    return resource_of_kind(found.kind, version)
+    return definitions, line
 
 
 def _begun(found: Definition, hands: Hands) -> KindReport:
@@ -130,7 +111,7 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
             f"objects; apply the definitions of `dynamo-webhooks crds --line {line}` first"
         )
     seen = found.annotations.get(OBSERVED, "")
-    ours = any(isinstance(each, dict) and each.get("manager") == MANAGER for each in _entries(found))
+    ours = any(each.get("manager") == MANAGER for each in managed_fields(found.node.get("metadata")))
     if seen and seen != str(found.generation) and not ours and not options.take_over:
         yield (
             f"the annotation {OBSERVED} must be the generation {found.generation}, and is {seen}: the operator's own migrator may be at "
@@ -144,16 +125,10 @@ def _known(kind: str, line: Line) -> Node:
     return build(kind, line=line)
 
 
-def _entries(found: Definition) -> list[object]:
-    metadata = found.node.get("metadata")
-    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    return entries if isinstance(entries, list) else []
-
-
 async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
     """Which rights are missing."""
     options, cluster = hands.options, hands.cluster
-    kind = resource_of(found, options.to)
+    kind = resource_of_kind(found.kind, options.to)
     wanted: list[tuple[str, Resource, str, str, str]] = [("list", kind, options.namespace, "", "")]
     if not options.dry_run:
         wanted.append(("patch", kind, options.namespace, "", "status"))
@@ -169,13 +144,13 @@ async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
 
 
 async def _converts(hands: Hands, outage: Outage, found: Definition) -> str:
-    """Why the API server does not convert, by objects that are there: an empty write to each version, as a dry run, converts both ways.
+    """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
     """
     said = ""
     try:
-        async for page in list_pages(hands, outage, resource_of(found, found.storage), limit=_SAMPLES, brief=True):
+        async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=_SAMPLES, brief=True):
             for item in page:
                 said = await _converted(hands, found, item["metadata"])
                 if not said:
@@ -190,7 +165,7 @@ async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) 
     for version in found.versions:
         try:
             where = (metadata["name"], metadata.get("namespace", ""))
-            await hands.cluster.touch(resource_of(found, version), *where, manager=MANAGER, dry_run=True)
+            await hands.cluster.touch(resource_of_kind(found.kind, version), *where, manager=MANAGER, dry_run=True)
         except NotFoundError:
             continue  # deleted meanwhile
         except ApiError as error:
@@ -204,9 +179,9 @@ async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) 
 
 async def _census(
     hands: Hands, outage: Outage, found: Definition, one: KindReport, line: Line, on_object: Callable[[KindReport], None]
-) -> list[str]:
-    """Count and examine all objects; return why the run must not begin. Holds one page, and the report."""
-    async for page in list_pages(hands, outage, resource_of(found, found.storage), limit=WHOLE, brief=False):
+) -> None:
+    """Counts and examines all objects. Holds one page, and the report."""
+    async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=WHOLE, brief=False):
         for obj in page:
             one.objects += 1
             for note in find_notes(obj, hands.options.to, line):
@@ -215,7 +190,6 @@ async def _census(
                 one.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
             on_object(one)
         hands.check()
-    return [*_blocking(one.notes, hands.options.to)]
 
 
 def _blocking(notes: Notes, to: str) -> Iterator[str]:

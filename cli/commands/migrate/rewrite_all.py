@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
@@ -16,26 +15,14 @@ from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedErr
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
 from .listing import SLOWEST, Outage, is_refusal, list_pages
-from .offline import REFUSED, name_of
+from .offline import REFUSED, managed_fields, name_of
 from .options import MANAGER, PAGE, UNTYPED, Hands, Stopped
-from .report import Note, Notes
+from .report import Counts, Note, Notes
 
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
 _CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
 _ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
 _LONGEST: Final = 500  # characters of an API server's sentence
-
-
-@dataclass(slots=True)
-class Counts:
-    """What one pass met."""
-
-    objects: int = 0
-    moved: int = 0  # written by this pass: they were stored in another form
-    there: int = 0  # an empty write changed nothing: their bytes are current
-    others: int = 0  # written by other clients since they were listed
-    gone: int = 0
-    refused: int = 0
 
 
 class Pass:
@@ -93,7 +80,7 @@ class Pass:
             return
         except _OwnError as error:
             counts.refused += 1
-            self.notes.add(Note(name_of(item), REFUSED, shorten(error.message, _LONGEST)))
+            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _LONGEST)))
         else:
             if before.get("resourceVersion") == now.get("resourceVersion"):
                 counts.there += 1
@@ -111,7 +98,7 @@ class Pass:
         try:
             return before, (await self._written(self._resource, before))["metadata"]
         except _OwnError as error:
-            if UNTYPED not in error.message:
+            if UNTYPED not in str(error):
                 raise
             try:
                 where = before["name"], before.get("namespace", "")
@@ -121,7 +108,7 @@ class Pass:
             except UnavailableError as failed:  # the next pass tries again
                 raise _OwnError(failed.message) from failed
             if live is None:
-                raise NotFoundError(404, "NotFound", error.message) from error
+                raise NotFoundError(404, "NotFound", str(error)) from error
             return live["metadata"], (await self._written(self._other, live["metadata"]))["metadata"]
 
     async def _written(self, resource: Resource, metadata: Node) -> Node:
@@ -133,11 +120,9 @@ class Pass:
                 made = await self._hands.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
             except UnavailableError as error:
                 others = outage.successes > before
-                if UNTYPED in error.message:  # it will not be otherwise the next time
-                    raise _OwnError(error.message) from error
-                if is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
-                    raise _OwnError(error.message) from error
-                if others and monotonic() - began > _ALONE:
+                refused = is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS)
+                untyped = UNTYPED in error.message  # it will not be otherwise the next time
+                if refused or untyped or (others and monotonic() - began > _ALONE):
                     raise _OwnError(error.message) from error
                 await outage.wait(error, backoff)
             except ConflictError as error:
@@ -154,23 +139,12 @@ class Pass:
 
 
 class _OwnError(Exception):
-    """An object that the API server does not write, while it writes others."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    """An object that the API server does not write, while it writes others; the text is its sentence."""
 
 
 def _mark(metadata: Node) -> bytes:
-    """The parts of metadata that another client's write changes, except the version: storing an object in another form keeps them.
-
-    The fields of a manager may be deeply nested, and do not change without its time.
-    """
+    """The metadata but for its version and long, nested parts: the same where an object is only stored in another form."""
     kept: dict[str, Any] = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
-    managers = metadata.get("managedFields")
-    kept["managers"] = [
-        [each.get(key) for key in ("manager", "operation", "apiVersion", "subresource", "time")]
-        for each in (managers if isinstance(managers, list) else ())
-        if isinstance(each, dict)
-    ]
+    parts = ("manager", "operation", "apiVersion", "subresource", "time")
+    kept["managers"] = [[each.get(key) for key in parts] for each in managed_fields(metadata)]
     return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

@@ -9,17 +9,15 @@ from ....api.crd import ALLOW_DATA_LOSS
 from ....api.line import Line
 from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError
+from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
-from .listing import SLOWEST, Outage
-from .managed_fields import count_by_manager
+from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .options import Hands, Stopped
-from .preflight import Plan, make_plan, resource_of, unfit
-from .progress import Progress
-from .report import KindReport, Notes, Report
-from .rewrite_all import Counts, Pass
-from .servers import wait_for_agreement
+from .preflight import make_plan, unfit
+from .report import Counts, KindReport, Notes, Progress, Report
+from .rewrite_all import Pass
 
 Answer = TypeVar("Answer")
 _PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
@@ -28,10 +26,6 @@ _ROUNDS: Final = 3  # times that the definitions may be changed by others meanwh
 
 class _ChangedError(Exception):
     """A definition changed during the pass, whose results are therefore void."""
-
-
-class _UnfitError(Exception):
-    """A definition was changed so that writes would lose data."""
 
 
 class Run:
@@ -46,9 +40,9 @@ class Run:
         """Does everything that was asked for, as far as it gets; `retire` is a version whose managers are listed at the end."""
         began, report = monotonic(), self.report
         try:
-            plan = await make_plan(self._hands, self._outage, report, self._progress.census)
+            definitions, line = await make_plan(self._hands, self._outage, report, self._progress.census)
             if not report.blocked and not report.dry_run:
-                await self._move(plan)
+                await self._move(definitions, line)
             if retire is not None and not report.blocked:
                 report.retire = await count_by_manager(self._hands, retire)
         except Stopped:
@@ -59,47 +53,45 @@ class Run:
             report.seconds = monotonic() - began
         return report
 
-    async def _move(self, plan: Plan) -> None:
+    async def _move(self, definitions: list[Definition], line: Line) -> None:
         for each in self.report.kinds:
             each.moved = each.already_there = 0
             each.stored_after = each.stored_before
         for _ in range(_ROUNDS):
             try:
-                await self._round(plan)
-            except _UnfitError as error:
-                self.report.failed = str(error)
-                return
+                await self._round(definitions, line)
             except (_ChangedError, ConflictError) as error:
                 self._hands.say(f"begun anew, because a definition was changed meanwhile: {error}")
             else:
                 return
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
 
-    async def _round(self, plan: Plan) -> None:
-        """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
+    async def _round(self, definitions: list[Definition], line: Line) -> None:
+        """Ends early where writes would lose data. Raises: _ChangedError or ConflictError, after which all is to be looked at anew."""
         options, todo, unsettled = self._hands.options, [], []
-        for found in plan.definitions:
+        for found in definitions:
             now = await self._guarded(await self._read(found.name))
-            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, plan.line)]:
-                raise _UnfitError("; ".join(reasons))
+            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, line)]:
+                self.report.failed = "; ".join(reasons)
+                return
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
                 unsettled.append(found.name)
             if now.storage != options.to:
                 now = await self._patient(partial(definition.store_in, self._hands.cluster, now, options.to))
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
             todo.append(now)
-        since = await wait_for_agreement(self._hands, todo, self.report)
+        since = await definition.wait_for_agreement(self._hands, todo, self.report)
         self._outage.begin()
         reports = {each.kind: each for each in self.report.kinds}
         for found in todo:
             if found.name in unsettled and not options.verify and not reports[found.kind].passes:
-                await self._pass(found, reports[found.kind], plan.line)
+                await self._pass(found, reports[found.kind], line)
         settled = since + options.settle
         if unsettled:  # else nothing under way is stored in another version
             await self._hands.sleep(settled - monotonic())
         self._outage.begin()
         for found in todo:
-            await self._prove(found, reports[found.kind], plan.line, settled)
+            await self._prove(found, reports[found.kind], line, settled)
             live = await self._read(found.name)
             reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
 
@@ -124,11 +116,8 @@ class Run:
         else:
             self.report.failed = f"{one.kind}: objects still moved in pass {one.passes}; see what writes them in another version"
             return
-        if counts.refused or self._hands.options.verify:
-            one.proven = not counts.refused
-            return
-        one.proven = True
-        if not self._hands.options.namespace:
+        one.proven = not counts.refused
+        if one.proven and not self._hands.options.verify and not self._hands.options.namespace:
             await self._settle(read, one)
 
     async def _settle(self, read: Definition, one: KindReport) -> None:
@@ -150,13 +139,10 @@ class Run:
 
     async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:
         """Rewrite the objects of a kind once and add the counts to its report."""
-
-        async def still() -> None:
-            await self._still(found, line)
-
         began = monotonic()
         self._progress.begin(one.kind, one.passes + 1, one.objects)
-        walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked, still)
+        resource, still = resource_of_kind(found.kind, self._hands.options.to), partial(self._still, found, line)
+        walk = Pass(self._hands, self._outage, resource, self._progress.walked, still)
         try:
             return await walk.run()
         finally:
@@ -200,14 +186,11 @@ def _added(one: KindReport, walk: Pass, to: str) -> None:
     one.refused = counts.refused
     refused = {note.object: note for note in walk.notes.items}
     known = {note.object for note in one.notes.of(REFUSED)}
+    before = [note for note in one.notes.items if note.matter != REFUSED or note.object in refused]
     kept = Notes()
-    for note in one.notes.items:
-        if note.matter != REFUSED or note.object in refused:
-            kept.add(note)
-    for name, note in refused.items():
-        if name not in known:
-            kept.add(note)
-    kept.counts = {**one.notes.counts, **({REFUSED: counts.refused} if counts.refused else {})}
-    if not counts.refused:
-        kept.counts.pop(REFUSED, None)
+    for note in (*before, *(note for name, note in refused.items() if name not in known)):
+        kept.add(note)
+    kept.counts = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
+    if counts.refused:
+        kept.counts[REFUSED] = counts.refused
     one.notes = kept

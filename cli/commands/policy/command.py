@@ -7,11 +7,10 @@ from typing import Final
 from ...console import flags
 from ...console.exits import OK, UsageError
 from ...console.output import write_stderr
+from ...files.read import load_text
+from ...files.write import store
 
 HELP: Final = "write, test and collect rules of your own, in Kubernetes' policy language"
-NEW: Final = "new"
-TEST: Final = "test"
-FROM_CLUSTER: Final = "from-cluster"
 FOLDER: Final = f"{os.path.dirname(os.path.abspath(__file__))}/examples"  # noqa: PTH100, PTH120 - pathlib takes longer to import
 EXAMPLES: Final = ("claims-exist", "gpu-budget", "images-allowed", "lora-base-served", "pod-security", "replica-limit")
 
@@ -23,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "new: write NAME.yaml and its cases; test: run the cases of files, of folders, or of all of rules-from; "
         "from-cluster: print the cluster's policies about Dynamo's kinds"
     )
-    add("action", choices=(NEW, TEST, FROM_CLUSTER), help=what)
+    add("action", choices=("new", "test", "from-cluster"), help=what)
     add("words", nargs="*", metavar="WORD", help="new: the name; test: files with policies or cases, or folders")
     add(
         "--example",
@@ -41,20 +40,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Does one thing. Raises: UsageError for words that mean nothing, and policies that can't be used."""
-    if arguments.action == NEW:
+    if arguments.action == "new":
         return _new(arguments)
-    if arguments.action == TEST:
-        from .cases import test_policies
+    from .actions import print_policies, test_policies
 
-        return test_policies(arguments)
-    from .cluster import print_policies
-
-    return print_policies(arguments)
+    return test_policies(arguments) if arguments.action == "test" else print_policies(arguments)
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    from ...files.read import load_text
-    from ...files.write import store
+    from ....admission.userrules.policy import PolicyError
+    from ....admission.userrules.read import name_of
 
     if len(arguments.words) != 1:
         raise UsageError("policy new takes one name, such as few-replicas")
@@ -66,9 +61,6 @@ def _new(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{file}: must be a new file; remove it, or choose another name")
         text = load_text(f"{FOLDER}/{arguments.example}{suffix}")
         texts[f"{name}{suffix}"] = text.replace(f"name: {arguments.example}\n", f"name: {name}\n")
-    from ....admission.userrules.policy import PolicyError
-    from ....admission.userrules.read import name_of
-
     try:
         name_of({"metadata": {"name": name}})
     except PolicyError as error:

@@ -1,14 +1,20 @@
 """The command `schema`: JSON schemas of our kinds, for editors, and of what our own commands print as JSON."""
 
 import argparse
+import json
 from typing import Any, Final
 
 from ....api.kinds import BY_NAME, GROUP, list_kind_versions
 from ....api.line import USUAL, Line
 from ...console import flags
 from ...console.exits import OK, UsageError
+from ...console.flags import find_kind
 from ...console.nearest import did_you_mean
 from ...console.output import write_stderr, write_stdout
+from ...files.write import store
+from ...project.apply import apply_project
+from .kinds import MIXED, mixed_schema, schema_of
+from .outputs import load, names
 
 HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
 
@@ -32,12 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints one schema, or the names of all, or writes all.
-
-    Raises: UsageError for a name that there is no schema of, or flags that don't go together.
-    """
-    from ...project.apply import apply_project
-
+    """Prints one schema, or the names of all, or writes all. Raises: UsageError for a name without a schema, or flags that don't fit."""
     apply_project(arguments, ("line",), ())
     line: Line = arguments.line or USUAL
     if arguments.all != (arguments.directory is not None):
@@ -54,25 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.name is None:
         write_stdout("".join(f"{name}\n" for name in _names()))
     else:
-        write_stdout(_text(arguments.name, arguments.version, line))
+        write_stdout(json.dumps(_schema(arguments.name, arguments.version, line), indent=2) + "\n")
     return OK
 
 
 def _names() -> list[str]:
     """Every schema: `all`, a kind with its version, a command."""
-    from .kinds import MIXED
-    from .outputs import names
-
     return [MIXED, *(f"{kind}.{version}" for kind, version in list_kind_versions()), *names()]
 
 
-def _text(word: str, version: str | None, line: Line) -> str:
-    """The schema that a word names, as text. Raises: UsageError."""
-    from ...console.flags import find_kind
-    from .kinds import MIXED, mixed_schema, schema_of
-    from .outputs import load, names
-
-    known = _names()
+def _schema(word: str, version: str | None, line: Line) -> dict[str, Any]:
+    """The schema that a word names. Raises: UsageError."""
     named, _, ending = word.replace("/", ".").partition(".")
     kind = find_kind(named)
     if kind is not None:
@@ -85,31 +78,23 @@ def _text(word: str, version: str | None, line: Line) -> str:
             raise UsageError(
                 f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{did_you_mean(wanted, versions)}"
             )
-        return _printed(schema_of(kind, wanted, line))
+        return schema_of(kind, wanted, line)
     if version is not None:
         raise UsageError(f"--version is for kinds, {word} is none{did_you_mean(word, BY_NAME)}")
     if word == MIXED:
-        return _printed(mixed_schema(line))
+        return mixed_schema(line)
     if word in names():
-        return _printed(load(word))
-    raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*known, *BY_NAME])}")
-
-
-def _printed(schema: dict[str, Any]) -> str:
-    import json
-
-    return json.dumps(schema, indent=2) + "\n"
+        return load(word)
+    raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*_names(), *BY_NAME])}")
 
 
 def _store(flag: str, directory: str, files: dict[str, str], line: Line) -> None:
     """Writes schemas to files, whose names are in lower case, as tools look for them. Raises: UsageError when that can't be done."""
-    from ...files.write import store
-
     if not directory:
         raise UsageError(f'{flag} "": must name a folder')
     for file, name in files.items():
         try:
-            store(directory, file, _text(name, None, line))
+            store(directory, file, json.dumps(_schema(name, None, line), indent=2) + "\n")
         except UsageError as error:
             raise UsageError(f"{flag} {directory}: {error}") from None
     write_stderr(f"{len(files)} schemas in {directory}")

@@ -1,7 +1,4 @@
-"""JSON schemas of what commands print for programs: one file `<name>.schema.json` each, of draft 2020-12.
-
-They don't forbid further fields: fields are only ever added, and who validates with an older schema is not to fail.
-"""
+"""JSON schemas (draft 2020-12) of what commands print, `<name>.schema.json`; they allow further fields, which may only ever be added."""
 
 from pathlib import Path
 from typing import Any, Final

@@ -1,26 +1,33 @@
-"""What `up` finds in a cluster, asks of it and removes from it: nothing that doesn't bear its mark."""
+"""What `up` puts into a cluster, finds there, asks of it and removes from it: nothing that doesn't bear its mark."""
 
 import asyncio
-import base64
 import contextlib
 import ssl
 import time
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ....api.kinds import BETA, GROUP, KINDS
+from ....admission.registration import MUTATED_ONCE, Purpose, webhook_name
+from ....api.crd import by_url
+from ....api.kinds import BETA, BY_NAME, GROUP, KINDS
+from ....api.line import Line
 from ....api.wording import count_of, shorten
 from ....kube.config import load_config
 from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, UnavailableError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
+from ....kube.storage_versions import read_definition
 from ....policies.domain import ORIGIN_VERSION
 from ....reconciler.common.resources import OPTIONAL, RECONCILED, WATCHED
+from ....webhooks.routes import CONVERT, ROUTES, Route
 from ...installation.connection import connect_cluster
-from .registration import MARK
+from ..crds import definitions
 
 Owned = tuple[Resource, Node]
-COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server
+COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server, and its webhook configurations
+MARK: Final = {"webhooks.nvidia.com/made-by": COMPONENT}
 _PATIENCE: Final = 60.0  # seconds for the API server to serve or delete a definition
 _FAILING: Final = 10.0  # seconds after which a webhook that can't be called is reported
 _PAUSE: Final = 0.25
@@ -42,21 +49,18 @@ async def _look(cluster: Cluster) -> tuple[list[Owned], list[str]]:
     """Definitions of our kinds and webhooks for them: those with the mark, and what others are called. Raises: ApiError."""
     there = [(CRDS, crd) for kind in KINDS if (crd := await cluster.get(CRDS, kind.crd_name)) is not None]
     for resource in (VALIDATING, MUTATING):
-        there += [(resource, one) for one in (await cluster.list(resource)).items if GROUP in _groups(one)]
+        there += [(resource, one) for one in (await cluster.list(resource)).items if _is_about_ours(one)]
     ours = [each for each in there if MARK.items() <= (each[1]["metadata"].get("labels") or {}).items()]
     return ours, [f"{resource.kind} {one['metadata']['name']}" for resource, one in there if (resource, one) not in ours]
 
 
-def _groups(configuration: Node) -> set[str]:
-    rules = [rule for entry in configuration.get("webhooks") or () for rule in entry.get("rules") or ()]
-    return {group for rule in rules for group in rule.get("apiGroups") or ()}
+def _is_about_ours(configuration: Node) -> bool:
+    rules = (rule for entry in configuration.get("webhooks") or () for rule in entry.get("rules") or ())
+    return any(GROUP in (rule.get("apiGroups") or ()) for rule in rules)
 
 
 async def claim(kubeconfig: str) -> tuple[str, str]:
-    """The URL of the API server, and the user that we are to it, once nothing there would be overwritten.
-
-    Raises: RefusedError, ApiError, UsageError.
-    """
+    """The URL of the API server, and our user there, once nothing would be overwritten. Raises: RefusedError, ApiError, UsageError."""
     async with connect_cluster(COMPONENT, kubeconfig) as cluster:
         ours, others = await _look(cluster)
         if others:
@@ -74,7 +78,7 @@ async def _must_be_dead(ours: list[Owned]) -> None:
     client = next((one["webhooks"][0]["clientConfig"] for _, one in ours if one.get("webhooks")), None)  # all lead to one server
     if client is None:
         return
-    url, bundle = urlsplit(str(client.get("url"))), base64.b64decode(client.get("caBundle") or "").decode()
+    url, bundle = urlsplit(str(client.get("url"))), b64decode(client.get("caBundle") or "").decode()
     with contextlib.suppress(OSError, TimeoutError):  # nothing listens there, or something else
         async with asyncio.timeout(2):
             _, writer = await asyncio.open_connection(url.hostname, url.port, ssl=ssl.create_default_context(cadata=bundle))
@@ -83,10 +87,7 @@ async def _must_be_dead(ours: list[Owned]) -> None:
 
 
 async def until_asked(cluster: Cluster, url: str, other: str) -> None:
-    """Waits until writes are judged and get defaults. `other` is an address to advise.
-
-    Raises: RefusedError when the API server can't reach us; ApiError.
-    """
+    """Waits until writes are judged and get defaults; `other` is an address to advise. Raises: RefusedError in the end; ApiError."""
     began = time.monotonic()
     while reason := await _not_asked(cluster):
         waited = time.monotonic() - began
@@ -119,45 +120,32 @@ def _probe(kind: str, version: str, spec: Node) -> tuple[Resource, Node]:
     return resource, {"apiVersion": resource.api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-async def clean(kubeconfig: str) -> str:
-    """Removes the objects of a killed run; returns a sentence. Raises: RefusedError, ApiError, UsageError."""
-    async with connect_cluster(COMPONENT, kubeconfig) as cluster:
-        await _must_be_dead((await _look(cluster))[0])
-    return await remove_ours(kubeconfig)
-
-
-async def remove_ours(kubeconfig: str) -> str:
+async def remove_ours(kubeconfig: str, *, of_killed: bool = False) -> str:
     """Deletes what bears the mark, all objects of the kinds, and what the reconciler made of them; a sentence about it.
 
-    No server is needed: conversion is switched off first. Raises: RefusedError when something isn't gone in time; ApiError, UsageError.
+    No server is needed: conversion is switched off first. Raises: RefusedError when something isn't gone in time, or `of_killed` a run
+    that still serves; ApiError, UsageError.
     """
     async with connect_cluster(COMPONENT, kubeconfig) as cluster:
-        return await _remove(cluster, (await _look(cluster))[0])
-
-
-async def _remove(cluster: Cluster, ours: list[Owned]) -> str:
-    crds = [one for resource, one in ours if resource is CRDS]
-    for resource, one in ours:
-        if resource is not CRDS:
-            await cluster.delete(resource, one["metadata"]["name"])
-    for crd in crds:
-        with contextlib.suppress(NotFoundError):
-            await cluster.merge_patch(CRDS, crd["metadata"]["name"], {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
-    count = sum([await _delete_all(cluster, _stored(crd)) for crd in crds])
-    if crds:
-        since = min(str(crd["metadata"]["creationTimestamp"]) for crd in crds)
-        for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
-            await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
-    for crd in crds:
-        await cluster.delete(CRDS, crd["metadata"]["name"])
-    await _until_gone(cluster, [crd["metadata"]["name"] for crd in crds])
+        ours, _ = await _look(cluster)
+        if of_killed:
+            await _must_be_dead(ours)
+        crds = [read_definition(one) for resource, one in ours if resource is CRDS]
+        for resource, one in ours:
+            if resource is not CRDS:
+                await cluster.delete(resource, one["metadata"]["name"])
+        for crd in crds:
+            with contextlib.suppress(NotFoundError):
+                await cluster.merge_patch(CRDS, crd.name, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+        count = sum([await _delete_all(cluster, resource_of_kind(crd.kind, crd.storage)) for crd in crds])
+        if crds:
+            since = min(str(crd.node["metadata"]["creationTimestamp"]) for crd in crds)
+            for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
+                await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
+        for crd in crds:
+            await cluster.delete(CRDS, crd.name)
+        await _until_gone(cluster, [crd.name for crd in crds])
     return f"removed {count_of(len(ours), 'registration')} and {count_of(count, 'Dynamo object')}" if ours else "nothing of `up` is there"
-
-
-def _stored(crd: Node) -> Resource:
-    names = crd["spec"]["names"]
-    version = next(str(one["name"]) for one in crd["spec"]["versions"] if one["storage"])
-    return Resource(GROUP, version, names["plural"], names["kind"])
 
 
 async def _delete_all(cluster: Cluster, resource: Resource, labels: str = "", since: str = "") -> int:
@@ -180,3 +168,35 @@ async def _until_gone(cluster: Cluster, names: list[str]) -> None:
             if time.monotonic() - began > _PATIENCE:
                 raise RefusedError(f"{name} is not gone after {_PATIENCE:g} seconds: objects of it have finalizers that others must remove")
             await asyncio.sleep(_PAUSE)
+
+
+def list_registrations(url: str, bundle: bytes, line: Line) -> Iterator[tuple[Resource, Node]]:
+    """Every object in the order in which it is applied; `bundle` is the PEM of the authority that the API server is to trust."""
+    for crd in definitions([kind.name for kind in KINDS], by_url(f"{url}{CONVERT.path}", bundle), line):
+        crd["metadata"]["labels"] = {**(crd["metadata"].get("labels") or {}), **MARK}
+        yield CRDS, crd
+    for purpose, resource in ((Purpose.MUTATE, MUTATING), (Purpose.VALIDATE, VALIDATING)):
+        entries = [_entry(route, url, bundle) for route in ROUTES.values() if route.purpose is purpose]
+        metadata = {"name": COMPONENT, "labels": dict(MARK)}
+        yield resource, {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "webhooks": entries}
+
+
+def _entry(route: Route, url: str, bundle: bytes) -> Node:
+    once = route.purpose is Purpose.MUTATE and route.kind in MUTATED_ONCE
+    rule = {
+        "apiGroups": [GROUP],
+        "apiVersions": [route.version],
+        "resources": [BY_NAME[route.kind].plural],
+        "scope": "Namespaced",
+        "operations": ["CREATE"] if once else ["CREATE", "UPDATE"],
+    }
+    return {
+        "name": webhook_name(route.kind, route.version, route.purpose),
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "timeoutSeconds": 10,
+        "matchPolicy": "Exact",
+        "clientConfig": {"url": f"{url}{route.path}", "caBundle": b64encode(bundle).decode()},
+        "rules": [rule],
+    }

@@ -9,10 +9,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ....api.line import INSTALLED
+from ....kube.errors import ApiError, UnavailableError
 from ....webhooks.sockets import Address
 from ...console import flags
 from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.output import write_stderr
+from ...daemon.listening import address
 
 HELP: Final = "try the operator: run server and reconciler beside a cluster until Ctrl-C, and remove them"
 _ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route
@@ -28,22 +30,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until SIGTERM or SIGINT, then removes everything that it made; 0, 1 when the cluster refuses, 6 when it can't be reached.
-
-    Raises: UsageError for a kubeconfig or an address that can't be used.
-    """
-    from ....kube.errors import ApiError, UnavailableError
-    from ...daemon.listening import address
-    from .cluster import RefusedError, claim, clean
-    from .trial import Trial, run_trial
+    """Runs until a signal, then removes all that it made; 0, 1 when the cluster refuses, 6 when it can't be reached. Raises: UsageError."""
+    from .cluster import RefusedError, claim, remove_ours
+    from .trial import run_trial
 
     try:
         if arguments.clean:
-            write_stderr(asyncio.run(clean(arguments.kubeconfig)))
+            write_stderr(asyncio.run(remove_ours(arguments.kubeconfig, of_killed=True)))
             return OK
         server, user = asyncio.run(claim(arguments.kubeconfig))
         where = address("--address", arguments.address, *_towards(urlsplit(server).hostname or ""))
-        return run_trial(Trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host))
+        return run_trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED
@@ -54,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _towards(host: str) -> Address:
     """The address from which this machine speaks to a host, with any port. Sends nothing: UDP has no connections."""
-    from ....webhooks.sockets import Address
-
     try:
         family, kind, _, _, target = socket.getaddrinfo(host, 443, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind) as sock:

@@ -5,7 +5,7 @@ import asyncio
 import signal
 import socket
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from ....api.line import Line
 from ....certs.files import local_names
@@ -22,8 +22,7 @@ from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
 from ...yaml.load import Source
-from .cluster import COMPONENT, remove_ours, until_asked
-from .registration import list_registrations
+from .cluster import COMPONENT, list_registrations, remove_ours, until_asked
 
 # planners and endpoint pickers get these roles where the cluster has them
 _CONFIGURATION: Final = """\
@@ -39,34 +38,28 @@ rbac: {{plannerClusterRoleName: dynamo-webhooks-planner, dgdrProfilingClusterRol
 """
 
 
-class Trial(NamedTuple):
-    """What to run."""
+def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: str) -> int:
+    """Serves and reconciles until SIGTERM or SIGINT; the exit code.
 
-    kubeconfig: str
-    user: str  # that we are to the API server
-    address: Address  # that it is to call
-    line: Line
-    other: str  # another address of this machine, to advise when it can't
-
-
-def run_trial(trial: Trial) -> int:
-    """Serves and reconciles until SIGTERM or SIGINT; the exit code. Raises: RefusedError, ApiError, UsageError."""
-    settings = load_configuration(Source("up", _CONFIGURATION.format(line=trial.line)), {}).configuration
-    facts = read_configured_facts(settings) | {"operatorPrincipal": trial.user}
-    known = argparse.Namespace(config=None, kubeconfig=trial.kubeconfig, no_cluster=False, cert_dir=None, self_signed=True)
-    pair = OwnPair(local_names(trial.address.host))
+    `user` is our name to the API server, which is to call `address`, or else be advised `other`. Raises: RefusedError, ApiError,
+    UsageError.
+    """
+    settings = load_configuration(Source("up", _CONFIGURATION.format(line=line)), {}).configuration
+    facts = read_configured_facts(settings) | {"operatorPrincipal": user}
+    known = argparse.Namespace(config=None, kubeconfig=kubeconfig, no_cluster=False, cert_dir=None, self_signed=True)
+    pair = OwnPair(local_names(address.host))
     plan = plan_for(known, settings, facts, Path())._replace(pair=pair)
-    listen, sock = _bound(trial.address)
+    listen, sock = _bound(address)
     url, tasks = f"https://{listen}", list[asyncio.Task[None]]()
     side = bind_socket("--probe-listen", Address("127.0.0.1", 0))[1]
     side.listen()
 
     async def work() -> None:
         """Registers this process and reconciles, until the loop ends."""
-        async with connect_cluster(MANAGER, trial.kubeconfig) as cluster:
-            for resource, obj in list_registrations(url, pair.offer().bundle, trial.line):
+        async with connect_cluster(MANAGER, kubeconfig) as cluster:
+            for resource, obj in list_registrations(url, pair.offer().bundle, line):
                 await cluster.apply(resource, obj, manager=COMPONENT, force=True)
-            await until_asked(cluster, url, trial.other)
+            await until_asked(cluster, url, other)
             write_stderr(f"ready {url}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
             await Reconciler(cluster, settings, identity()).run()
 
@@ -78,7 +71,7 @@ def run_trial(trial: Trial) -> int:
         process.serve(plan, sock, process.SideListeners(side, side), start)
     finally:
         write_stderr("removing the objects of this run; `dynamo-webhooks up --clean` removes them, too")
-        write_stderr(asyncio.run(remove_ours(trial.kubeconfig)))
+        write_stderr(asyncio.run(remove_ours(kubeconfig)))
     for task in tasks:
         if not task.cancelled():
             task.result()  # raises why it could not go on

@@ -21,14 +21,14 @@ from dynamo_webhooks.api.line import NEWEST, Line
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance, TargetKind
 from dynamo_webhooks.cli.commands.certs import command as certs
-from dynamo_webhooks.cli.commands.doctor import certificates, running
+from dynamo_webhooks.cli.commands.doctor import certificates
 from dynamo_webhooks.cli.commands.doctor import definitions as objects
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
-from dynamo_webhooks.cli.commands.doctor.removal import removal
 from dynamo_webhooks.cli.commands.doctor.repairs import MANIFESTS
+from dynamo_webhooks.cli.commands.doctor.storage import removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.installation import names
@@ -153,13 +153,13 @@ SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
     ],
 )
 def test_endpoints(endpoints: tuple[Endpoint, ...], service: Node | None, level: str, words: str) -> None:
-    found = [*running.endpoints(sight(replace(state(), endpoints=endpoints), service=service))]
+    found = [*certificates.endpoints(sight(replace(state(), endpoints=endpoints), service=service))]
     assert any(words in each.text and each.level.value == level for each in found), told(found)
 
 
 def test_an_endpoint_with_an_ended_certificate() -> None:
     old = sight(replace(state(), endpoints=(Endpoint("a:1", leaf("a")),)), service=SERVICE, now=NOW + timedelta(days=400))
-    assert has([*running.endpoints(old)], "error", "expiry", "presents a certificate that ended")
+    assert has([*certificates.endpoints(old)], "error", "expiry", "presents a certificate that ended")
 
 
 def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
@@ -180,12 +180,12 @@ def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
     ],
 )
 def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
-    found = [*running.provisioner(sight(lease=lease))]
+    found = [*certificates.provisioner(sight(lease=lease))]
     assert [words in each.text for each in found] == ([True] if words else [])
 
 
 def test_namespaces_of_others_are_good_to_know() -> None:
-    assert told(running.scope(sight(claims=("a", "b")))) == [
+    assert told(certificates.scope(sight(claims=("a", "b")))) == [
         ("info", "scope", "claimed by operators of their own, which we leave alone: a, b")
     ]
 

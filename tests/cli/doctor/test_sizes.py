@@ -8,8 +8,8 @@ import pytest
 
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor.command import examine
-from dynamo_webhooks.cli.commands.doctor.contents import contents
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.commands.doctor.storage import contents
 from dynamo_webhooks.kube.resources import resource_of_kind
 from tests.cli.doctor.test_doctor import sight
 from tests.conversion.test_bounds import noise

@@ -10,9 +10,9 @@ import pytest
 
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor import storage
-from dynamo_webhooks.cli.commands.doctor.contents import find_managed_fields
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
+from dynamo_webhooks.cli.commands.doctor.storage import find_managed_fields
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -9,8 +10,7 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.version_view import in_version
-from dynamo_webhooks.cli.commands.explain.known_messages import OURS, SERVER, TABLES, TRANSPORT
-from dynamo_webhooks.cli.commands.explain.schema_rule import in_message
+from dynamo_webhooks.cli.commands.explain.message import find_broken_rule, tables
 from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.catalogue import list_declared
@@ -126,25 +126,25 @@ def test_the_words_of_an_api_server_are_known(command: Command, message: str, na
 
 
 def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
-    for entry in (*TRANSPORT, *SERVER, *OURS):
+    for entry in itertools.chain(*tables().values()):
         for shown in entry.shown.split("; ")[:1]:
             assert re.search(entry.pattern, shown.replace("...", "x"), re.IGNORECASE), entry.name
-    names = [entry.name for table in TABLES for entry in table]
+    names = [entry.name for table in tables().values() for entry in table]
     assert len(set(names)) == len(names)
 
 
 def test_a_rule_of_the_schema_tells_its_places() -> None:
-    page = in_message("got: at most one component must be of type epp")
+    page = find_broken_rule("got: at most one component must be of type epp")
     assert page is not None
     assert "DynamoGraphDeployment/v1beta1 `spec.components`" in page["meaning"]
-    assert in_message("nothing of the kind") is None
+    assert find_broken_rule("nothing of the kind") is None
 
 
 @pytest.mark.parametrize(
     "words", ["job must only be given when mode is Auto", "exactly one of labelKey and clusterTopologyName must be given"]
 )
 def test_the_sentence_of_a_definition_is_known_whatever_line_has_it(words: str) -> None:
-    page = in_message(f"spec: Invalid value: {words}")
+    page = find_broken_rule(f"spec: Invalid value: {words}")
     assert page is not None
     assert page["words"] == words
 

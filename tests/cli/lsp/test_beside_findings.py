@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
-from dynamo_webhooks.cli.commands.lsp.ignores import find_named_rule, ignore
-from dynamo_webhooks.cli.commands.lsp.outline import Symbol, find_symbols
+from dynamo_webhooks.cli.commands.lsp.answers import Asked, Symbol, find_named_rule, find_problems, find_symbols, ignore
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started

@@ -12,8 +12,7 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
-from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Report
+from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
 from dynamo_webhooks.kube.protocol import Cluster, Node, Page

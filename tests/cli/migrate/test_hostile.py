@@ -13,11 +13,10 @@ import pytest
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
-from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Report
+from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
-from dynamo_webhooks.cli.commands.migrate.servers import wait_for_agreement
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster, Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
@@ -177,7 +176,7 @@ async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(
     async def load(_: object) -> list[str]:
         return next(lists)
 
-    monkeypatch.setattr("dynamo_webhooks.cli.commands.migrate.servers.load_api_servers", load)
+    monkeypatch.setattr("dynamo_webhooks.cli.commands.migrate.definition.load_api_servers", load)
     servers = Servers(a=[ALPHA, BETA], usual=[BETA])
     await _agreed(servers, servers=())
     assert servers.asked == ["https://a", "https://a"]

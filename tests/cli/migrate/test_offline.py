@@ -10,9 +10,8 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.offline import find_lost_fields, find_notes
-from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import KindReport, Note, Notes, Report, as_text
-from dynamo_webhooks.cli.commands.migrate.rewrite_all import Counts, _mark
+from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note, Notes, Progress, Report, as_text
+from dynamo_webhooks.cli.commands.migrate.rewrite_all import _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.conftest import Command
 from tests.cli.migrate.store import DGD

@@ -14,8 +14,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate import listing, rewrite_all
 from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
-from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import as_text
+from dynamo_webhooks.cli.commands.migrate.report import Progress, as_text
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
-from dynamo_webhooks.cli.commands.migrate import servers
+from dynamo_webhooks.cli.commands.migrate import definition as servers
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Stopped
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError

@@ -10,8 +10,7 @@ from pygls.workspace import TextDocument
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.judge import validate_configuration
-from dynamo_webhooks.cli.commands.lsp.server import _diagnostics
-from dynamo_webhooks.cli.commands.lsp.text import Text
+from dynamo_webhooks.cli.commands.lsp.server import Text, _diagnostics
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import find_route
 from tests.cli.conftest import Command, Files

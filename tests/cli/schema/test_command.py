@@ -160,12 +160,12 @@ def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
 
 
 def test_certificates_are_told_as_their_schema_says(command: Command, tmp_path: Path) -> None:
-    from dynamo_webhooks.cli.commands.certs.inspect import of_cluster
+    from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 
     assert command("certs", "issue", "--files", tmp_path).code == 0
     assert fits("certs", command("certs", "inspect", "--files", tmp_path, "-o", "json").json)
     for found in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
-        told = of_cluster(Gathered(found, NOW, None, {}))
+        told = describe_cluster(Gathered(found, NOW, None, {}))
         assert {"mode", "phase", "objects", "endpoints"} <= set(told)
         assert fits("certs", json.loads(json.dumps(told)))
 

@@ -18,8 +18,7 @@ from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_type_errors
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.structure import structure_errors
-from dynamo_webhooks.cli.commands.schema.kinds import DRAFT, mixed_schema, schema_of
-from dynamo_webhooks.cli.commands.schema.nodes import SAME
+from dynamo_webhooks.cli.commands.schema.kinds import DRAFT, SAME, mixed_schema, schema_of
 from dynamo_webhooks.policies.catalogue import list_declared
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice

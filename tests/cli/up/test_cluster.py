@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.up import cluster as module
-from dynamo_webhooks.cli.commands.up.registration import list_registrations
+from dynamo_webhooks.cli.commands.up.cluster import list_registrations
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SERVICE_ACCOUNTS, VALIDATING, resource_of_kind
 from tests.kube.memory import MemoryCluster
@@ -36,7 +36,7 @@ def _obj(kind: str, name: str, labels: dict[str, str], created: str = "") -> dic
 
 
 async def test_exactly_what_it_made_is_removed(memory: MemoryCluster) -> None:
-    assert await module.clean("") == "nothing of `up` is there"
+    assert await module.remove_ours("", of_killed=True) == "nothing of `up` is there"
     graphs = resource_of_kind("DynamoGraphDeployment", "v1alpha1")
     for resource, obj in list_registrations("https://127.0.0.1:1", b"", Line.V1_2):
         await memory.create(resource, obj)
@@ -44,7 +44,7 @@ async def test_exactly_what_it_made_is_removed(memory: MemoryCluster) -> None:
     await memory.create(DEPLOYMENTS, {**_obj("Deployment", "ours", LABELS), "apiVersion": "apps/v1"})
     await memory.create(DEPLOYMENTS, {**_obj("Deployment", "theirs", {}), "apiVersion": "apps/v1"})
     await memory.create(SERVICE_ACCOUNTS, _obj("ServiceAccount", "planner-serviceaccount", LABELS))
-    assert await module.clean("") == "removed 9 registrations and 1 Dynamo object"
+    assert await module.remove_ours("", of_killed=True) == "removed 9 registrations and 1 Dynamo object"
     assert [one["metadata"]["name"] for one in (await memory.list(DEPLOYMENTS)).items] == ["theirs"]
     for resource in (CRDS, VALIDATING, graphs, SERVICE_ACCOUNTS):
         assert (await memory.list(resource)).items == []
@@ -58,7 +58,7 @@ async def test_another_installation_is_refused_and_left(memory: MemoryCluster, k
     writes = len(memory.writes)
     with pytest.raises(module.RefusedError, match=f"an installation that `up` didn't make: {kind} .*; use another cluster"):
         await module.claim("")
-    assert await module.clean("") == "nothing of `up` is there"
+    assert await module.remove_ours("", of_killed=True) == "nothing of `up` is there"
     assert len(memory.writes) == writes
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.up.registration import MARK, list_registrations
+from dynamo_webhooks.cli.commands.up.cluster import MARK, list_registrations
 
 BASE: Final = Path(__file__).parents[3] / "manifests" / "base"
 URL: Final = "https://10.0.0.1:9443"

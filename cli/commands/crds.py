@@ -1,17 +1,30 @@
-"""The command `crds`: the CustomResourceDefinitions, to be applied as they are printed."""
+"""The command `crds`: the CustomResourceDefinitions, to be applied as they are printed, compared with those of a cluster."""
 
 import argparse
+import copy
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from ....api.line import INSTALLED, Line
-from ...console import flags
-from ...console.exits import OK, UNREADABLE, UsageError
-from ...console.output import write_stderr, write_stdout
-from ...console.program import installed_version
+from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, find_lost_fields, manifest
+from ...api.kinds import BY_ALIAS, BY_NAME, KINDS
+from ...api.line import INSTALLED, Line, of_definition
+from ...kube.errors import ApiError
+from ...kube.protocol import Cluster, Node
+from ...kube.resources import CRDS
+from ..console import flags
+from ..console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
+from ..console.flags import parse_kind
+from ..console.output import write_stderr, write_stdout
+from ..console.program import installed_version
+from ..files.read import load_text
+from ..installation.connection import connect_cluster
+from ..rewrite.emit import emit_json, emit_yaml
+from ..yaml.errors import InputError
 
 HELP = "print the CustomResourceDefinitions"
+_LISTED: Final = 20  # of what a definition would take away
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the definitions in the order of the table of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6.
-
-    Raises: UsageError for flags that don't go together or can't be used.
-    """
-    from ...rewrite.emit import emit_json, emit_yaml
-    from ...yaml.errors import InputError
-
+    """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
     kinds = _kinds(arguments.kind)
     flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
     try:
@@ -49,14 +56,16 @@ def run(arguments: argparse.Namespace) -> int:
         return UNREADABLE
     conversion = _conversion(arguments, bundle)
     if arguments.cluster:
-        from .live import compare_definitions
-
-        compared_with = compare_definitions(lambda line: definitions(kinds, conversion, line), arguments)
-        if compared_with.code:
-            for line in compared_with.told:
-                write_stderr(line)
-            return compared_with.code
-        crds = compared_with.crds
+        try:
+            live = _live(arguments)
+        except ApiError as error:
+            write_stderr(f"the cluster can't be asked: {error.message}")
+            return UNREACHABLE
+        named = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
+        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), arguments.line, named=named)
+        if lost:
+            write_stderr("\n".join(lost))
+            return REFUSED
     else:
         crds = definitions(kinds, conversion, arguments.line or INSTALLED)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
@@ -71,25 +80,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = INSTALLED) -> list[dict[str, Any]]:
     """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
-    from ....api.crd import manifest
-    from ....api.kinds import BY_NAME
-
     generator = f"dynamo-webhooks {installed_version()}"
     return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
 
 
 def _kinds(words: list[str]) -> list[str]:
     """The kinds that the words name, all without words; each once, and in the same order however they are given."""
-    from ....api.kinds import KINDS
-    from ...console.flags import parse_kind
-
     named = {parse_kind(word) for word in words}
     return [kind.name for kind in KINDS if not named or kind.name in named]
 
 
 def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
-    from ....api.crd import NAMESPACE, SERVICE, by_service, by_url
-
     if arguments.url is None:
         namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
         service = SERVICE if arguments.service is None else arguments.service
@@ -113,14 +114,7 @@ def _must_be_a_name(flag: str, name: str) -> None:
 
 
 def _url(text: str) -> str:
-    """The URL as the API server takes it, with our path when it has none.
-
-    Raises: UsageError for another one; it is not quoted, since it may hold a password.
-    """
-    from urllib.parse import urlsplit
-
-    from ....api.crd import CONVERT
-
+    """The URL for the API server, by default with our path. Raises: UsageError, which doesn't quote it, since it may hold a password."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0
@@ -134,14 +128,8 @@ def _url(text: str) -> str:
 
 
 def _bundle(file: str) -> bytes:
-    """The certificates of a file, each as PEM and nothing between them.
-
-    Raises: InputError for a file that can't be read or holds something else; a private key is not quoted and never printed.
-    """
+    """The certificates of a file, each as PEM. Raises: InputError for a file that holds anything else; a private key is never quoted."""
     from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
-
-    from ...files.read import load_text
-    from ...yaml.errors import InputError
 
     text = load_text(file)
     if "PRIVATE KEY" in text:
@@ -155,3 +143,63 @@ def _bundle(file: str) -> bytes:
     except (SSLError, ValueError):
         raise InputError("holds a certificate that can't be read", file) from None
     return bundle.encode()
+
+
+def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
+    import asyncio
+
+    async def ask() -> dict[str, Node | None]:
+        async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
+            return await live_definitions(cluster)
+
+    return asyncio.run(ask())
+
+
+def against(
+    live: Mapping[str, Node | None], make: Callable[[Line], list[Node]], line: Line | None, *, named: bool = False
+) -> tuple[list[Node], list[str]]:
+    """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""
+    known = of_definition(live.get(BY_ALIAS["DGD"].name))
+    crds = make(line or known or INSTALLED)
+    told = []
+    for crd in crds:
+        name = crd["metadata"]["name"]
+        if lost := find_lost_fields(live.get(crd["spec"]["names"]["kind"]), crd):
+            more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
+            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_LISTED])}{more}")
+    if not told:
+        return [_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds], []
+    way = (
+        f"use --line {known}"
+        if known is not None and line is not None and line < known
+        else "print the definitions with a release that knows these fields"
+    )
+    return [], [*told, f"applied over these, objects would lose those fields at their next write: {way}"]
+
+
+def _beside(live: Node | None, crd: Node, *, named: bool) -> Node:
+    """A definition that can be applied over any live one: the API server refuses a url beside a Service.
+
+    Without flags the url stays: someone named a server outside of the cluster. With them, the other of both is null.
+    """
+    there, here = _client(live), _client(crd)
+    if here is None or there is None or not (other := {"url", "service"} & there.keys() - here.keys()):
+        return crd
+    made = copy.deepcopy(crd)
+    client = _client(made) or {}
+    if named:
+        client.update(dict.fromkeys(other))
+    else:
+        del client["service"]
+        client["url"] = there["url"]
+    return made
+
+
+def _client(crd: Node | None) -> Node | None:
+    webhook = (((crd or {}).get("spec") or {}).get("conversion") or {}).get("webhook") or {}
+    return webhook.get("clientConfig")
+
+
+async def live_definitions(cluster: Cluster) -> dict[str, Node | None]:
+    """The definitions by kind; one call each. Raises: ApiError."""
+    return {name: await cluster.get(CRDS, kind.crd_name) for name, kind in BY_NAME.items()}

@@ -1,20 +1,30 @@
-"""Runs the cases beside policies: objects that must be allowed, and objects that must be denied."""
+"""What the actions `test` and `from-cluster` do: run the cases beside policies, and print a cluster's policies about Dynamo's kinds."""
 
 import argparse
+import asyncio
 import os
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from ....admission.userrules.policy import PolicyError
+from ....admission.userrules.read import read_policy
+from ....api.kinds import GROUP
+from ....api.paths import format_path
 from ....api.wording import count_of
+from ....kube.errors import ApiError
+from ....kube.protocol import Cluster, Node
+from ....kube.resources import CONFIG_MAPS, POLICIES, POLICY_BINDINGS
 from ....policies.facts import FactsError, facts_from
 from ....policies.review import CREATE, UPDATE
-from ...console.exits import NOTHING_FOUND, OK, REFUSED, UsageError
+from ...console.exits import NOTHING_FOUND, OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
 from ...files.read import load_text
+from ...installation.connection import connect_cluster
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
 from ...project.apply import RULES_FROM, apply_project
+from ...rewrite.emit import emit_yaml
 from ...userrules.load import CASES, Asked, UserRules, load_user_rules
 from ...validation.finding import Outcome
 from ...validation.levels import DECODE
@@ -28,13 +38,6 @@ DENY: Final = "deny"
 _KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "message")
 
 
-class Tried(NamedTuple):
-    """One case and what came of it; an empty failure means that it passed."""
-
-    name: str
-    failure: str
-
-
 def test_policies(arguments: argparse.Namespace) -> int:
     """Runs the cases and prints those that fail, with -v all; returns the exit code. Raises: UsageError."""
     paths = arguments.words
@@ -44,10 +47,10 @@ def test_policies(arguments: argparse.Namespace) -> int:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
         paths = arguments.project.values[RULES_FROM]
     tried = [one for file in _case_files(paths) for one in try_cases(file)]
-    for one in tried:
-        if one.failure or arguments.verbose:
-            write_stdout(f"{'FAIL' if one.failure else 'ok  '} {one.name}{f': {one.failure}' if one.failure else ''}\n")
-    failed = sum(bool(one.failure) for one in tried)
+    for name, failure in tried:
+        if failure or arguments.verbose:
+            write_stdout(f"{'FAIL' if failure else 'ok  '} {name}{f': {failure}' if failure else ''}\n")
+    failed = sum(bool(failure) for _, failure in tried)
     counted = f"{count_of(len(tried), 'case')}: {len(tried) - failed} passed, {failed} failed"
     write_stderr(counted if tried else "no cases found; they are in NAME.cases.yaml")
     return REFUSED if failed else OK if tried else NOTHING_FOUND
@@ -67,8 +70,8 @@ def _case_files(paths: list[str]) -> Iterator[str]:
             yield beside
 
 
-def try_cases(file: str) -> Iterator[Tried]:
-    """Runs the cases of one file by the policies of the file beside it. Raises: UsageError."""
+def try_cases(file: str) -> Iterator[tuple[str, str]]:
+    """Runs the cases of one file by the policies of the file beside it; name and failure, empty for none, of each. Raises: UsageError."""
     beside = next((f"{file.removesuffix(suffix)}.yaml" for suffix in CASES if file.endswith(suffix)), file)
     rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)))  # noqa: PTH120 - as above
     try:
@@ -84,7 +87,7 @@ def try_cases(file: str) -> Iterator[Tried]:
                 yield _tried(document, rules, sort, index)
 
 
-def _tried(document: Document, rules: UserRules, sort: str, index: int) -> Tried:
+def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple[str, str]:
     case, where = document.data[sort][index], f"{document.source.name}: {sort}[{index}]"
     if not isinstance(case, dict) or "object" not in case or not set(case) <= set(_KEYS):
         raise UsageError(f"{where}: must be a mapping with object, and may have {', '.join(one for one in _KEYS if one != 'object')}")
@@ -101,7 +104,7 @@ def _tried(document: Document, rules: UserRules, sort: str, index: int) -> Tried
     beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
     asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
     outcome = check_object(found, CREATE if old is None else UPDATE, old, Settings(facts, str(case.get("as") or ""), asked=asked))
-    return Tried(f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or "")))
+    return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
 
 def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:
@@ -126,3 +129,54 @@ def _failure(sort: str, outcome: Outcome, message: str) -> str:
     if message and not any(message in one.message for one in said):
         return f"is denied with another message: {said[0].message}"
     return ""
+
+
+def print_policies(arguments: argparse.Namespace) -> int:
+    """Reads the cluster and changes nothing there; 3 without such a policy, 6 when it can't be reached."""
+
+    async def ask() -> list[dict[str, Any]]:
+        async with connect_cluster("dynamo-webhooks-policy", arguments.kubeconfig, arguments.context) as cluster:
+            return await collect(cluster)
+
+    try:
+        found = asyncio.run(ask())
+    except ApiError as error:
+        write_stderr(f"the cluster can't be asked: {error.message}")
+        return UNREACHABLE
+    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in found))
+    if not found:
+        write_stderr("no ValidatingAdmissionPolicy of the cluster is about Dynamo's kinds")
+    return OK if found else NOTHING_FOUND
+
+
+async def collect(cluster: Cluster) -> list[dict[str, Any]]:
+    """The policies, their bindings, and their parameters where these are ConfigMaps. Raises: ApiError."""
+    policies = {one["metadata"]["name"]: one for one in (await cluster.list(POLICIES)).items if _is_about_ours(one)}
+    bindings = [one for one in (await cluster.list(POLICY_BINDINGS)).items if one["spec"].get("policyName") in policies]
+    found = [*policies.values(), *bindings]
+    for one in bindings:
+        param, ref = policies[one["spec"]["policyName"]]["spec"].get("paramKind"), one["spec"].get("paramRef") or {}
+        if param == {"apiVersion": "v1", "kind": "ConfigMap"} and ref.get("name") and ref.get("namespace"):
+            read = await cluster.get(CONFIG_MAPS, ref["name"], ref["namespace"])
+            found += [read] if read is not None else []
+        elif ref:
+            write_stderr(f"{one['metadata']['name']}: add the parameter that it names to rules-from yourself")
+    return [_plain(one) for one in found]
+
+
+def _is_about_ours(policy: Node) -> bool:
+    """Whether a policy may be about one of Dynamo's kinds; one that can't be read here is reported, and left out."""
+    try:
+        return bool(read_policy(policy, (), "").rule.where)
+    except PolicyError as error:
+        rules = (policy["spec"].get("matchConstraints") or {}).get("resourceRules") or ()
+        if any({"*", GROUP} & {*one.get("apiGroups", ())} for one in rules):
+            write_stderr(f"{policy['metadata']['name']}: is left out, since it can't be read here: {format_path(error.path)}: {error.text}")
+        return False
+
+
+def _plain(obj: Node) -> dict[str, Any]:
+    """The object as a user would write it."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key in ("name", "labels", "annotations", "namespace")}
+    plain = {**obj, "metadata": metadata}
+    return {key: plain[key] for key in ("apiVersion", "kind", "metadata", "spec", "data") if key in plain}

@@ -1,1 +1,0 @@
-"""The command `crds`: prints the CustomResourceDefinitions, compared with those of a cluster."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from mmap import mmap
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
@@ -21,6 +20,9 @@ from .conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionSt
 from .envelope import MESSAGE_LENGTH, NAME_LENGTH, REASONS, Answer, RejectedError, Verdict, load, reject_http
 from .incremental_decode import Apart, NotDivisibleError, apart
 from .limits import MEMORY, Bound, BudgetError
+
+if TYPE_CHECKING:
+    from mmap import mmap  # a browser has none
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
-from mmap import mmap
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
+
+if TYPE_CHECKING:
+    from mmap import mmap  # a browser has none
 
 LONG: Final = 32 * 1024  # bytes; shorter reviews are decoded in a sixth of a millisecond
 _HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends

@@ -19,7 +19,7 @@ _LONGEST: Final = 1024  # bytes of a head
 class Head(NamedTuple):
     """A request's head that gives the length of its body."""
 
-    parts: tuple[bytes, bytes]  # what stands before and behind the length
+    parts: tuple[bytes, bytes]  # before and behind the length
     size: int  # bytes, up to where the body begins
     length: int  # of the body
 

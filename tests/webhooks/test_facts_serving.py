@@ -137,6 +137,7 @@ def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
     modules = done.stdout.split()
     assert not {"pydantic", "kubernetes"} & set(modules)
     assert {name for name in modules if name.startswith("dynamo_webhooks.kube.")} == {
+        "dynamo_webhooks.kube.config",
         "dynamo_webhooks.kube.metrics",
         "dynamo_webhooks.kube.times",
     }

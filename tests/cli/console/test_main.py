@@ -218,7 +218,7 @@ def test_light_commands_import_nothing_heavy(files: Files, words: list[str]) -> 
 
 def test_the_overview_imports_no_command(files: Files) -> None:
     script = "import sys; from dynamo_webhooks.cli.main import main; main(['--help']); "
-    script += "print([n for n in sys.modules if n.startswith('dynamo_webhooks.cli.commands')])"
+    script += "print([n for n in sys.modules if n.startswith('dynamo_webhooks.cli.commands.')])"
     ran = subprocess.run([sys.executable, "-c", script], cwd=files(), capture_output=True, text=True, check=True)
     assert ran.stdout.endswith("\n[]\n")
 

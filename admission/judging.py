@@ -3,8 +3,6 @@
 Cost: a v1beta1 object is read as it is, a v1alpha1 object is converted once. Rules in `policies/v1alpha1` read the written object alone.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ..api.kinds import BETA, BY_NAME

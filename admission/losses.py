@@ -1,8 +1,6 @@
 """Converts an object to its kind's other version and back, and reports lost and inconvertible fields. A client that reads an object in
 the other version, changes one field and writes it back must change only that field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 

@@ -3,8 +3,6 @@
 The reconciler offers a snapshot to a component by an annotation of its DynamoCheckpoint, and has the function that restores a pod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 

@@ -3,8 +3,6 @@
 Call them in the order of their definition; some may be left out. Pure: no I/O and no clock.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..api.decode import decoder

@@ -1,7 +1,5 @@
 """An object in the version that rules read, and findings and patches about it in the version that its author wrote."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..api.line import Line

@@ -3,8 +3,6 @@
 A node costs what it costs an API server: the fixed part of a block is charged when the block is entered, the rest by the size of operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Final
 

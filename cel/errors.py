@@ -1,7 +1,5 @@
 """What goes wrong with an expression: its text, or its evaluation."""
 
-from __future__ import annotations
-
 
 class CelError(Exception):
     """Something is wrong with an expression."""

@@ -1,7 +1,5 @@
 """One evaluation of an expression."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Cuts an expression into tokens, in time linear in its length."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """The operators between two values, and those before one."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The functions of the language by name and the types that they take. A module of the library is imported when a name is first used."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from importlib import import_module

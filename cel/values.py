@@ -4,8 +4,6 @@ JSON's data is used as it is: str, bool, int, float, None, list and dict. Number
 Python takes true for 1, the language doesn't: keys of maps that are booleans are kept as `Flag`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 

@@ -3,8 +3,6 @@
 So do the authorities by which client certificates are accepted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import ssl

@@ -3,8 +3,6 @@
 Nothing is read here: what the API server and the mounted files hold is handed in, and so is the time. docs/certificates.md has the rules.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum

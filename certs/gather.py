@@ -1,7 +1,5 @@
 """Gathers the facts of one moment from the API server and the endpoints, each read fresh; deciding is plan.py's matter."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

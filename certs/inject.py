@@ -1,7 +1,5 @@
 """Writes a bundle into a configuration object: JSON patches of our entries, which fail if anything changed meanwhile."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from typing import Any, Final

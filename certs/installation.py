@@ -1,7 +1,5 @@
 """What a provisioner is to keep alive: names, profile, timings and expected objects, from the settings that a configuration gives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Final

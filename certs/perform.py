@@ -1,7 +1,5 @@
 """Performs one step, which plan.py chooses: its write, metrics and Events; reports problems. report.py computes the gauges."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

@@ -1,7 +1,5 @@
 """The next step, from facts and time, in mode `managed`; provided.py has the modes with external certificates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final

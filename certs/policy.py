@@ -3,8 +3,6 @@
 A phase is derived from facts at each pass; the stored phase is only a hint for its start.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The next step with external certificates: publish the serving Secret's authorities before its leaf is served, or only compare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Readiness, problems, conditions and gauges for people and monitors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The state of certificates at one moment, which reading.py reads from objects, and the durations of a rotation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The steps a pass may take, as data: one write each, so that a crash between two loses nothing. At the end those that all modes share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta

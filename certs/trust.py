@@ -1,7 +1,5 @@
 """Whom configuration objects must trust: the bundle wanted in a phase, in its one form (same content, same bytes), and who shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final

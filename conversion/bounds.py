@@ -5,8 +5,6 @@ read without its remainder and with a label, and writing an object with the labe
 API server converts deleted objects. Converted to the stored version, a remainder that is too long stays: the API server refuses the write.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The component struct, shared by a graph's services and the spec of a standalone component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """DynamoComponentDeployment: the declaration of its spec, a component with its own name, and of its status."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

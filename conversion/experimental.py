@@ -1,7 +1,5 @@
 """The lens of the experimental features: blocks with a switch in v1alpha1, members of `experimental` in v1beta1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A converting kind: the structs of its spec and status, their check against the schemas, and annotation keys for remainders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 

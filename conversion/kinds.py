@@ -1,7 +1,5 @@
 """The table of converting kinds, by name; declarations are imported on first use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module

@@ -4,8 +4,6 @@ Of annotations, kinds define keys and contents; this module saves how an object'
 save no such value, because a lens carries the field: an entry is the value itself, unless the live object has one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 

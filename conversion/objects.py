@@ -1,7 +1,5 @@
 """Converts one object of any kind, or reports a field and a reason. The entry point for the webhook and the command line."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ..api.decode import decoder

@@ -3,8 +3,6 @@
 The Go operator uses the same keys; it ignores the additional member `kept`. Damaged texts are set aside under another key, never dropped.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any, Final

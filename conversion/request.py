@@ -1,7 +1,5 @@
 """DynamoGraphDeploymentRequest: the declaration of its spec and status, and the implicit defaults of a whole request."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from .difference import are_identical

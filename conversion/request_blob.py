@@ -4,8 +4,6 @@ Only leaves are projected: an object without typed members makes no section on t
 of the left are kept.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from .difference import are_identical

@@ -3,8 +3,6 @@
 A valid main annotation takes precedence over all of its group, even if it is empty.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ..api.decode import decoder

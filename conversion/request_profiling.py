@@ -1,7 +1,5 @@
 """The lens between the left side's profiling configuration and the right side's sections."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ..api.line import Line

@@ -1,7 +1,5 @@
 """A request's status: state and deployment on the left, the phase and its details on the right."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from .lens.protocol import Context, Fields, object_of

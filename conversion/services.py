@@ -1,7 +1,5 @@
 """The lenses between maps and lists: services of v1alpha1 by name, ordered components of v1beta1, and their statuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Translates field paths between the versions, through the lenses."""
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 from ..api.paths import Key, Path, lookup

@@ -3,8 +3,6 @@
 bounds.py handles remainders that don't fit.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 from ..api.kinds import BY_NAME

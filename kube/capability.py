@@ -1,7 +1,5 @@
 """Which optional APIs a cluster serves and lets us use, asked again and again. An error is "unknown", never "absent"."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The clocks by which a process waits, retries and lets things expire, of which tests bring their own, and waits after errors."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

@@ -1,7 +1,5 @@
 """One request to an API server and its answer: tokens and trust by kubernetes.aio's ApiClient, time limits, errors, the server's clock."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence

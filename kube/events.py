@@ -1,7 +1,5 @@
 """Writes Events: transitions only, counted instead of repeated, and without raising when a write fails."""
 
-from __future__ import annotations
-
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass

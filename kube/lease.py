@@ -1,7 +1,5 @@
 """Who leads, by a Lease: one holder at a time, judged by the local monotonic clock alone. The scope Lease is in `scope.py`."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Metrics of every process: how they are declared, counted and printed as Prometheus reads them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate

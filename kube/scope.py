@@ -1,7 +1,5 @@
 """Claims a namespace for a restricted operator with a Lease, and judges the claims of others, by our own monotonic clock."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import suppress

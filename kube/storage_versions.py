@@ -3,8 +3,6 @@
 `status.storedVersions` is a note that clients write, and proves nothing; `storageVersionHash` in discovery is what a server does.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence

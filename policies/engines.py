@@ -1,7 +1,5 @@
 """Which containers run a component's engine: the main one of a template, of those of roles, or a sidecar. The only place that says so."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..api.line import Line

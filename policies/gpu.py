@@ -1,7 +1,5 @@
 """How many GPUs a component asks for, as reconciliation counts. DRA's devices are not here."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final, NamedTuple
 

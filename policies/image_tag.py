@@ -1,7 +1,5 @@
 """The version that a container image's tag names, as the operator reads it since line 1.5 to learn which Dynamo runtime is inside."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

@@ -1,7 +1,5 @@
 """Fields and annotations that are accepted and that nothing acts on, as places with reasons. Cost: a look at each component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

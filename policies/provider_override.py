@@ -1,7 +1,5 @@
 """Where a graph overrides what Grove is given, and which of Grove's types each place means. Cost: one look at every component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """What an update is not blamed for: errors that the stored object had already. Both sides are read one finding at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 

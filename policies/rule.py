@@ -1,7 +1,5 @@
 """The rule record, and the decorators that make one from a documented generator function; undocumented rules do not import."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping

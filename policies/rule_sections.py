@@ -5,8 +5,6 @@ object without it. An empty line stands between examples. A line such as `{worke
 for a checkpoint whose pod is wired for the GPU memory service; pages show them written out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Calls of pods over the network, whose addresses and answers nobody vouches for: only what a pod can have is called."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """The reconciler: elected, it listens, keeps a queue of what changed, and passes over one object after the other."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Takes one object after the other from the queue, has it passed over by its kind's controller, and counts what comes of it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

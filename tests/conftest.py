@@ -1,7 +1,5 @@
 """What all tests stand on: nothing of the machine, an end of each, signals as at a terminal, and one seed for all workers."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """Import contracts of this project's own, which pyproject.toml names beside those of import-linter."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 from itertools import takewhile
 

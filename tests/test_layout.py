@@ -1,7 +1,5 @@
 """The layout that people rely on: rooms, their READMEs, what gets installed, and generated files that are up to date."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tests know nothing of the machine that they run on, and each ends by itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A new line with one field and one rule is what CONTRIBUTING.md shows: three files by hand, and generated ones."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The files that adopters look for first: licence, changelog, security policy."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """No page, comment or string cites what a reader of this repository can't open."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The map for contributors is true: a request takes the functions that CONTRIBUTING names, and the pictures show all of the code."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The words of pages and code: every term of the glossary is used, no page has private metaphors, and revised rooms are plain."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Answers an AdmissionReview: a pure function from bytes to bytes for the server and for `review`, without HTTP."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, Final
 

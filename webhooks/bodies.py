@@ -1,7 +1,5 @@
 """Reading request bodies under limits of size, time and memory."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 from collections.abc import Callable

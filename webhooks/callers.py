@@ -1,7 +1,5 @@
 """Checks callers: if configured, admission requires a verified and allowed client certificate. Conversion doesn't."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Certificates of the serving process: brought by the watching process and mounted files, watched, measured and reported."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

@@ -1,7 +1,5 @@
 """Decodes an AdmissionReview and encodes the outcome that admission.py decides."""
 
-from __future__ import annotations
-
 import sys
 from binascii import b2a_base64
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where a request ends, by its head."""
 
-from __future__ import annotations
-
 from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.web import BaseRequest
 

@@ -4,8 +4,6 @@ The parser reads the same bytes alike on any connection where a request may begi
 request: that took more than half of what the server itself adds to an answer.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from .routes import Route

@@ -1,7 +1,5 @@
 """Log lines: one JSON object a line on stderr, never a value of an object, never waiting for the reader."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

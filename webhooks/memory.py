@@ -3,8 +3,6 @@
 `parts` names what each part may take at most; their sum stays below the limit of the container.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Counts answered requests in plain dictionaries, which metrics.py prints, and makes the lines of the access log."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import defaultdict

@@ -4,8 +4,6 @@ No label takes its value from a request: unknown paths, kinds, operations and ve
 `host` is the API server as configured.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `Probed` process."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

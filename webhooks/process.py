@@ -1,7 +1,5 @@
 """The serving process: loop, signals, log, and the webhook server in it. Kubernetes scales by pods, so there is one for each."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

@@ -1,7 +1,5 @@
 """The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Signals and probes: process.py."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

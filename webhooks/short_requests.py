@@ -4,8 +4,6 @@ A server answers short requests in its event loop. Without an order, a client wi
 all of its requests. Here the loop spends at most a few milliseconds on answers between two looks at its sockets.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator

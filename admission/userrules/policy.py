@@ -1,7 +1,5 @@
 """A policy as it is asked, and which writes it is about: ValidatingAdmissionPolicy, its Binding, and this project's Check."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """The CEL rules that the API server runs on our objects, as data; `api.walk.rules` compiles them. Nothing here needs pydantic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final, NamedTuple

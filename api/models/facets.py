@@ -1,7 +1,5 @@
 """What pydantic has no word for: formats, list types, free-form objects, quantities, embedded Kubernetes types; and the base class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias

@@ -1,7 +1,5 @@
 """Kubernetes' own types as our objects embed them. The schemas of all but Condition lie in `api/kubernetes`, referred to by name."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field

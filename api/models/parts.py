@@ -1,7 +1,5 @@
 """Parts that read the same in both versions: of graphs and components, of checkpoints, and the configuration of the endpoint picker."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field

@@ -1,7 +1,5 @@
 """The CEL rules that speak of a component's type, by its name in either version, and all rules together."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..line import Line

@@ -1,7 +1,5 @@
 """What the API server makes of a write before any webhook sees it: defaulted, pruned, without nulls, and then valid or not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Which part of the old object a part of the new one is compared with, and the forgiving of errors in parts that did not change."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The CEL phase: compiles each rule that schemas carry once a process, and evaluates it at every place where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final

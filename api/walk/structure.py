@@ -3,8 +3,6 @@
 Expects an object that is pruned, defaulted and without nulls. List types, metadata and CEL rules are phases of their own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

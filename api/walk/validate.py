@@ -1,7 +1,5 @@
 """All validation phases in the API server's order, and what one phase hides of the next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 

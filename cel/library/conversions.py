@@ -1,7 +1,5 @@
 """From one type to another, to base64 and back, and sizes."""
 
-from __future__ import annotations
-
 import math
 from binascii import a2b_base64, b2a_base64
 from typing import Final

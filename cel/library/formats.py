@@ -1,7 +1,5 @@
 """Named formats, such as `format.dns1123Label()`, which say what is wrong with a text."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections.abc import Callable

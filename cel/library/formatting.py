@@ -1,7 +1,5 @@
 """`format` and `quote`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

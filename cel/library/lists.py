@@ -1,7 +1,5 @@
 """Functions of lists, and of lists as sets."""
 
-from __future__ import annotations
-
 from functools import reduce
 from itertools import pairwise
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Functions of numbers."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Addresses of IP, and their ranges."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass

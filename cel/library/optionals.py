@@ -1,7 +1,5 @@
 """Values that may be missing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import EvaluationError

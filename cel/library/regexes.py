@@ -1,7 +1,5 @@
 """Regular expressions in texts."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from ..errors import EvaluationError

@@ -1,7 +1,5 @@
 """Semantic versions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import ClassVar, Final

@@ -1,7 +1,5 @@
 """Functions of texts. Places count characters from zero."""
 
-from __future__ import annotations
-
 import operator
 from typing import Final
 

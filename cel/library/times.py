@@ -1,7 +1,5 @@
 """Moments and spans of time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo

@@ -1,7 +1,5 @@
 """Addresses of the web."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Lenses of plain members: the same on both sides, renamed, on one side only, or converted by functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 

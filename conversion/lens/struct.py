@@ -1,7 +1,5 @@
 """A struct of lenses: every member of both sides is claimed by exactly one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...api.paths import Path

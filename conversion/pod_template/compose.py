@@ -1,7 +1,5 @@
 """Builds a pod template from the flat fields of v1alpha1, without remainder."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ...api.line import Line

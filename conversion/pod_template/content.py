@@ -4,8 +4,6 @@ A member whose Go type is a pointer is content if it is present; any other only 
 engine saves them.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ..lens.protocol import Fields, object_items

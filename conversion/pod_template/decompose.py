@@ -1,7 +1,5 @@
 """Splits a pod template into the flat fields of v1alpha1, without remainder."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..lens.protocol import Fields, object_items, object_member

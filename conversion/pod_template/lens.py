@@ -1,7 +1,5 @@
 """The lens of the pod: the flat fields of v1alpha1 on the left; template, compilation cache and frontend sidecar on the right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...api.line import Line

@@ -1,7 +1,5 @@
 """Volume mounts: the flat list of v1alpha1 with its cache flags, the compilation cache and main's mounts of v1beta1."""
 
-from __future__ import annotations
-
 from typing import Final, TypeAlias
 
 from ..lens.protocol import Fields

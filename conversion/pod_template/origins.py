@@ -5,8 +5,6 @@ both together make exactly the live group. Else a value returns to its saved hal
 server-side apply converts parts of objects, and a manager loses a field whose place changes. Values without a saved place are flat fields.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ...api.line import Line

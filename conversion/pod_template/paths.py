@@ -1,7 +1,5 @@
 """Field paths through the pod template: a `Key` (container name) names a list element, and `settled` makes it an index."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...api.paths import Key, Path

@@ -3,8 +3,6 @@
 v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing main.
 """
 
-from __future__ import annotations
-
 from ...api.line import Line
 from ..lens.protocol import Fields, object_items, object_member
 from . import resources

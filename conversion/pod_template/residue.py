@@ -1,7 +1,5 @@
 """The content of a pod template that its flat fields lack: the sparse template to save, in the Go operator's form."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...api.line import Line

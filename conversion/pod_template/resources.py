@@ -3,8 +3,6 @@
 Both directions make quantities canonical, so that the versions agree on equality; the original text is saved and restored.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ There is no shell in it, no package installer and no program but the interpreter
 image; with `--compile`, all modules are compiled, and stay valid whatever times their files have.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

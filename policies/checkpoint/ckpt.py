@@ -1,7 +1,5 @@
 """The wiring of a checkpoint's pod for the GPU memory service, which is its author's work; and the kind as such."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..at import At

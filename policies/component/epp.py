@@ -1,7 +1,5 @@
 """The endpoint picker; since 1.5.0 it is part of the runtime, and takes no configuration of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..at import At

@@ -1,7 +1,5 @@
 """The roles of the pods of a replica that spans several nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..at import At

@@ -1,7 +1,5 @@
 """What Grove requires of update strategies and names; how long those are that it makes of a graph and its services, in closed form."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...api.paths import Key

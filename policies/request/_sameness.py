@@ -1,7 +1,5 @@
 """Whether two specs of a request mean the same, however they are written."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Whether an object already contains what is to be applied, ignoring additions of servers and others. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

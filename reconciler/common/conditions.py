@@ -1,7 +1,5 @@
 """Conditions that keep their times, and minimal patches of status."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Keys of the queue, and owners of objects."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import NamedTuple, TypeVar
 

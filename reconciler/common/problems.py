@@ -1,7 +1,5 @@
 """Problems of objects and whether a retry may help, results of passes, and objects that are nested too deeply. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple

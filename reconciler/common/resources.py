@@ -1,7 +1,5 @@
 """Kinds that the loop reads and writes, as resources, and names that it writes on objects to recognise its own. Render names children."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...api.kinds import BY_NAME, GROUP

@@ -1,7 +1,5 @@
 """Workers that frontends know, by their DynamoWorkerMetadata, and what a status says of a component's runtime from line 1.4 on. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Decides the changes of one pass over a component, and what its status says of them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

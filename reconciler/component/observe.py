@@ -1,7 +1,5 @@
 """Reads the state of a component that a pass depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """One pass over a component's object: its Deployment, Services and ways in, and the state of its pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...kube.errors import ApiError

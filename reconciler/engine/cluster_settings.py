@@ -1,7 +1,5 @@
 """What a pass depends on beside objects, asked anew in each pass: configuration, cluster, and whether admission would refuse the object."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """The namespaces to reconcile: all or the allowed ones, except those that other operators claim."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """How often something is done: status is written at most once a second for mere progress, and what fails is tried less and less often."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import OrderedDict

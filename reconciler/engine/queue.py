@@ -1,7 +1,5 @@
 """The work queue: each key once and by one worker at a time, urgent causes first, retried with growing delays."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict

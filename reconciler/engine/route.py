@@ -1,7 +1,5 @@
 """Which objects a change concerns. Status that we wrote ourselves concerns the owner alone: else every write would ask for another."""
 
-from __future__ import annotations
-
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.conditions import condition_of as found

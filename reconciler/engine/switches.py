@@ -1,7 +1,5 @@
 """Kinds that are reconciled only where the configuration and the permissions allow it: their switches, and what objects say otherwise."""
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping

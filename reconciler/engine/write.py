@@ -1,7 +1,5 @@
 """Writes children: only differences, only own objects, and a limited number of times against other managers."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import time

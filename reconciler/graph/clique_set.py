@@ -1,7 +1,5 @@
 """Writes to Grove: a graph's PodCliqueSet, whose replicas count only at creation, and replicas through scale subresources."""
 
-from __future__ import annotations
-
 import contextlib
 
 from ...kube.errors import ApiError, ForbiddenError, NotFoundError, NotServedError

@@ -1,7 +1,5 @@
 """Reads a graph's state from Grove: readiness and figures of components, restarts, topology, and how well pods are placed. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 

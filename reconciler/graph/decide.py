@@ -1,7 +1,5 @@
 """Decides the changes of one pass over a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Deleted, they are made anew."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 

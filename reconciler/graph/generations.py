@@ -1,7 +1,5 @@
 """Generations of workers: the next replicas of each component of each generation. Pure; render computes one step."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reads the state of a graph that a pass depends on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """One pass over a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

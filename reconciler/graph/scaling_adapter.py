@@ -1,7 +1,5 @@
 """One pass over a scaling adapter: a graph and all adapters of a component follow the last change of any."""
 
-from __future__ import annotations
-
 from ...kube.errors import ApiError, InvalidError
 from ...kube.protocol import Node
 from ...kube.times import format_time

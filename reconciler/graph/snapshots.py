@@ -1,7 +1,5 @@
 """The checkpoints of a graph's components: existing ones, why none is made, what pods are restored from, and their part of the status."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The SSH key pairs of MPI's processes: one for the installation that is copied to graphs' namespaces, or one for each graph."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from typing import Final

@@ -3,8 +3,6 @@
 A controller and its queue have the kind's name in lower case. There is one queue for all kinds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final

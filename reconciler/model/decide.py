@@ -1,7 +1,5 @@
 """Chooses what a pass over a DynamoModel does, and what its status says of the pods found and how loading stands. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence

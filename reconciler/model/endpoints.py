@@ -1,7 +1,5 @@
 """The pods behind a model, read from EndpointSlices. Pure: it calls nobody."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Loads adapters on pods: each pod once, and slow or dead ones delay no others. Passes say what is wanted, and read how it stands."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """A LoRA adapter as a model asks for it: its name in a URL, which model owns it, and which names were loaded before."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

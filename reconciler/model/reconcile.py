@@ -1,7 +1,5 @@
 """One pass over a DynamoModel: reads, decides, loads, unloads, and writes status and Events."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from ...kube.protocol import Node

@@ -1,7 +1,5 @@
 """Calls of a worker's control API: load adapters on a pod, unload those unwanted. Bounded in time and bytes; no redirects."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Follows pods of graphs that need something after they are made: labels of their place, or another pod."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is done with one pod: it gets the label of its node's place, or is replaced. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """What annotations of a request keep: what v1alpha1 asks for that v1beta1 has no field for, and our own notes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 It reads files of a program that it doesn't trust: no links are followed, nothing is read beyond what a ConfigMap holds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Chooses what a pass over a DynamoGraphDeploymentRequest does, by its phase."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

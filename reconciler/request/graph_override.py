@@ -1,7 +1,5 @@
 """Lays `overrides.dgd` of a request over the graph of its profiler, in the version that the override is written in. Pure."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final, NamedTuple
 

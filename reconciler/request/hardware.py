@@ -1,7 +1,5 @@
 """Which GPUs a cluster has, as labels of its nodes and DCGM exporters say. Pure: reading them is elsewhere."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple

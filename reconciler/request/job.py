@@ -1,7 +1,5 @@
 """The profiling Job of a request, with the overlay of its author: only what is listed is taken, and the copier is nobody's to change."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Names of what belongs to a request. Those without `webhooks.` are the Go operator's, so that either can go on where the other stopped."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ...conversion.lens.protocol import Fields

@@ -1,7 +1,5 @@
 """What the status of a request says: its phase, its conditions, and what they add up to. Pure; what is done is elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """One pass over a DynamoGraphDeploymentRequest: reads what its phase depends on, and does what is decided."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Final
 

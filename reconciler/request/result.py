@@ -1,7 +1,5 @@
 """What a profiler wrote, read as what it is: somebody else's text. What may be applied of it, and what is shown of it. Pure."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final, NamedTuple
 

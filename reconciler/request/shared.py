@@ -1,7 +1,5 @@
 """What passes over deployment requests share: the configuration, the cluster's GPUs, found outside of them, and why pods wait."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whether a request can be profiled, from what it says and what the cluster holds, and all that is made for its profiling. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What passes over deployment requests write: notes, the Job with what belongs to it, the graph. Whether, is decided elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final
 

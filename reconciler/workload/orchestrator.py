@@ -4,8 +4,6 @@ Then what ran ends before anything is asked for again, and Services go from owne
 remembers Grove, whose objects vanish with its API, and a move, between whose two ends the graph owns neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pods of graphs, components and Jobs, which are read only when it matters: why they wait, ended, or can't pull an image."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What workloads need and nobody makes for them: claims of volumes and devices, and the queue of pods. One call each in a pass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ...kube.capability import VOLCANO as SERVED

@@ -1,7 +1,5 @@
 """Pull secrets of opted-in namespaces: which are read, what is kept of them, and when pods get another set. Values are dropped at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 

@@ -4,8 +4,6 @@ An answer is empty where the write is admitted, else the reasons and fields of i
 words, only whether it refuses counts. `GUESSED` lists rows of which the specification says that they were inferred.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 Node = dict[str, Any]

@@ -1,7 +1,5 @@
 """Rules read v1beta1: an object written in v1alpha1 is judged as its conversion is, in its author's fields."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonpatch

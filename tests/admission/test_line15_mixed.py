@@ -1,7 +1,5 @@
 """Writes on line 1.5 that the recorded ones lack: what only v1beta1 says, components of graphs, locks, objects stored without defaults."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The creation and update probes of operator line 1.5: the stages of a write refuse and admit what they refused and admitted there."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of webhooks against the rules themselves."""
 
-from __future__ import annotations
-
 from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, read_as
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.catalogue import list_rules

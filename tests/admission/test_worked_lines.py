@@ -1,7 +1,5 @@
 """Every worked example of the operator's lines gets the answer of its line, through all stages of a write."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, Final

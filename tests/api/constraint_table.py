@@ -1,7 +1,5 @@
 """Every constraint and default that the API server enforces, as rows of path and facets; None means that a facet is absent."""
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.line import OLDEST

@@ -1,7 +1,5 @@
 """Walking a schema in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

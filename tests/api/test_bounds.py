@@ -1,7 +1,5 @@
 """The bounds of a schema below `spec`, which are the API server's: what is measured is what the structural walk refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every CEL rule of the schemas has an id, and tells good from bad as its message says."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The CustomResourceDefinitions are complete, self-contained and small enough to be applied by any client."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias

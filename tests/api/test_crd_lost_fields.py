@@ -1,7 +1,5 @@
 """What one definition would take away from another: fields, served versions, the stored version; and nothing from equals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

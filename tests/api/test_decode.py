@@ -1,7 +1,5 @@
 """The typed decoder accepts what a typed reader can read, and names every place that it can't, without a value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

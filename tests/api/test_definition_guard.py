@@ -1,7 +1,5 @@
 """The policy on the definitions by itself: whom it concerns, and how deep it looks. What it refuses: tests/cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.api.crd import build

@@ -1,7 +1,5 @@
 """The generated schemas are up to date and carry every constraint and default of the API; embedded types resolve."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

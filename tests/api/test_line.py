@@ -1,7 +1,5 @@
 """Lines of the operator: their order, and what tells which one it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

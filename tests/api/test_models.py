@@ -1,7 +1,5 @@
 """The models say what the API's member tables say: every member of every type, with its kind of value, and no other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias

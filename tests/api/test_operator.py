@@ -1,7 +1,5 @@
 """Every key of the OperatorConfiguration: values that it takes, values that it refuses and with which sentence."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 The table was written by hand from the Go operator 1.2. Values that are taken and refused: test_operator.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

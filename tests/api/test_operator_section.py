@@ -1,7 +1,5 @@
 """Spans of time and sizes: what is read, and that what is written reads as the same."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Quantities are read exactly, rounded only below a nano, and printed as Kubernetes prints them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

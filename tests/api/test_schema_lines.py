@@ -1,7 +1,5 @@
 """The schemas of the operator's lines: what each adds and changes is what is known of its definitions, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A partial value over another: maps by name, lists by their keys, others as a whole."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

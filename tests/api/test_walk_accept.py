@@ -1,7 +1,5 @@
 """The quick answer is that of the phases, whatever stands at whichever place."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pruning, defaulting and the dropping of nulls do to an object what the API server does, and say where."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wrong JSON types in metadata, of an object and of one inside it: refused as a real API server refuses them, which was asked."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

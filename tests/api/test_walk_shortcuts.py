@@ -1,7 +1,5 @@
 """No shortcut of the walks changes an answer: objects of all sorts are admitted with the shortcuts and without them."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 from typing import Any

@@ -1,7 +1,5 @@
 """Validation gives the causes that a real API server 1.34 gave for the same objects, in its words but without the values."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

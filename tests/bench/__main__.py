@@ -17,8 +17,6 @@ it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M model
 deployment requests.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

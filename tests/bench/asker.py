@@ -4,8 +4,6 @@
 connections, 0 for the next as soon as the last was answered. Prints a JSON list of seconds; the first tenth of the time is not counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """The yardstick: an aiohttp low-level server that decodes the body with orjson and answers a fixed review; TLS, uvloop, one process."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import ssl

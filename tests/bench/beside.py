@@ -4,8 +4,6 @@
 connections, whatever is answered, and prints how many answers it got.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ssl

@@ -3,8 +3,6 @@
 kubeconform, a Go program, checks many files beside it by the same schemas, which is a part of what `check` does where nothing is selected.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import statistics

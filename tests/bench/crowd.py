@@ -1,7 +1,5 @@
 """A cluster with a reconciler and many graphs, without kubelets: whoever makes Deployments ready at once, and what calls and edits cost."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A reconciler with many models of many pods: what it holds when all have their adapters, and what a pass over one costs then."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

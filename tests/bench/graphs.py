@@ -4,8 +4,6 @@ Deployments become ready at once, so that only the reconciler and the API server
 their CPU seconds say more than the time on the clock. A run that is stopped, or has too little time, tells what it has measured.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

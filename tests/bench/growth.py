@@ -3,8 +3,6 @@
 A cost is CPU time of `webhooks.admission.answer`, from the bytes of a review to the bytes of its answer, the least of several.
 """
 
-from __future__ import annotations
-
 import gc
 import logging
 import math

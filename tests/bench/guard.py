@@ -3,8 +3,6 @@
 Both serve on this machine, with this interpreter and its packages, and answer the same requests in interleaved blocks.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Many checkpoints and deployment requests on a real API server: what they cost at rest, and how soon what happens to them is acted on."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable

@@ -1,7 +1,5 @@
 """What stays: memory over many requests; and what a start costs."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from pathlib import Path

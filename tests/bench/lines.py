@@ -1,7 +1,5 @@
 """The same requests by line 1.5 of the operator and by line 1.2: what the newer fields, rules and defaults cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

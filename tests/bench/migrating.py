@@ -4,8 +4,6 @@ All that it says is compared with the bytes of etcd. It shares the machine with 
 seconds say more than the time on the clock.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

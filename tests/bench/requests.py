@@ -1,7 +1,5 @@
 """The requests that are measured: objects of all kinds as people write them, a graph of about 2 KB above all, and reviews around them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import orjson

@@ -1,7 +1,5 @@
 """How long a run measures; `--quick` only shows that everything works."""
 
-from __future__ import annotations
-
 import os
 from typing import Final, NamedTuple
 

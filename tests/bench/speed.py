@@ -1,7 +1,5 @@
 """CPU of the server process for each request: every route, single and in bulk, and how it grows with objects and services."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Measurements as rows of tables, printed at once, and written to docs/bench.md at the end."""
 
-from __future__ import annotations
-
 import os
 import platform
 from pathlib import Path

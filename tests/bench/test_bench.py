@@ -1,7 +1,5 @@
 """The parts of the measurements that are right or wrong whatever the clock says: percentiles, the page, the requests."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """What a run with many graphs tells when it could not end, and how costs are compared."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

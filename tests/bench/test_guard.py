@@ -1,7 +1,5 @@
 """The comparison with an earlier commit: what it asks, what it finds too dear, and the files that it compares with."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How long clients wait: at sixteen connections, and for admission while an API server has long lists converted."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Expressions by dice over objects by dice: well typed where a checker sees the type, so that what goes wrong goes wrong in evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final

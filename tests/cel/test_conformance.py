@@ -1,7 +1,5 @@
 """The engine answers the conformance cases of cel-spec, without those about protocol buffers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the engine does beyond the cases of cel-spec: Kubernetes' library, places, budgets, and texts that are no expression."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 That engine has none of Kubernetes' own functions; what names them is left to the API server (tests/cluster/test_cel_engine.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Any text over any data ends soon, with a value or with an error of its own; and what makes evaluation fast changes no answer."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Reads the text form of protocol buffers, as the conformance cases of cel-spec use it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias

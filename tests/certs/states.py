@@ -1,7 +1,5 @@
 """States by hand: three authorities, leaves of each, and one function that puts them together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What our certificates say: the profile that clients of every kind accept."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 

@@ -1,7 +1,5 @@
 """Certificates and keys are read in every form in which people keep them."""
 
-from __future__ import annotations
-
 import base64
 import ssl
 from datetime import UTC, datetime, timedelta

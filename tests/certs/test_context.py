@@ -1,7 +1,5 @@
 """The reloading context: follows the files, refuses what can't be served, and keeps the last good pair."""
 
-from __future__ import annotations
-
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keys passed to OpenSSL: readable by no other user, deleted afterwards, with and without memory files."""
 
-from __future__ import annotations
-
 import ssl
 import stat
 from datetime import UTC, datetime

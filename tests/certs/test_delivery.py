@@ -1,7 +1,5 @@
 """Which pair is served: every rule of acceptance, the gate for new issuers, and sources that disagree. trustme makes the foreign chains."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Certificates as files: generated once, kept while usable, repaired if generated, never modified if foreign."""
 
-from __future__ import annotations
-
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Symbolic links and strange files in a certificate directory: followed where Kubernetes makes them, never waited for, never quoted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Patches touch our own entries alone, and nothing that moved; a bundle that doesn't stay is noticed."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

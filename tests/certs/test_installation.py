@@ -1,7 +1,5 @@
 """An installation as a configuration describes it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Events on the Deployment of the servers: the same as on the serving Secret, and never a condition of anything else."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.certs import names

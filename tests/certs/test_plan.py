@@ -1,7 +1,5 @@
 """The next step where a whole rotation doesn't show it: exits that wait, ways back, the order of emergencies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Each predicate of the chains alone, their order, and the guards against floods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The phase follows from facts: the table of docs/certificates.md ("A rotation"), row by row, and the emergencies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Endpoints are probed over real TLS on loopback; the test's clock counts rounds, and endpoints may stay silent."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """External certificates: a swap of authority and leaf in one write is overlapped; with external trust, differences are reported."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Fuzzes an installation with external certificates: swaps at any time, late readers, crashes, drift."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from hypothesis import HealthCheck, settings

@@ -1,7 +1,5 @@
 """The provisioner against an API server in memory: it installs, rotates, repairs, waits and hands over."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Facts from objects, and objects from steps: written objects are read back unchanged."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Events, conditions and gauges: the first cause of a problem, and lasting reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

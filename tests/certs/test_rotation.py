@@ -1,7 +1,5 @@
 """Whole rotations in memory, beside other writers: the steps, their order, and that no request fails."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import datetime as dt

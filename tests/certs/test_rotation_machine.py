@@ -1,7 +1,5 @@
 """Random lives of an installation: passes, crashes, late readers, foreign hands. The invariants hold after each, and it always heals."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import datetime as dt

@@ -1,7 +1,5 @@
 """Secrets are written whole, on the very version that was read, and what others added stays."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

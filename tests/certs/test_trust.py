@@ -1,7 +1,5 @@
 """Trusted authorities: own ones, and foreign ones only while an endpoint presents their leaf."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

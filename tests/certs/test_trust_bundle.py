@@ -1,7 +1,5 @@
 """The form of bundles: same content, same bytes."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given

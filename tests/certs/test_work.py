@@ -1,7 +1,5 @@
 """`certs` by hand at an API server in memory: the same parts as the provisioner's, each used once."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A small world in memory: stored objects, servers that read them late, API servers that see bundles late, and one provisioner."""
 
-from __future__ import annotations
-
 import base64
 import copy
 from dataclasses import dataclass, field

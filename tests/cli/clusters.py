@@ -1,7 +1,5 @@
 """API servers in memory that hold what a test says, for commands with `--cluster`."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Final
 

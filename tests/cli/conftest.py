@@ -1,7 +1,5 @@
 """A folder to write inputs into, and the command run in this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

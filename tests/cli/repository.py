@@ -1,7 +1,5 @@
 """A repository of git in a folder, for tests of what compares with a revision."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

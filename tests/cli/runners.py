@@ -3,8 +3,6 @@
 Of actions/runner (ActionCommand.cs, both forms), azure-pipelines-agent (Command.cs), TeamCity's service messages and GitLab's sections.
 """
 
-from __future__ import annotations
-
 OURS = ("::error ", "::warning ", "::notice ")  # annotations of `check -o github`
 ANYWHERE = ("##[", "##vso[", "##teamcity[", "section_start:1", "section_end:1")
 

@@ -1,7 +1,5 @@
 """Objects that several tests check."""
 
-from __future__ import annotations
-
 from typing import Final
 
 IMAGE: Final = 'extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}'  # of a component; its tag tells the runtime's version

@@ -1,7 +1,5 @@
 """Our server as a real process, and its registration at an API server through `clientConfig.url`. No control plane is started here."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import re

@@ -1,8 +1,6 @@
 """A plane on which every kind is served in every version, converted and judged by our server, registered as our manifests do it; and what
 it answers to dry-run writes. What `check` says of the same objects, and the comparison, are a test's work."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import re

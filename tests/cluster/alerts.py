@@ -1,7 +1,5 @@
 """For each alert, series that make it fire and series that leave it silent, in promtool's notation, a sample a minute."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """One object on a real API server, asked as the model in tests/laws/managers is: read, apply and patch in both versions."""
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.line import INSTALLED

@@ -1,7 +1,5 @@
 """The two servers that are asked the same: the one in memory, and a real one. The questions are in test_kube.py and test_kube_parts.py."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count

@@ -4,8 +4,6 @@
 `alpha` has as v1alpha1. No version needs converting on either, so the conversion strategy stays None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """A control plane whose kinds are served in both versions, converted by our server as a process that tests may kill and start again."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """API servers as a reconciler sees them that dies after a write, or whose writes fail once each. Leases and Events are always written."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, Final, cast
 

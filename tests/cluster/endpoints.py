@@ -3,8 +3,6 @@
 API servers up to 1.33 find webhooks by core/v1 Endpoints, newer ones by EndpointSlices; the one is written from the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 

@@ -1,7 +1,5 @@
 """What etcd holds, byte for byte, read past the API server through etcd's own range API."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import http.client

@@ -3,8 +3,6 @@
 Each was recorded as upstream has it or with a few fields changed. They are named by file, kind and case.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass

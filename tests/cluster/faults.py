@@ -7,8 +7,6 @@ would. So a crash has a moment in which the endpoint of a dead process is still 
 by connection alone. A replica that is taken away on purpose gets SIGTERM, and its endpoint goes at the same time, as with a deleted pod.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

@@ -1,7 +1,5 @@
 """Objects made from the schemas by dice with a seed: valid ones, and the same with damage. Asking somebody about them is a test's work."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from random import Random

@@ -4,8 +4,6 @@ A grant that is not here fails, and so does one that is missing from the roles. 
 roles; what isn't in it yet is proved by access reviews alone.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 READ: Final = ("get", "list", "watch")

@@ -19,8 +19,6 @@ It fakes the neighbour, never the API server. No reaction was measured; each is 
 - `definitions` refuses cliques in another order, and groups of no replicas, in the words of Grove's webhook.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

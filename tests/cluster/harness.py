@@ -3,8 +3,6 @@
 Our own server and its registration are in `admission.py`; building the programs is in `assets/build.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Reviews of five megabytes, sent to one replica at once and directly, and what became of them. Judging that is the tests' business."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import ssl

@@ -1,7 +1,5 @@
 """`dynamo-webhooks provision` with times that no configuration allows, so that a rotation takes seconds; nothing else is different."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

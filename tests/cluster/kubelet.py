@@ -3,8 +3,6 @@
 Pods are made by the real controllers. EndpointSlices are made here, since theirs holds only pods of nodes, and there is none.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final, TypeAlias

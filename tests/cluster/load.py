@@ -1,7 +1,5 @@
 """A writer and a reader that never stop: requests through the API server at a fixed rate, and what failed of them, with the time."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -4,8 +4,6 @@ The programs are real, built by `assets/build.py`. Nodes and kubelets are kwok's
 converts and judges in both versions, and the reconciler runs with its account's rights.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Objects for the cluster tests, as small as the schema allows. What is done with them is each test's business."""
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, GROUP

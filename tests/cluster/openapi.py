@@ -5,8 +5,6 @@ constant or a function here. The result is `api/kubernetes/definitions.json`: on
 a line. A reference is `{"$ref": name}`; keywords beside it override the definition's.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

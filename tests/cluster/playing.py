@@ -1,7 +1,5 @@
 """Plays a part of the cluster that isn't there: looks at all objects of a collection again and again, in a thread."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import threading

@@ -1,7 +1,5 @@
 """Command lines of the control plane's programs, and the keys and tokens that they read. They are started by `harness.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The API server calls the Service by its endpoints, with the name `<service>.<nam
 this machine's own address, because an EndpointSlice may not hold a loopback address.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

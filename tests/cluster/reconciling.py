@@ -3,8 +3,6 @@
 There is no kubelet: pods become ready when `Pods` says so, as many as a test permits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

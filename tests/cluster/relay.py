@@ -1,7 +1,5 @@
 """Connections that go through the tests: to several servers in turn, as a load balancer has it, and held back for a while."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """What the overlays and the chart come to, as objects. Applying them is the tests' business."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -3,8 +3,6 @@
 What either makes of a text is nowhere written down here, only which texts no reader may take: those have to be asked about one by one.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Which modules share a control plane of the session, and so one worker: each worker that got one of them would start its own."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """A storm over the two replicas of a site, with a writer and a reader behind the API server."""
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.cluster.faults import Site

@@ -3,8 +3,6 @@
 What is said of which object is compared in test_check_agrees.py, what is stored of it in test_line15.py.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeAlias
 

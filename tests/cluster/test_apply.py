@@ -1,7 +1,5 @@
 """Nobody loses anything on a real API server: manifests of both versions, applied by one manager and by two, beside other writes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

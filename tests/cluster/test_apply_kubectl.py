@@ -1,7 +1,5 @@
 """docs/gitops.md with kubectl: a file moved from v1alpha1 to v1beta1, server-side and client-side, and no drift afterwards."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import pytest

@@ -3,8 +3,6 @@
 APPLY_SEQUENCES generated sequences (300), from LAWS_SEED; what was tried is said at the end as for the laws of conversion.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """No stored object breaks a list: whatever size an object has, both versions list it and delete it if it was accepted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias

@@ -4,8 +4,6 @@ moved by hand to the other version is what its twin alone is. They lie in the re
 APPLY_RECORDED objects (60) of all that were recorded, spread over the files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial

@@ -1,7 +1,5 @@
 """Client certificates of a real API server, given to it by the files of docs/install.md: admission needs one, conversion carries none."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

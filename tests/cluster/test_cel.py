@@ -1,7 +1,5 @@
 """The CEL rules judge offline as a real API server does, over good and bad values at every place where a rule stands."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The engine answers expressions by dice as a real API server's ValidatingAdmissionPolicies do, verdict and words."""
 
-from __future__ import annotations
-
 import re
 import time
 from random import Random

@@ -1,8 +1,6 @@
 """`check` and a real API server with our definitions and webhooks agree: accepted or refused, at which stage, for which fields, with which
 words and warnings. Creates and updates, in both versions, in the author's own files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence

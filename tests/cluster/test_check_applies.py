@@ -3,8 +3,6 @@
 One kubectl call stores all graphs of a way to apply, another one applies all edits.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re

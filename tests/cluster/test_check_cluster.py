@@ -1,7 +1,5 @@
 """`check --cluster` on a real API server: what etcd holds is found under its name, and a kustomization through a real kubectl."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

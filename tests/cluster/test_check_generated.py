@@ -3,8 +3,6 @@
 What `check` makes of it, in which stage and with which words and warnings, test_check_agrees.py compares.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """DynamoCheckpoints on a real API server with the real controllers of Jobs and of garbage, and with real rights."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What checkpoints and requests become on a real API server, row by row: Jobs, Leases, edits, deletions, and deaths of the process."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

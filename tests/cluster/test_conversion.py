@@ -1,7 +1,5 @@
 """Both versions on a real API server, converted by our server: reads, writes, watches, scale, restarts and outages."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The files of manifests/crds on a real API server: applied by any client, applied again, over older definitions, and explained."""
 
-from __future__ import annotations
-
 import base64
 import subprocess
 from collections.abc import Iterator

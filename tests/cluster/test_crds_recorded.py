@@ -1,7 +1,5 @@
 """The files of manifests/crds, converted by our server, answer 2,500 recorded creates as the Go operator's definitions did."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ The administrator of these tests is in `system:masters`, whom no permission stop
 is measured is what the policy refuses, not what somebody repairs.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -1,7 +1,5 @@
 """The definitions of each line on a real API server, which prices their rules, and judges as the offline walker does."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from functools import cache

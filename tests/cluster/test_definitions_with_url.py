@@ -1,7 +1,5 @@
 """What `crds --cluster` prints can be applied over definitions that name a server by url, whoever wrote them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

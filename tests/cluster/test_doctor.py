@@ -3,8 +3,6 @@
 While something is damaged the provisioner is stopped by a signal, or it would repair faster than anybody can look.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import copy

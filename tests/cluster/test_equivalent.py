@@ -1,7 +1,5 @@
 """Graphs of v1beta1 under webhooks that are registered for v1alpha1 alone, as the Go operator's chart has it: the API server converts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dynamo_webhooks.api.crd import build as crd

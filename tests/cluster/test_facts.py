@@ -1,7 +1,5 @@
 """Two servers of different scope on one real API server, which both learn of the cluster by themselves; what comes and goes."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

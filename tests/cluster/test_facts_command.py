@@ -1,7 +1,5 @@
 """`facts --cluster` on a real API server: what discovery, Deployments, ConfigMaps and Leases say, and what one who may not read is told."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -6,8 +6,6 @@ but the one that was killed. What it means to servers that leases and kinds come
 with thousands of objects in test_conversion.py.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

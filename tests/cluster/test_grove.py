@@ -1,7 +1,5 @@
 """Graphs on Grove, whose operator is played: the reconciler has its account's rights, with those for orchestrators."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The harness keeps its own promises: processes die with the tests, and programs are built of one release or not at all."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """Every way to install: it applies, again and again, its pods pass restricted pod security, and kustomize and the chart say the same."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from functools import partial

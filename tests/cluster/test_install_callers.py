@@ -1,7 +1,5 @@
 """What closes the webhook port, in the chart and by Kustomize: client authorities in the configuration, addresses in the policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

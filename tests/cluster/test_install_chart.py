@@ -1,7 +1,5 @@
 """The chart by itself: installed, upgraded and removed by Helm, small enough, its names short enough, and what it refuses and why."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

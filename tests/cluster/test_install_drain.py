@@ -1,7 +1,5 @@
 """A node is drained: the eviction of servers is let through one by one, whether there are two of them or one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 Services lead nowhere here, so each `clientConfig.service` is rewritten to a URL of the same path; everything else is as it is applied.
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

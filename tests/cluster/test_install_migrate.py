@@ -1,7 +1,5 @@
 """The Job that migrates: kustomize and the chart say the same, it applies, its pod is restricted, and its account may do nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

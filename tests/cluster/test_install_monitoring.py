@@ -1,7 +1,5 @@
 """Monitoring beside an installation: the components and the chart's values come to the same, apply, and grant two reviews and no more."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The commands of docs/install.md, run as they stand there, on a cluster with controllers."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

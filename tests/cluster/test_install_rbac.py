@@ -1,7 +1,5 @@
 """What the service accounts may do: exactly the table of grants.py, said by the API server, and tried with calls in their names."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

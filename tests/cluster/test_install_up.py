@@ -3,8 +3,6 @@
 The real controllers make pods and endpoints, and a stand-in for kubelets runs our programs and asks their probes.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

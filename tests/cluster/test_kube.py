@@ -1,7 +1,5 @@
 """What a Cluster promises, asked of the one in memory and of a real API server alike: the one in memory can't lie."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """What kube builds on a Cluster, on the one in memory and on a real API server: Leases, reflector, detection, Events, a pod's own files."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from functools import partial

@@ -4,8 +4,6 @@ All of them are compared without one (tests/golden/test_line15.py); here the API
 all, `make cluster` each twentieth.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ On each line `doctor` finds nothing, the worked examples are answered as offline
 a move everything is there in both versions, and stays when it is written in either.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`migrate` on a real API server; what it proves is compared with the bytes of etcd."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal

@@ -1,7 +1,5 @@
 """DynamoModels on a real API server with the real controller of EndpointSlices, worker pods behind a socket, and real rights."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graphs among real neighbours: LeaderWorkerSets, kube-scheduler, nodes with GPUs, autoscalers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The alert rules of manifests and chart before promtool: it accepts them, and each fires on its series and is silent on others."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

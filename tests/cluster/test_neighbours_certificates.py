@@ -1,7 +1,5 @@
 """The overlay for cert-manager with its real controller: it issues, we publish, it renews under requests, and none of them fails."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Twenty of upstream's graphs on real LeaderWorkerSets, scheduler and simulated nodes: each runs, grows, rolls and goes without a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Failover between pods on nodes: a played Grove with real kube-scheduler, and kwok's kubelets, which make no ended pod run again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

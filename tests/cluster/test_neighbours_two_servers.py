@@ -1,7 +1,5 @@
 """Two API servers on one etcd: each takes a definition over at its own time, and what one of them has begun before is stored as before."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

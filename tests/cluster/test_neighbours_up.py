@@ -3,8 +3,6 @@
 A graph whose pods can't be scheduled says why in `kubectl get`.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from functools import partial

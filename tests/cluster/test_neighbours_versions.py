@@ -1,7 +1,5 @@
 """The oldest and the newest Kubernetes that we support: an installation guards, converts and judges, and a graph runs end to end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias

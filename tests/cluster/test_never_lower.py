@@ -1,7 +1,5 @@
 """A cluster of line 1.5 stays one: our definitions of line 1.2 are refused there by the policy, and not even printed by the command."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from functools import partial

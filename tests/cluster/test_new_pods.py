@@ -1,7 +1,5 @@
 """Pods of workers on a real API server: new ones are restored by our webhook, with the entry and the rights of the manifests alone."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator

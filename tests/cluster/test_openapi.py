@@ -1,7 +1,5 @@
 """The embedded Kubernetes types are those of the API server that the tests run."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cluster.assets.build import KUBERNETES, USUAL

@@ -1,7 +1,5 @@
 """A second server with other settings, and what is refused while it is down."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias

@@ -1,7 +1,5 @@
 """kubectl finds its plugin `kubectl-dynamo`, and completes its words through `kubectl_complete-dynamo`; no API server is asked."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """PodSnapshots on a real API server: graphs of line 1.5 name one, which the reconciler may read with the overlay of checkpoints alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

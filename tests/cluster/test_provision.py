@@ -3,8 +3,6 @@
 Every test begins and ends with everything stable. Two servers and two provisioners run, each with the token of its own service account.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Graphs on a real API server with Kubernetes' own controllers: the reconciler has its account's rights and no others."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Any

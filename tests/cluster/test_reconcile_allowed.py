@@ -1,7 +1,5 @@
 """An installation whose reconciler may act in two namespaces: it serves these, and has no rights in any other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias

@@ -1,7 +1,5 @@
 """Graphs that are nested as deeply as an API server stores them are refused, and stop no other."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Running graphs on a real API server: neither rolls, nor deletions of other graphs, nor optional APIs take away what serves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The profiler's pod is played here, with its own account and the real copier; worker pods answer behind a socket.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Secrets before a real API server, whose audit log says what was asked for: pull secrets where opted in."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Strangers attack the ports of both replicas: requests through a real API server go on as if nothing were."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -4,8 +4,6 @@ a hundred long reviews at once.
 The API server calls mutating webhooks before it looks at the schema's bounds, so whatever a request's body holds reaches us.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """`dynamo-webhooks up` on a real API server: from nothing to a refused graph and a running one, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

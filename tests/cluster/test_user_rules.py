@@ -1,7 +1,5 @@
 """Thirty policies say of two hundred graphs offline what an API server says: which of them refuse, with which words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

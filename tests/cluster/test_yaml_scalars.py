@@ -1,7 +1,5 @@
 """A table of YAML is read as `kubectl create --dry-run=client -o json` reads it: the same values, and what it refuses we refuse."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

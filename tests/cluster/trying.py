@@ -1,7 +1,5 @@
 """`dynamo-webhooks up` as a process. `python -m tests.cluster.trying` (`make up`) runs it on an API server of the tests until Ctrl-C."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import signal

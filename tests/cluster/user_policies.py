@@ -1,7 +1,5 @@
 """Thirty policies as platform teams write them, for a cluster and for `check`."""
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeAlias
 
 Node: TypeAlias = dict[str, Any]

@@ -1,8 +1,6 @@
 """Objects to be written, from everywhere: examples of the rules, recorded requests, recorded schema cases, dice. Who is asked about them,
 and what must come of it, is each test's business."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator

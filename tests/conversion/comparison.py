@@ -1,7 +1,5 @@
 """Compares converted objects with written ones: live members up to zero values and spelling, kept payloads by what they hold at least."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime

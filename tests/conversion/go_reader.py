@@ -4,8 +4,6 @@ Only reading is modelled, not what it does with what it sees. Members are matche
 another case of it; unknown members are skipped; one value of the wrong type makes the whole text unusable.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn

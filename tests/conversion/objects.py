@@ -1,7 +1,5 @@
 """Objects of graphs and components for tests: made from a spec or a single component, converted, edited half-way."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No remainder is so long that an object, or a list that it is in, can't be read in the other version; and nothing is lost for that."""
 
-from __future__ import annotations
-
 import base64
 import random
 import string

@@ -1,7 +1,5 @@
 """A component, beside the worked examples (tests/conversion/worked): saturation detectors, and that every member is claimed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

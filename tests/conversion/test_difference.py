@@ -1,7 +1,5 @@
 """Differences as data: applying them gives what was wanted, and anything else that is applied does no harm."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The engine on a small kind of its own: what is remembered never changes what is live, and whatever would not come back is kept."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

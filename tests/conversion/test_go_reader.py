@@ -1,7 +1,5 @@
 """Whatever we write under the shared keys, the Go operator can use, and it sees the same payload in it that we do."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Graphs and components, beside the worked examples (tests/conversion/worked): partial objects, what is kept, paths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

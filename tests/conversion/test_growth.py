@@ -1,7 +1,5 @@
 """One object costs as much as it is long: calls counted, at one length and at twice that, for lists that are matched with each other."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Final

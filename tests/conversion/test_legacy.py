@@ -1,7 +1,5 @@
 """Objects that this project converted before it knew the fields of operator 1.5: what it saved of them then comes home."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """What line 1.5 adds, converted: every field comes over natively, in both lines, and a checkpoint's switch is written by the line."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

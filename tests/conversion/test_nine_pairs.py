@@ -5,8 +5,6 @@ dropped. On line 1.5 a block of a checkpoint without its switch is off. What the
 line: tests/golden compares that with recorded answers. A pair that can't be lossless stands in LOSSES with the reason.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

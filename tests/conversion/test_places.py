@@ -1,7 +1,5 @@
 """The place of a field depends on itself and on the remainder, never on the other fields of the object: see docs/decisions.md."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

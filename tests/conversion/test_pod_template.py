@@ -1,7 +1,5 @@
 """The pod template beside the worked examples: flat fields that say nothing, what the Go operator wrote, wrong types."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every measured oddity of conversion is decided once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dynamo_webhooks.conversion.quirks import HEALED, KEPT, NUMBERS, SPELLED

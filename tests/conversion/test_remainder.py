@@ -1,7 +1,5 @@
 """The remainder's annotations: what is read, what counts as damage, what is written, byte for byte."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

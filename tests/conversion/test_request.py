@@ -1,7 +1,5 @@
 """Requests: what the worked examples (tests/conversion/worked) don't show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

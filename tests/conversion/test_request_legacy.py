@@ -1,7 +1,5 @@
 """The annotations of operators 1.0 and 1.1: read where nothing newer speaks, written for them to follow, gone where they never were."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

@@ -1,7 +1,5 @@
 """Requests as API servers have them: what a schema's defaults say is never kept, and both versions have their own."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an object weighs in its kind's other version: which field, how many bytes, and whether that still fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

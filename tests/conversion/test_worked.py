@@ -1,7 +1,5 @@
 """The worked examples (tests/conversion/worked) hold; where ours do better, the example says how and for which difference."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads the worked examples and walks through them; what an example is, `worked/*.yaml` says. Nothing is asserted here."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from pathlib import Path

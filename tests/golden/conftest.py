@@ -1,7 +1,5 @@
 """Fixtures of the command line, for what is recorded and rendered by it, and the overlay of the Go operator 1.2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Finds the recorded answers of the Go operator: those of recorded/, or of the folder that DYNAMO_CORPUS names."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import importlib.util

@@ -4,8 +4,6 @@
 `OTHERS` the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

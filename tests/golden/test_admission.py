@@ -1,7 +1,5 @@
 """The recorded answers of the Go operator 1.2: the overlay agrees with all, this project differs only where a difference is named."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

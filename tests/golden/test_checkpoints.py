@@ -1,7 +1,5 @@
 """The recorded passes over DynamoCheckpoints: Jobs, claims, phases and restored pods are the Go operator's, or listed with a reason."""
 
-from __future__ import annotations
-
 import copy
 from datetime import timedelta
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The recorded conversions of the Go operator 1.2: ours agree, or are listed with the quirk that we heal and shown to lose nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The typed decoder refuses exactly the recorded requests that the Go operator could not decode."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every recorded case of the controllers is compared, and few differ that were not meant to."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """The recorded writes of operator line 1.5 through an API server: `check`'s engine answers the same, but for the listed differences."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recorded conversions of the operator 1.5: ours for that line agree, or are listed with the quirk and lose nothing."""
 
-from __future__ import annotations
-
 import copy
 import re
 from functools import cache

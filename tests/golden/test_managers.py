@@ -4,8 +4,6 @@ upstream's manifests that were written in both versions, moved from one to the o
 Many come from upstream's example manifests. What the API server wouldn't accept in both versions isn't tried.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """The recorded passes over DynamoModels: our status, calls and Events are those of the Go operator, or listed with a reason."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The recorded children of the Go operator 1.2: ours agree, or are listed with the oddity that we deliberately don't follow."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The recorded passes of controllers through `render`: a file holds the object and what the cluster had, the configuration is its own."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The recorded passes over DynamoGraphDeploymentRequests: status, Job and graph are those of the Go operator, or listed with a reason."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, Final

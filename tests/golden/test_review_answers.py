@@ -1,7 +1,5 @@
 """`review` prints byte for byte what a server answers to recorded requests: admission and conversions."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """The structural walk answers 2,500 creates as a real API server did that had the Go operator's CRDs."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from functools import cache

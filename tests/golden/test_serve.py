@@ -1,7 +1,5 @@
 """The server of the Go operator 1.2's verdicts: it starts, and answers short and long requests as that operator does."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Upstream's manifests as files with comments: converted there and back, `check` finds nothing new, and no comment goes without a word."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

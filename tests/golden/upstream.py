@@ -1,7 +1,5 @@
 """Upstream's manifests among the recorded objects, and those of one name that were written by hand in both versions."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Damage to a text as bytes, whatever it says: cut, flipped, inserted, repeated, encoded otherwise."""
 
-from __future__ import annotations
-
 import gzip
 from random import Random
 from typing import Final

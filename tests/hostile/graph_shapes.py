@@ -1,7 +1,5 @@
 """Shapes of graphs, and of what a service of a graph and a component of its own have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """What stays in memory: pages, objects, and caches that nothing bounds."""
 
-from __future__ import annotations
-
 import functools
 import gc
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What must hold for the answer to any body at all: the review's own uid and a judgement, or an HTTP status below 500 that says why not."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Shapes that only the rules of line 1.5 look at."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from dynamo_webhooks.api.kinds import BETA

@@ -4,8 +4,6 @@ What no tree can hold (a member twice, half of a surrogate pair, a number of a h
 at a marker that stands for it in the tree. What may be answered then, judging.py says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """Shapes of the kinds that have no services."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA

@@ -1,7 +1,5 @@
 """Well-formed reviews, which mutants.py damages: recorded ones, and ones around generated objects."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

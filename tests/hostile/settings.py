@@ -5,8 +5,6 @@ HOSTILE_REVIEWS is the number of reviews (20,000; `make hostile` tries 200,000),
 (LAWS_SEED), which CI takes from the content of the tree, and else a fresh one.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from typing import Final

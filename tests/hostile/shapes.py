@@ -4,8 +4,6 @@ The growth table of the measurements (tests/bench/growth.py) and a test that cou
 them at several sizes. The objects themselves are in graph_shapes.py and other_shapes.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable, Iterator

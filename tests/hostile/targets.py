@@ -1,7 +1,5 @@
 """What reads bytes or text from strangers, as functions of bytes that raise when something must not be; guided.py calls them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The decoders on inputs that coverage led to, and on those that hypothesis draws; what must hold of each, targets.py says."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 A proxy, a foreign server or a careless hand may give any JSON. What is refused, the reader's own error says; anything else is a bug.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

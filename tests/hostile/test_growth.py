@@ -4,8 +4,6 @@ Calls are counted here, of Python and of C functions, so that nothing depends on
 the measurements shows (tests/bench/growth.py).
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """Answers that must be complained about: what the other tests look for would be found."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged reviews by the ten thousand in this process: each is answered, none is a fault, and nothing of them stays."""
 
-from __future__ import annotations
-
 import logging
 import random
 import tracemalloc

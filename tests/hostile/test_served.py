@@ -1,7 +1,5 @@
 """Damaged reviews over TLS to a server process, on connections that are kept: none is lost, and nothing of them stays in the process."""
 
-from __future__ import annotations
-
 import http.client
 import random
 import time

@@ -1,7 +1,5 @@
 """Strangers who only open connections: memory stays within its bound, and nobody else waits or fails. Each was seen to break it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

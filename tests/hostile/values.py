@@ -1,7 +1,5 @@
 """What damaged reviews hold: values of every type where another belongs, and what only a text of JSON can say."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 VALUES: Final[tuple[Any, ...]] = (

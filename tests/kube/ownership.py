@@ -4,8 +4,6 @@ A leaf is a value that isn't a map; lists are owned whole, except those that Kub
 Owners are kept as the manager's paths; `managedFields` shows managers and operations, not the encoded field sets.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 

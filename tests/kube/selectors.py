@@ -1,7 +1,5 @@
 """Field and label selectors as an API server reads them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Final

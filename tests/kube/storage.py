@@ -1,7 +1,5 @@
 """What an API server does to an object as it stores it, and its history for watches. The calls of a client are in `memory.py`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """What an API server's bytes mean."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

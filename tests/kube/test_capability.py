@@ -1,7 +1,5 @@
 """A capability is present, absent or unknown; the three are never confused."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """How an API server is found, and the errors when it isn't."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests on a real socket: their bytes, those that are repeated, and those that never are."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """Events report transitions, count repetitions, and never fail their caller."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError

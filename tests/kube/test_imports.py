@@ -1,7 +1,5 @@
 """What the rest of kube costs to import: not the Kubernetes client."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

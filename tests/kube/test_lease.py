@@ -1,7 +1,5 @@
 """At most one leads at a time, and the next one leads in time."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """A reflector's store follows the server whatever happens to the connection."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress

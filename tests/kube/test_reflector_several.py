@@ -1,7 +1,5 @@
 """One kind in several namespaces, read as one selection."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """A namespace is claimed by one operator, from the first moment to the last."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The arithmetic of claimed namespaces: fresh Leases, wrong clocks, dead holders, and a watch that is down."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 

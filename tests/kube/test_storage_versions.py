@@ -1,7 +1,5 @@
 """What definitions say of versions, whatever their quality, and what API servers say of themselves."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

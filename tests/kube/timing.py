@@ -1,7 +1,5 @@
 """A clock that only a test moves, and sleeps that end by it."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 

@@ -6,8 +6,6 @@ conftest.py above draws it, and says it at the end of a run. LAWS_LINE is the on
 tried on the same ones.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from typing import Final

@@ -3,8 +3,6 @@
 Throws are recorded, so that an object that breaks a law can be made again, and made smaller. No object is made here.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol

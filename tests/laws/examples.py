@@ -1,7 +1,5 @@
 """Counterexamples that the laws' generators found once: an object, and an edit of its conversion where that matters."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Annotations under the reserved keys that nobody wrote there honestly, or that belong to another object or version."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final, Protocol
 

@@ -1,7 +1,5 @@
 """The laws of conversion as plain functions: each says what an object breaks, and nothing when it holds. No generating here."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 What is drawn fits its types everywhere; `odd` objects also break what the schema asks beyond types. `wild` makes worse of them.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from typing import Any, Final

@@ -8,8 +8,6 @@ objects are plain, a quarter odd, an eighth hostile, an eighth both. As many obj
 or be refused with a reason.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from collections.abc import Iterator

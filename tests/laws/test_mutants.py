@@ -1,7 +1,5 @@
 """Deliberate mistakes in the engine and in the declarations: each is noticed by the worked examples or by the laws on a small budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, Final

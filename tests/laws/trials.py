@@ -1,7 +1,5 @@
 """One generated object tried against the laws, and thousands of them from a seed; which laws see what, says test_laws.py."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from collections.abc import Callable

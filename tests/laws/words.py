@@ -1,7 +1,5 @@
 """The values that generated objects are made of: few of each, so that names collide, and odd ones among them. No schema is read here."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 NAMES: Final = ("main", "sidecar-frontend", "side", "c", "a", "B", "x-1", "")

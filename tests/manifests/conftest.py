@@ -1,7 +1,5 @@
 """The wheel, built once a run."""
 
-from __future__ import annotations
-
 import fcntl
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An environment with the built wheel and its dependencies alone, made without an index from what the tests run in."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The manifests by themselves: webhooks lead to paths that the server answers, settings are settings, numbers fit together."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, TypeAlias
 

@@ -1,7 +1,5 @@
 """The image: what its file says. What it holds, and that it runs, is tested on the layout of a release: tests/release."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Alert rules and the dashboard: well-formed, and about metrics, labels and label values that our processes have."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

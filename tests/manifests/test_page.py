@@ -1,7 +1,5 @@
 """docs/install.md and docs/migration.md name only what there is."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from typing import Any, Final

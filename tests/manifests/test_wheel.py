@@ -1,7 +1,5 @@
 """The wheel: one import name, which neither folders nor other distributions that own the rooms' names can shadow."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import zipfile

@@ -1,7 +1,5 @@
 """The playground in a real browser (`make browser`): typing, links, both versions, lines, offline use, and input that means harm."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """What the playground's worker calls, in this interpreter: the commands' own words, and no module that a browser lacks."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The playground's stand-in for orjson: the same bytes and the same refusals."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from itertools import islice

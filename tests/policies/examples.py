@@ -1,7 +1,5 @@
 """Reads the examples in the doc strings of rules: the merge over a base object, the marks, and the directives."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,7 +1,5 @@
 """Answers: typed causes, short warnings, bounded size, and nothing of the object but what a finding names."""
 
-from __future__ import annotations
-
 from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, status, warnings
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.finding import Cause, Finding, Level

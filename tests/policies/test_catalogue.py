@@ -1,7 +1,5 @@
 """The catalogue: stable codes, documented rules, cases for each."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

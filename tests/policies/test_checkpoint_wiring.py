@@ -1,7 +1,5 @@
 """Extra clients of a checkpoint, where reviews made by hand say null: a null name is an empty one, as typed readers have it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.admission.judging import judge as evaluate

@@ -1,7 +1,5 @@
 """Edits become the smallest JSON patch, and applying them changes nothing but their own paths."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

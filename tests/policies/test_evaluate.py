@@ -1,7 +1,5 @@
 """The evaluator: everything at once, in a stable order; updates ratchet; a faulty rule costs one finding."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every rule's example, bad and good, and every default's Before and After are executed: what the documentation shows is true."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,7 +1,5 @@
 """The facts file: unknown is unknown, null is unknown but for topologies, and mistakes name their key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """GPUs are counted as reconciliation counts them, and in the overlay of the Go operator 1.2 as its admission does."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

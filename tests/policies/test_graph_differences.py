@@ -1,7 +1,5 @@
 """Where rules of a whole graph decide otherwise than the Go operator 1.2, side by side, and what an unknown fact does to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

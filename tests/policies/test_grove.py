@@ -1,7 +1,5 @@
 """The closed form of Grove's name lengths gives what building the names one by one would give, and in no time."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The index of rules: it says what the modules say, is left alone when it fits them no longer, and never speaks against them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of one line only: they are asked there and nowhere else, and the other lines' records never speak."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """How findings read: one sentence that begins with what must be, of one line, without what may be secret."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Which versions an override of a request's graph may say: those of our group, and a version must follow the group."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate

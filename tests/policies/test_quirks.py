@@ -1,7 +1,5 @@
 """Every quirk and gap of the measured behaviour is decided in one place: by rules that name it, or in policies/quirks.py."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

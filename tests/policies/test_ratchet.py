@@ -1,7 +1,5 @@
 """What updates are forgiven, and that neither its bound nor that of findings lets a new error through."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

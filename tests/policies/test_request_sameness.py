@@ -1,7 +1,5 @@
 """When two specs of a request are the same: by meaning for our lock, by their text for that of the Go operator 1.2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences of rules in both versions: each names fields as its reader's version does, and a value is never taken for a reference."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The worked examples (tests/policies/worked): each verdict is that of the Go operator 1.2, by the rule that the example names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

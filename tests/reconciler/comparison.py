@@ -1,7 +1,5 @@
 """Compares two renders: identities of a live cluster and empty values don't matter."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Renders an object of a test as the command does: with the defaults of admission, then everything down to the leaves."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from dynamo_webhooks.cli.objects.forms import create

@@ -1,7 +1,5 @@
 """A cluster in memory with a reconciler on it, and what a real one does by itself: pods become ready, orphans are collected."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import tempfile

@@ -1,7 +1,5 @@
 """What tests of releases share: the wheel, and the pyz of it for this interpreter, each made once a process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The files of a release that are written by our own code."""
 
-from __future__ import annotations
-
 import platform
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`make release` as a whole, twice: the same bytes; and what it made, looked at by others' tools and run."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The extension for VS Code: its own tests under Node, what it may do in a workspace, and its package."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """actionlint reads the workflows: syntax, expressions, types of inputs, and what scripts may do with text of strangers."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pyz on an interpreter that has nothing installed."""
 
-from __future__ import annotations
-
 import ast
 import importlib.machinery
 import json

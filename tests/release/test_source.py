@@ -1,7 +1,5 @@
 """When nothing is released, and that what is released is the commit and nothing beside it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

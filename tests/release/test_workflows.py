@@ -1,7 +1,5 @@
 """The workflows: least rights, actions that can't change under us, and no text of strangers in a script."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

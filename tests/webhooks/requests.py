@@ -1,7 +1,5 @@
 """Requests that the tests send: one valid graph with a private word in every place that holds text, and the review around an object."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import orjson

@@ -1,7 +1,5 @@
 """A real server in the test's own loop, with trustme certificates, and a client that sees every byte."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import ssl

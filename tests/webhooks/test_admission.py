@@ -1,7 +1,5 @@
 """What reviews are answered: pure, no server. Each row of the protocol's table, and the bad input that must never be a fault."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import logging

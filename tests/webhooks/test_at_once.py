@@ -1,7 +1,5 @@
 """Requests that are answered where they are read: which ones, and what happens when that isn't possible."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

@@ -1,7 +1,5 @@
 """Memory for long reviews: in the order of asking, given back whatever happens, and taken from clients that are slow while others wait."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

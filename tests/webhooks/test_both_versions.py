@@ -1,7 +1,5 @@
 """Admission in the version that the policies don't read: the same verdict, in the author's fields and words, with the smallest patch."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import re

@@ -1,7 +1,5 @@
 """Laws of admission in two versions, on objects generated from the schemas: one verdict, whichever version asks; patches do the same."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

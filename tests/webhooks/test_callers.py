@@ -1,7 +1,5 @@
 """Client certificates: wanted for admission where they are configured, never for conversion; rotated, expired, resumed, and counted."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

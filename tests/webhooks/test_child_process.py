@@ -1,7 +1,5 @@
 """Processes that are started by module name run our modules, whatever lies in the working directory."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

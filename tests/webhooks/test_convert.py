@@ -1,7 +1,5 @@
 """The protocol of `/convert`: uid, order, kinds mixed, what fails and how it is named, damaged annotations. No server here."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from typing import Any

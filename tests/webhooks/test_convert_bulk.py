@@ -1,7 +1,5 @@
 """One review as an API server sends a whole list: two thousand objects of 20 MiB, and as many fragments of server-side apply."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

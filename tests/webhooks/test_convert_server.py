@@ -1,7 +1,5 @@
 """`/convert` on a real server: long reviews beside admission, sizes, drains, the log and the metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import mmap
 import os

@@ -1,7 +1,5 @@
 """What a client that has left leaves to the collector of cycles, which looks seldom: nothing, for megabytes may hang on it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

@@ -1,7 +1,5 @@
 """Memory that long reviews and connections leave goes back to the system some seconds later."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

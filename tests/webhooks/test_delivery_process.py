@@ -1,7 +1,5 @@
 """`serve --config` in a pod whose API server is away: it lives, says why it isn't ready, and serves what is mounted."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Long requests in processes of their own: equal answers, bounds of CPU and memory, crashes, fairness."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -1,7 +1,5 @@
 """`serve --config` as a process: settings take effect, the watching process lives beside it, and serving processes stay small."""
 
-from __future__ import annotations
-
 import json
 import ssl
 import subprocess

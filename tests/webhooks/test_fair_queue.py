@@ -1,7 +1,5 @@
 """The fair queue and the turns of short requests."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What admission says of objects that are too long, or nearly, for the kind's other version, and what that costs all others."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any, Final
 

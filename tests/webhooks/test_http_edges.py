@@ -1,7 +1,5 @@
 """HTTP at its edges, over TLS: each request is answered once or refused with 400, and what follows is answered in step or not at all."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the offline `review` command may not pay for: the pure answers need no server, no TLS and no metrics library."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Long reviews taken apart: the objects that the decoder finds in the whole, in pieces; and whatever looks odd is left to the decoder."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import orjson

@@ -1,7 +1,5 @@
 """Requests whose head is known: answered as the parser would have them answered, whatever comes in whichever pieces."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

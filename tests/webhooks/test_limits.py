@@ -1,7 +1,5 @@
 """Every bound of the wire: somebody meets it, is told so or dropped, others are served on, and a metric counts it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

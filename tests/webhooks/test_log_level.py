@@ -1,7 +1,5 @@
 """The log level of a running server follows the configuration file."""
 
-from __future__ import annotations
-
 import json
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Log lines: whole, in order, never blocking, and never the text of an exception."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """What clients write into names, uids, paths and headers can't forge, colour or swell a log line."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator

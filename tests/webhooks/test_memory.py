@@ -1,7 +1,5 @@
 """How memory is divided."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Metrics: the names, labels and buckets that dashboards of the Go operator read, and no label from a client."""
 
-from __future__ import annotations
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,7 +1,5 @@
 """Who may read metrics: what is asked, what is kept and for how long, and what an API server that is away changes."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

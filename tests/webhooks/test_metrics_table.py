@@ -1,7 +1,5 @@
 """What is printed is what is declared, what is declared is printed, and the Go operator's metrics are so to the letter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

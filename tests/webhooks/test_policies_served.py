@@ -1,7 +1,5 @@
 """Users' policies in the server: refusals, warnings, and what is unknown, by a request's body alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The side listeners: what readiness says, to whom, and that a probe's query is never more than a choice among our own checks."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

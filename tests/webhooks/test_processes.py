@@ -1,7 +1,5 @@
 """Real processes: start, readiness, signals, a crash, and configurations that can't be served."""
 
-from __future__ import annotations
-
 import errno
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The table of paths: those of the Go operator exactly, and the other versions."""
 
-from __future__ import annotations
-
 from dynamo_webhooks.admission.new_pods import PATH
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import ALIASES, ROUTES, find_route

@@ -1,7 +1,5 @@
 """The server on loopback: HTTP around the answers, limits, hostile clients, certificates under load, drain."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Addresses as people write them, and sockets that notice each other."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

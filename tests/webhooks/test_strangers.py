@@ -1,7 +1,5 @@
 """Clients that mean no good, or speak something else: each is answered or dropped, nothing of it stays, and others are served on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

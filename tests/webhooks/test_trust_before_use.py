@@ -4,8 +4,6 @@ One server hears of each change at once, one a minute and a half later, and one 
 decided by their own couriers; the provisioner asks them for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The watching process, started by feed.py: reads orders from standard input, writes reports to it, and ends with it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """The serving side of the facts: starts and restarts the watching process, and keeps its last report."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import logging

@@ -1,7 +1,5 @@
 """Turns observations of a cluster into the facts of rules, in the form of the facts file. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 

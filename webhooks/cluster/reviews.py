@@ -1,7 +1,5 @@
 """Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see `MetricsAccess`) and no token."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

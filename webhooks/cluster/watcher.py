@@ -1,7 +1,5 @@
 """The watching: facts of the cluster, the serving certificate and offers of snapshots are kept up to date and reported. No process here."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping

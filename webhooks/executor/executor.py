@@ -1,7 +1,5 @@
 """The server's side: long requests wait for their turn, are handed to a process of their own, and their answers come back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 It is forked from the server before that serves anything, so that a request's process inherits little, and no connection.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import gc

@@ -4,8 +4,6 @@ The kernel holds the bounds, so that they hold for code that is unexpectedly slo
 what doesn't notice that is ended a little later. The process ends with the request, and its memory with it.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import os

@@ -1,7 +1,5 @@
 """The kinds that v1alpha1 alone has: kept states of warm containers, models served by pods, and what workers publish for discovery."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field

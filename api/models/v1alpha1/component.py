@@ -1,7 +1,5 @@
 """One service of a graph, and DynamoComponentDeployment v1alpha1: the same on its own."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field

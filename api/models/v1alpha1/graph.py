@@ -1,7 +1,5 @@
 """DynamoGraphDeployment v1alpha1, a graph of services, and the replicas of one service for autoscalers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import ConfigDict, Field

@@ -1,7 +1,5 @@
 """DynamoGraphDeploymentRequest v1alpha1: profiling first, then a graph that meets the targets."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

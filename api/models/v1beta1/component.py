@@ -1,7 +1,5 @@
 """One component of a graph, and DynamoComponentDeployment v1beta1: the same on its own."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field

@@ -1,7 +1,5 @@
 """DynamoGraphDeployment v1beta1, a graph of components, and the replicas of one component for autoscalers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import ConfigDict, Field

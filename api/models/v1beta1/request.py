@@ -1,7 +1,5 @@
 """DynamoGraphDeploymentRequest v1beta1: a model and targets in, a graph out."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field

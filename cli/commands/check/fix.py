@@ -3,8 +3,6 @@
 What else a file holds stays byte for byte. A comment that gives no reason yet gets this one; a second run changes nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

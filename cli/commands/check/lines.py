@@ -1,7 +1,5 @@
 """By which lines of the operator a run judges: how it knows its own, and what later ones find, in the order of an upgrade."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable
 from typing import Final

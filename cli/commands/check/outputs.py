@@ -1,7 +1,5 @@
 """What a run of `check` prints, where, and in which format: the flags of the output, and the delivery of the result."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

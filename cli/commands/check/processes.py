@@ -1,7 +1,5 @@
 """Work on a long list in as many processes as there are CPUs: each has a share, and what one does not deliver is done here."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import threading

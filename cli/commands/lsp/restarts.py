@@ -1,7 +1,5 @@
 """Which pods an editor's text would restart against a revision of Git, in which files/revision.py runs nothing that a stranger names."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple

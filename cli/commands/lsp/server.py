@@ -3,8 +3,6 @@
 Editors send whole texts: pygls would apply a part of one to lines that end in places where the protocol's don't.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

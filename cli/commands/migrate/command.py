@@ -1,7 +1,5 @@
 """`migrate`: moves the stored objects of the cluster to another version, proves it, and goes back."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

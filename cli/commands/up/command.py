@@ -1,7 +1,5 @@
 """The command `up`: flags, and which address of this machine the API server is to call."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import socket

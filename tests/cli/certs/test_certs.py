@@ -1,7 +1,5 @@
 """`certs` in a directory: what it writes, what it refuses, what it says; and how it meets a cluster that isn't there."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

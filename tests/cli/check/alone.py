@@ -1,7 +1,5 @@
 """Commands as processes that have nothing: no network, no home, no folder to write into. What must come of them is each test's business."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`check --against`: the same object in a revision of git is the stored one, wherever it was, so that rules on updates run in CI."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a server would answer to a write, stage by stage, in its own words. A real server is asked the same in tests/cluster."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Input that can't be read: one clear sentence each, exit code 4, never a traceback, and all other input checked all the same."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """`check --baseline`: known findings do not count, whatever moves around them; what is no longer found is told and removed on request."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`check` on good and bad objects: findings with places, operations, facts, choices, formats and exit codes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Final

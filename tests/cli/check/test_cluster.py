@@ -1,7 +1,5 @@
 """`check --cluster` on an API server in memory: what is listed, what it is called, and what happens when somebody says no."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

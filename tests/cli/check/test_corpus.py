@@ -1,7 +1,5 @@
 """The recorded answers of a real API server: the schema stage of `check` accepts and refuses the same objects, read from text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

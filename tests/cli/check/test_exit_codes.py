@@ -1,7 +1,5 @@
 """The published exit codes of `check`: each row of the table, every pair of rows, and the same for every output format."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any, Final
 

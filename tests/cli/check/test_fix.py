@@ -1,7 +1,5 @@
 """`check --fix`: remedies that need no judgement, written into files whose other bytes stay."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """`check --add-ignores`: comments with a reason where findings are; what else a file holds stays, and a second run changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

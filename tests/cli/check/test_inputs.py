@@ -1,7 +1,5 @@
 """Which inputs of `check` go together, and how lists of paths and standard input come in."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

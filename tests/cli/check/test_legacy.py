@@ -1,7 +1,5 @@
 """Documents of earlier forms of the API: `check` says what they are, and nothing else of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.conftest import Command, Files

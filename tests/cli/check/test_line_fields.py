@@ -1,7 +1,5 @@
 """Every field of line 1.5, in a small manifest as upstream writes them: nothing is said of it there, and line 1.2 knows no such field."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

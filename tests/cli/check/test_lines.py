@@ -1,7 +1,5 @@
 """The lines of the operator by which a run of `check` judges, what told them, and what `--upgrade-to` finds on the way."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`check` on objects that are too long for the kind's other version: the server's sentence, with file and line in every report."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.conversion.bounds import TOO_LONG

@@ -1,7 +1,5 @@
 """The last stage of `check`: the way to the kind's other version and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

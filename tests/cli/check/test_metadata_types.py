@@ -1,7 +1,5 @@
 """`check` finds a wrong JSON type in the metadata of an object inside another, at its line; a server would answer 400."""
 
-from __future__ import annotations
-
 from tests.cli.conftest import Command, Files
 
 REQUEST = """\

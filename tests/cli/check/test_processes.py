@@ -1,7 +1,5 @@
 """Many files in several processes: the same result as in one, also when a process ends without a word."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

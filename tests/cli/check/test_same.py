@@ -1,7 +1,5 @@
 """One mistake, one finding: what a rule and the schema say of one value, what a wrong type hides, and objects that stand twice."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,7 +1,5 @@
 """Comments that ignore a rule: they need a reason and a cause, and speak of their line and the one below."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

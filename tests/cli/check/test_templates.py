@@ -1,7 +1,5 @@
 """Templates: each place that they leave open is said, values fill it and are never printed, charts are passed over or rendered by helm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 from unittest.mock import Mock

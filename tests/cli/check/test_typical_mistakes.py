@@ -1,7 +1,5 @@
 """Typical mistakes of people in a graph: each is one finding, at its place, with the whole message and the right remedy."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

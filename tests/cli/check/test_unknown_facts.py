@@ -1,7 +1,5 @@
 """A rule that needs a fact says so wherever the fact is not known: it never passes an object that it might have to refuse."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,7 +1,5 @@
 """`check --against` names what stays when a manifest's version changes: just what server-side apply leaves there, on the model."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

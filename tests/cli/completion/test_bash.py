@@ -1,7 +1,5 @@
 """The scripts for bash and for kubectl's plugin, sourced and run by a real bash, asked as readline and kubectl ask."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from pathlib import Path

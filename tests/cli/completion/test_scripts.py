@@ -1,7 +1,5 @@
 """All scripts as texts: the same bytes each time, no text that a shell would run, and for zsh and fish every flag in its own form."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 How runners read lines: actions/runner (ActionCommand.cs), azure-pipelines-agent (Command.cs), GitLab's sections of a log.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

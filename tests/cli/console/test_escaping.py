@@ -1,7 +1,5 @@
 """No text that is made inert has a line that a CI runner obeys, and JSON and YAML keep their values."""
 
-from __future__ import annotations
-
 import json
 import re
 from time import process_time

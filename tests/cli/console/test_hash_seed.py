@@ -1,7 +1,5 @@
 """The same words give the same bytes, whatever order hashes have: one process a seed runs every offline command over many objects."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

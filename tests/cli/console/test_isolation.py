@@ -1,7 +1,5 @@
 """Every offline command works with nothing: no network, no home, no folder to write into, no terminal, no streams."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The entry of the command: finding sub-commands, wrong words, interrupts, bugs, and readers that go away."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

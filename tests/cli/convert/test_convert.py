@@ -1,7 +1,5 @@
 """`convert`: documents of files in another version, the others byte for byte."""
 
-from __future__ import annotations
-
 import io
 import json
 import stat

@@ -1,7 +1,5 @@
 """Laws of `convert` over objects whose conversion was recorded from the Go operator."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A converted file says what the server would hold, so that applying it again and again writes nothing."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command `crds`: what it prints is what lies in manifests/crds, or the same for another converting server; and its wrong uses."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime
 from pathlib import Path

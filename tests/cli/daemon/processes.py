@@ -1,7 +1,5 @@
 """A configuration and a silent API server for commands that last: what they do before anybody answers."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The garbage collector is kept away while all is listed, and no longer."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Metrics of provisioner and reconciler over TLS: a pair of their own, made anew in time, and no reader whom nobody let."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections import Counter

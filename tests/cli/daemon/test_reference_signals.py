@@ -3,8 +3,6 @@
 The tables were written by hand from the Go operator 1.2 and docs/certificates.md. What isn't there has its reason here.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The command `default`: named edits, patches, diffs and new files, and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """`default` asks the same engine as the server: for every recorded request the patch is the server's, byte for byte."""
 
-from __future__ import annotations
-
 import base64
 import json
 from functools import cache

@@ -1,7 +1,5 @@
 """Two objects compared beside their schema: by key where lists have keys, by amount where texts are quantities."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command `diff`: what really changes, across versions and without noise, what an update is told, and its exit codes."""
 
-from __future__ import annotations
-
 import subprocess
 from typing import Any
 

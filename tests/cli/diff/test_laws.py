@@ -1,7 +1,5 @@
 """Laws of `diff` and `default` for objects made from the schemas, each the same in every run."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`diff --cluster`: what an apply would change of a cluster's objects, and what it would be told; nothing is written there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

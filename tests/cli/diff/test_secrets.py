@@ -1,7 +1,5 @@
 """What may be a secret is hidden, and what isn't stays readable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every command of docs/ci.md is run in a repository as a reader may have it, and its recipes name what there is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

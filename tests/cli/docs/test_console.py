@@ -1,7 +1,5 @@
 """Pages with commands: their outputs are made anew, everything else stays as people wrote it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first hour of docs/sessions.md: few commands from an install to a green pipeline, and the chart rendered by a real helm."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hooks for pre-commit and the GitHub action: what they declare, and their commands really run as those tools run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The examples of docs/own-rules.md: policies that pass their own cases, and are rules of a project."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the site is made of (tools/site): an address for all that people look up, and the words of refusals on the page of their rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

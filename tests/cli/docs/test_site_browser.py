@@ -1,7 +1,5 @@
 """The built site (`make site`): its links, what it loads and how much, and what people see of it in a real browser."""
 
-from __future__ import annotations
-
 import filecmp
 import json
 import os

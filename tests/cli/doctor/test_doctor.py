@@ -1,7 +1,5 @@
 """`doctor` without a cluster: each check on facts made by hand, and the command on an API server in memory. The rest: tests/cluster."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 from collections.abc import Callable

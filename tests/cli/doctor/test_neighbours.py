@@ -1,7 +1,5 @@
 """`doctor --upgrade-to`: versions of other controllers beside those of the lines, and pods at scheduling gates."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`doctor` on objects that are too long, or nearly, for their kind's other version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

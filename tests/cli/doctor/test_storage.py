@@ -1,7 +1,5 @@
 """`doctor` on the versions in which objects are stored: what definitions note, and what API servers do."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final

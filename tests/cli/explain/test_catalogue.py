@@ -1,7 +1,5 @@
 """`explain`, `rules` and `version`: what they print is the rules' own documentation."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

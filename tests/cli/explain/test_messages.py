@@ -1,7 +1,5 @@
 """`explain` with a pasted message: the rule is found by its sentence too, and the words of an API server are known."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Final

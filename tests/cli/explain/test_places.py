@@ -1,7 +1,5 @@
 """`explain` with a field, a kind, and what only the first releases had."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

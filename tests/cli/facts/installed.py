@@ -1,7 +1,5 @@
 """Deployments of operators as installations have them, ours from our own manifests."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

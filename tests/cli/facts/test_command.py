@@ -1,7 +1,5 @@
 """The command `facts` without a cluster that answers: flags, files and exit codes. On a real API server: tests/cluster."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

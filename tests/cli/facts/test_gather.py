@@ -1,7 +1,5 @@
 """What is gathered from an API server in memory: every fact is known with its value, or unknown with its reason."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

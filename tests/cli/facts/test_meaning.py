@@ -1,7 +1,5 @@
 """What follows from facts that nobody knows, as `serve` says it at its start; and what single facts mean."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.api.line import Line

@@ -1,7 +1,5 @@
 """Which files a run reads: folders, globs, lists and exclusions, each file once and in a stable order."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

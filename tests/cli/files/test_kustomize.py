@@ -1,7 +1,5 @@
 """`check -k`: what a kustomization renders to is checked, whichever program renders it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from textwrap import indent

@@ -1,7 +1,5 @@
 """What a stranger's repository may try on a command that reads it: writing outside by links, taking files by the project file."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files are replaced in one step or left alone; what is no regular file is written to."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

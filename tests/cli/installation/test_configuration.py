@@ -1,7 +1,5 @@
 """The effective configuration: which source wins, where each value came from, and how everything wrong is told at once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

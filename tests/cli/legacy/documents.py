@@ -1,7 +1,5 @@
 """The examples of the first releases' documentation, their indentation restored, and documents made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

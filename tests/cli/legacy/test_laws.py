@@ -1,7 +1,5 @@
 """What holds for every legacy document, however odd: each leaf stays or has a note, no exception, and a result of today's types."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

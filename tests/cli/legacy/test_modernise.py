@@ -1,7 +1,5 @@
 """Legacy documents as today's objects: the documentation's examples, one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

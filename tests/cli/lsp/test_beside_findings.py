@@ -1,7 +1,5 @@
 """What the language server offers beside findings and fixes: comments that ignore, outlines, restarts, and what a text is judged by."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The language server, driven by a real client over a pipe: findings as you type, fields, completion and fixes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

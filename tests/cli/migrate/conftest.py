@@ -1,7 +1,5 @@
 """What all tests of `migrate` have in common."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.kube.clocks import Backoff

@@ -1,7 +1,5 @@
 """An API server in memory that stores each object in a version, as its definition says at the moment of a write."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """What others do to a run: definitions changed under it, API servers that hang, lists that one object spoils."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence

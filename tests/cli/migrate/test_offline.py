@@ -1,7 +1,5 @@
 """What is told of single objects without a cluster: from conversion, annotations, schema and rules."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs against a server in memory: what they find, refuse, repeat and survive."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The wait for all API servers: each is asked by itself, or many times through the usual address where that is not possible."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What an apply makes of a stored object: the file over it, what others wrote, and without what was applied before and is gone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

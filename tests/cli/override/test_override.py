@@ -1,7 +1,5 @@
 """The command `override`: formats, what stays of the text, requests as patches, refusals, and exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Pictures of graphs: what they show in either version and on either orchestrator, what a change does, and that nothing overlaps."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """`policy new`, `policy test` and the examples."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

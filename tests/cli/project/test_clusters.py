@@ -1,7 +1,5 @@
 """Clusters of one repository: each file is judged by the facts, the line and the namespace of the cluster that it is for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A project file may extend one other, and weigh rules in some files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The project file: where it is found, what it decides, what wins over it, and what it can't do to who checks a stranger's repository."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The address of the documentation (`site`, and `serving.site` of a server): who names the page of a rule, and who does not."""
 
-from __future__ import annotations
-
 import json
 
 import orjson

@@ -1,7 +1,5 @@
 """`reconcile` as a command: what it refuses, and that it lives, says so and stops in order while there is no API server."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

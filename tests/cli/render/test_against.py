@@ -1,7 +1,5 @@
 """`render --against`: which pods restart since a revision of git, and why."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The command `render`: formats, choice of kinds, folders, facts, problems with their places, and exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `render` hands to each kind: the other objects of the same file, and the operator's configuration."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

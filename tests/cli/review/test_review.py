@@ -1,7 +1,5 @@
 """`review` answers byte for byte what the server answers."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import io

@@ -1,7 +1,5 @@
 """Objects written the way people write them: any indentation, any quotes, brackets here and there, a comment on many a line."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, NamedTuple
 

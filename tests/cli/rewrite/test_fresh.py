@@ -1,7 +1,5 @@
 """Values written from nothing: the same bytes as PyYAML's, which takes ten times as long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import example, given

@@ -1,7 +1,5 @@
 """Comments stay with what they are about while items of lists come, go and change places."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

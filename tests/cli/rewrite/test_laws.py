@@ -1,7 +1,5 @@
 """What holds for any object in any style: the values are those that were asked for, and whatever is unchanged keeps its text."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Iterator

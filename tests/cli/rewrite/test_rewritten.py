@@ -1,7 +1,5 @@
 """Texts before and after, as people would have changed them by hand."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

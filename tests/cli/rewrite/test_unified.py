@@ -1,7 +1,5 @@
 """Unified diffs: applied they give the new text, short ones are difflib's, and long ones take time in proportion to the lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from difflib import unified_diff

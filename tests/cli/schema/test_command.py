@@ -1,7 +1,5 @@
 """The command `schema`: what is printed and written, and that our own JSON is as its schemas say."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Schemas of kinds for editors: valid by their own meta-schema, and of the same mind as the walker that answers as the API server does."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from functools import cache

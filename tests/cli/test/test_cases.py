@@ -1,7 +1,5 @@
 """The command `test`: what each sort of case is held to, how a failure reads, what --update writes, and exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What `up` registers is what the manifests register, but for who is called."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any, Final

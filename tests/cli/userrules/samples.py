@@ -1,7 +1,5 @@
 """Policies that several tests write."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import yaml

@@ -1,7 +1,5 @@
 """Policies that can't be used end the command with one sentence, which names the place in their file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

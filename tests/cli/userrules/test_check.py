@@ -1,7 +1,5 @@
 """Policies of `rules-from` as rules of `check`: places, versions, levels, suppression, and what is not known offline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`rules --export vap`: the policies refuse what the CEL rules of the definitions refuse, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter

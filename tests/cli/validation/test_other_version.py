@@ -1,7 +1,5 @@
 """Fields that were written by their names in the other version: every one that the lenses know is named, and `--fix` moves it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

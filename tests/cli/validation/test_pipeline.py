@@ -1,7 +1,5 @@
 """The stages of one object: what each sees, and what a fault in one of them costs."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

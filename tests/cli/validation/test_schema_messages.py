@@ -1,7 +1,5 @@
 """Sentences of the schema's errors: each shape that the walk makes has one, and none repeats the server's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The quick reader of block style says what the event parser says, or nothing; and where things stand is the same."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where comments stand in a text, and of which line each speaks. What they ignore is tested in test_suppress.py."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The dialect of YAML that Kubernetes reads; every value in the table was measured with kubectl 1.32."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.cli.yaml import yaml_text

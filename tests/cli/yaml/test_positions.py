@@ -1,7 +1,5 @@
 """Positions lie beside the data: of keys, of values, of list items, and of the deepest part that exists."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.cli.yaml.load import load_documents

@@ -7,8 +7,6 @@ are `kubernetes/1.33.mod` and `.sum`, which `modules.py` writes. `KUBEBUILDER_AS
 instead. Starting the programs is `harness.py`'s and `neighbours.py`'s.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

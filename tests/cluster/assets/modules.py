@@ -3,8 +3,6 @@
 Requirements are those of Kubernetes' own go.mod; the staging modules, which lie inside that tree, have versions of their own outside it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

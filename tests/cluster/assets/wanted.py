@@ -1,7 +1,5 @@
 """Programs for fixtures: those that are not there are built, and without Go the tests are skipped, but never in CI."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

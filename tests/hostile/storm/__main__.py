@@ -1,7 +1,5 @@
 """The long form: `python -m tests.hostile.storm --minutes 10 [--cluster]` attacks two servers beside victims, an API server among them."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

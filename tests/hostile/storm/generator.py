@@ -3,8 +3,6 @@
 `python -m tests.hostile.storm.generator '{...}'` takes an `Order` as JSON and prints how many connections each kind of attack has opened.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The kinds of attacks, each by what one of its connections does."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple

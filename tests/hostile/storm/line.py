@@ -1,7 +1,5 @@
 """One connection of the generator."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

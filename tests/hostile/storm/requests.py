@@ -1,7 +1,5 @@
 """The bytes that the generator sends."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 from typing import Final

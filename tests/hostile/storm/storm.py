@@ -1,7 +1,5 @@
 """A storm over servers: the generator in a process of its own, victims beside it, and the memory of each server meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

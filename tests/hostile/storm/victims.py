@@ -1,7 +1,5 @@
 """Clients that mean no harm, beside a storm: what each was answered, and how long the longest answer took."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -4,8 +4,6 @@ Kubernetes: structured-merge-diff's `merge.Updater`, and the managers around it 
 ten updating managers, the annotation of client-side apply, and the scale subresource.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 

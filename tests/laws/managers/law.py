@@ -6,8 +6,6 @@ version. Apart: such writes change nothing else. Dropped: what a manifest no lon
 other version gives what it gives when it is the first one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 

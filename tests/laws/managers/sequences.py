@@ -1,7 +1,5 @@
 """Sequences of writes to one object by several field managers in both versions, made by dice. What must hold of them says `law.py`."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any, Final, NamedTuple
 

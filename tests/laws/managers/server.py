@@ -4,8 +4,6 @@ Every write is what the API server does with it: decode the stored object (schem
 defaults again, keep status and spec apart, count the generation, convert to the stored version, and write if anything differs.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import orjson

@@ -1,7 +1,5 @@
 """The law sees each of three faults of conversion, planted beside the real one: where it fails with the fault, it holds without."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import partial

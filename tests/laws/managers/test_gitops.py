@@ -1,7 +1,5 @@
 """What docs/gitops.md says of field managers, tried on the model; each test is a sentence of the page."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

@@ -1,7 +1,5 @@
 """What line 1.5 writes otherwise than the Go operator, for the sake of field managers (S-7 and S-8 of conversion/quirks.py)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 

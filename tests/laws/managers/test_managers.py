@@ -1,8 +1,6 @@
 """The law for field managers on generated sequences: LAWS_OBJECTS of them, 1,000 by default; `make laws` tries ten
 thousand."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ A trait is one thing that an author says of a component, in his own spelling of 
 spell it: flat fields where there are some, `extraPodSpec.mainContainer` for the rest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

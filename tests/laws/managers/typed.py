@@ -3,8 +3,6 @@
 Kubernetes: structured-merge-diff's `typed` (merge.go, compare.go, remove.go, tofieldset.go, validate.go), walker for function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 

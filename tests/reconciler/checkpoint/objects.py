@@ -1,7 +1,5 @@
 """Checkpoints, Jobs and Leases for tests."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from dynamo_webhooks.kube.protocol import Node

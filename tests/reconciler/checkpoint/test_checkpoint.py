@@ -1,7 +1,5 @@
 """Passes over DynamoCheckpoints: the Job that is made, and what is written and said of it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from datetime import timedelta

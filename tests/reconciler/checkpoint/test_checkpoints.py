@@ -1,7 +1,5 @@
 """What recorded passes don't show of checkpoints: contradictions, storage of agents, Leases, and which pods are restored."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Writes that a pass over a checkpoint plans, by values."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """New pods of cold components: the reconciler offers them a snapshot, and the webhook of pods restores them or leaves them as they are."""
 
-from __future__ import annotations
-
 import base64
 import copy
 from functools import partial

@@ -1,7 +1,5 @@
 """A pass writes only what it decided: observing writes neither a claim nor an annotation."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """A law of offers: a new pod that the webhook restores is the pod that the next change of the template would make, whatever its fields."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Pods that their agent can't restore wait for ever: they are told of, and after some of them pods start cold."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

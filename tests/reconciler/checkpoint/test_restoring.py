@@ -1,7 +1,5 @@
 """Line 1.5 has no DynamoCheckpoints: a graph names a PodSnapshot, which is read and never touched, and says what comes of it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checkpoints that a graph makes of workers with the GPU memory service: the pod is wired, and its claim goes with the checkpoint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.api.operator.features import Pvc

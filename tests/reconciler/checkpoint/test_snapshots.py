@@ -1,7 +1,5 @@
 """Graphs whose components have checkpoints: what is made, what their pods are restored from, and what the graph says of it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Which objects are too deep to be worked with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Figures of line 1.4: in which Dynamo namespace a component's pods register, and how many replicas have nodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

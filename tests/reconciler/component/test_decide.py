@@ -1,7 +1,5 @@
 """Children of a component, by values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node

@@ -1,7 +1,5 @@
 """What is asked of ten thousand graphs is found without looking at each, or lets others have their turn."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

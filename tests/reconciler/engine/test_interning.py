@@ -1,7 +1,5 @@
 """Objects in less memory: equal parts are one, and nothing that is different is."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

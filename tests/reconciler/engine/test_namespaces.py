@@ -1,7 +1,5 @@
 """Namespaces of other operators: where the loop works, where it doesn't, and when that changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, LEASES, SERVICES

@@ -1,7 +1,5 @@
 """Objects of kinds that nobody here acts on say so, unless somebody else acts on them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Watches are often faster than answers: what the loop itself writes must not make it pass over an object once more."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Who owns what: Services that several graphs share, children that have lost their owner, repairs that are told of the right object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """How often status is written: news at once, progress at most once a second."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.kube.resources import Resource

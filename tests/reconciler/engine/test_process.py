@@ -1,7 +1,5 @@
 """The reconciler as a whole: one leader, metrics, what it costs the API server."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The queue: each key once, never by two at a time, and again after growing pauses."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

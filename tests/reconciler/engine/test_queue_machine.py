@@ -1,7 +1,5 @@
 """Random lives of the queue, beside a plain model of it: no wake-up is lost, nothing runs twice at a time, everybody gets a turn."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 

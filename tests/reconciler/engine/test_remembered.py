@@ -1,7 +1,5 @@
 """What a process remembers of children stays small, however many there are."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node

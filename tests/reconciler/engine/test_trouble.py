@@ -1,7 +1,5 @@
 """What goes wrong around the loop: others' hands on our children, others' objects, permissions, kinds, the API server, bad objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What Grove says of a graph: progress of rolls and restarts is that of the cliques, since a set is observed only at the end."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Pods on Grove that have ended: engines are replaced by whole groups, others alone, and who may not do so says what to do."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

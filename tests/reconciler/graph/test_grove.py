@@ -1,7 +1,5 @@
 """Graphs on Grove: one object for all components, which restart one after the other and only when they are asked to."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node

@@ -1,7 +1,5 @@
 """What graphs of line 1.5 say: where they run, when their pods start, what becomes of their checkpoint, and what has no effect."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace

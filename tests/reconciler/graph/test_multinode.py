@@ -1,7 +1,5 @@
 """Replicas of several nodes: one object of the orchestrator, whose generations change all at once."""
 
-from __future__ import annotations
-
 import base64
 import tracemalloc
 

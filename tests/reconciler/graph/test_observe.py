@@ -1,7 +1,5 @@
 """What is seen of the children of older releases, whose pods other objects select."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node

@@ -1,7 +1,5 @@
 """How well a graph's pods are placed: the least score of its PodGangs, on lines whose definitions have the field."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Graphs on a cluster in memory: what comes of them, and of what people do to it."""
 
-from __future__ import annotations
-
 import json
 
 from dynamo_webhooks.api.line import Line

@@ -1,7 +1,5 @@
 """In a roll, new workers count once frontends know them: their DynamoWorkerMetadata is there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

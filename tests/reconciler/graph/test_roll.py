@@ -1,7 +1,5 @@
 """Generations of workers: one comes up before the other goes, whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

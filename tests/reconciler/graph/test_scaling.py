@@ -1,7 +1,5 @@
 """Scaling adapters: an autoscaler's number reaches the pods, a planner's reaches the adapter, and neither undoes the other's."""
 
-from __future__ import annotations
-
 import asyncio
 
 from dynamo_webhooks.kube.protocol import Node

@@ -1,7 +1,5 @@
 """SSH keys of MPI's processes: one pair for each graph, and pairs that don't fit."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from collections.abc import AsyncIterator

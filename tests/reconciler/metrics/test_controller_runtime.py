@@ -1,7 +1,5 @@
 """What the reconciler tells under the names of the Go operator's framework: of passes that go wrong, and of its queue while it works."""
 
-from __future__ import annotations
-
 from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.kube.resources import Resource

@@ -1,7 +1,5 @@
 """Objects by state, as metrics count them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, MODELS, REQUESTS

@@ -1,7 +1,5 @@
 """Which pods the slices of a model hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the loader calls, when, and how often."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

@@ -1,7 +1,5 @@
 """Names of adapters in URLs and in the annotation, and whose an adapter is."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names

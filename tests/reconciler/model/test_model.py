@@ -1,7 +1,5 @@
 """Passes over DynamoModels: what is written on them and said of them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Calls over the network: what is sent, what counts as an answer, and what bounds it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip

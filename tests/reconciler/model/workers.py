@@ -1,7 +1,5 @@
 """Worker pods that answer from memory, and EndpointSlices that hold them."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

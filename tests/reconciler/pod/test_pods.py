@@ -1,7 +1,5 @@
 """Pods after they are made: the label of their place, and restored ones whose GPU memory service has restarted."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final

@@ -3,8 +3,6 @@
 `python -m tests.reconciler.render.golden` writes the expected files anew: read what changes, since every change of a pod restarts it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graphs of both versions that have one field more than another graph: for each field of the schema, with what it needs beside itself."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A graph that was written in v1alpha1 keeps the place of its compilation cache among the mounts: no pod restarts for a conversion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.api.line import Line

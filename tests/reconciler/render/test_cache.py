@@ -1,7 +1,5 @@
 """The compilation cache: where it is mounted, and what is told of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Golden renders of each component type, framework and feature; `python -m tests.reconciler.render.golden` writes them anew."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The variable in which older tools say sizes of components."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """GPUs by claims of devices on several nodes: counted from templates and classes, or the part is not rendered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rights of a graph with a long name: names stay whole, and labels are cut to what a label can hold."""
 
-from __future__ import annotations
-
 import re
 
 from tests.reconciler.rendering import children, component, graph

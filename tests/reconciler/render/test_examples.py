@@ -3,8 +3,6 @@
 The account that it makes for planners is left out where a graph has none (docs/decisions.md).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

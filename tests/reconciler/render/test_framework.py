@@ -1,7 +1,5 @@
 """Flags in commands that users wrote, and the framework that a command calls."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

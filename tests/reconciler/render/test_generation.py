@@ -1,7 +1,5 @@
 """Generations of workers: what makes a new one, and the steps from one to the next."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

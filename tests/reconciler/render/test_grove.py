@@ -1,7 +1,5 @@
 """Graphs on Grove: names, labels, what belongs to the graph, and what keeps a set from being made."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What line 1.5 lets a graph say to Grove: constraints in Grove's words, minima, and scaling groups; each in the place that it means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

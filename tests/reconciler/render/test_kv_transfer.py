@@ -1,7 +1,5 @@
 """What a worker is told of the transfer of KV caches."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.reconciler.rendering import children, env_of, graph, main_of, vllm

@@ -1,7 +1,5 @@
 """What holds for every object: rendering never raises, changes nothing, gives equal bytes for both versions, and no two equal names."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

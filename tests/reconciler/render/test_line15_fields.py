@@ -1,7 +1,5 @@
 """Every field that only line 1.5 has either acts, in what is rendered, or is told to have no effect."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Components of type lpx, which only the Go operator 1.6 runs, and pod templates of roles on older lines: said, never half made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

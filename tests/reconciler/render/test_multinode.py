@@ -1,7 +1,5 @@
 """Components whose replicas span several nodes: what each framework is told, and what can't be made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ Each field is set alone, in a graph of either version that has what the field ne
 LeaderWorkerSets. Kubernetes' own types are entered where rendering looks into them; what lies deeper is copied as a whole.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Generated scripts: shells read them, the weight server's passes on how it ended, and the wait for a leader asks the right things."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The endpoint picker's configuration, as it stands in its ConfigMap."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What an API server asks of every pod holds for all that is rendered: names once, mounts with volumes, probes with one handler."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """What can't be rendered is told with its field, and the rest is made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

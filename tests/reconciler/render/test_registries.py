@@ -1,7 +1,5 @@
 """Which pull secrets are for which image."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Which components carry a restart's mark, as the loop observes more and more of them restarted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.reconciler.render.generation import order, restart_marks

@@ -1,7 +1,5 @@
 """What line 1.6 renders otherwise: pods of roles from their own templates, the sidecar `runtime`, and frontend sidecars by their names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

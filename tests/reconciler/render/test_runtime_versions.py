@@ -1,7 +1,5 @@
 """What rendering of line 1.5 takes from the version of a component's runtime, and what it leaves as it was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings from the operator's configuration."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

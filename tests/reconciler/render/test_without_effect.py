@@ -1,7 +1,5 @@
 """What once was accepted and dropped: it acts where it can, and otherwise is told, by both the status and `check`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

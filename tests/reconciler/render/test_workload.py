@@ -1,7 +1,5 @@
 """What is read from the object of a component: who it belongs to, how its pods are selected, and names that labels can't hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

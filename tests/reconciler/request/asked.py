@@ -1,7 +1,5 @@
 """Requests and results for tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 GRAPH = """\

@@ -1,7 +1,5 @@
 """What only v1alpha1 says of a request acts, in whichever annotations conversion keeps it."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

@@ -1,7 +1,5 @@
 """The copier: what it reads of files that it doesn't trust, and when it writes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

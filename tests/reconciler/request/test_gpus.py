@@ -1,7 +1,5 @@
 """Looking for GPUs: outside of passes, once for all who ask, within bounds."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

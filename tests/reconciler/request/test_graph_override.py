@@ -1,7 +1,5 @@
 """`overrides.dgd` over the graph of a profiler: by keys, across versions, and twice as once."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

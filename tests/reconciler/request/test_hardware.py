@@ -1,7 +1,5 @@
 """GPUs as labels of nodes and exporters name them."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.reconciler.request.hardware import (

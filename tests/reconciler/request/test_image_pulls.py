@@ -1,7 +1,5 @@
 """Images that pods of our Jobs, or of a request's graph, can't pull: a condition, and one Event for each container."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The profiling Job, its rights, and whether a request can have one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

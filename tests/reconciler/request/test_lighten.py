@@ -1,7 +1,5 @@
 """What is kept of a stored request's status: a digest of its result, whatever that is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.reconciler.request.phases import lighten

@@ -1,7 +1,5 @@
 """Overrides of generated graphs: a second time changes nothing, inputs stay, and the version of the graph makes no difference."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any

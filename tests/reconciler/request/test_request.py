@@ -1,7 +1,5 @@
 """Passes over DynamoGraphDeploymentRequests: from a request to a graph, through whatever goes wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What a profiler wrote: read within bounds, and turned into what may be applied."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

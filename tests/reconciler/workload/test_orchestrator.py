@@ -1,7 +1,5 @@
 """Grove and LeaderWorkerSets come and go: what runs stays where it is until its owner asks for the other, and moves as a whole then."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Why pods wait is told in the graph's message, at the price of few reads."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pull secrets of opted-in namespaces: which Secrets are read, when pods get them, and what is never told."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

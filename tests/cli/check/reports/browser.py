@@ -3,8 +3,6 @@
 `python -m tests.cli.check.reports.browser FILE PNG` takes a picture.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """Judges of reports: the schemas of the formats, compiled once."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

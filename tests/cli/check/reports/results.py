@@ -1,7 +1,5 @@
 """Results of runs that never were: as many findings as a test wants, of every kind that a report must be able to say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dynamo_webhooks.cli.commands.check.result import BASELINE, COMMENT, Checked, Result, Suppressed, empty_result, sort_result

@@ -1,7 +1,5 @@
 """The page of a report in a real browser (`make browser`): what runs, what is fetched, the filter, links, and both themes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Source frames: the caret stands under the finding whatever stands before it."""
 
-from __future__ import annotations
-
 import pytest
 
 from dynamo_webhooks.cli.commands.check.reports.text import frame

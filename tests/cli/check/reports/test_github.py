@@ -1,7 +1,5 @@
 """GitHub's workflow commands: escapes, levels, and how many of them nobody will see."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """GitLab's Code Quality report: the fields that its page requires, fingerprints that outlive moved lines, paths from the checkout."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JUnit's XML: a case an object, what counts as a failure, and texts that XML can't hold."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

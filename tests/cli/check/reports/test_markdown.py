@@ -1,7 +1,5 @@
 """The report for pull requests: a table by rule, bounded, and no markup of a manifest's own."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

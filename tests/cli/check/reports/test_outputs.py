@@ -1,7 +1,5 @@
 """Where reports go: stdout or files, several at once, written whole or not at all; colours by flag, variable and terminal; stable bytes."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

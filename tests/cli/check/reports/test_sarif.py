@@ -1,7 +1,5 @@
 """SARIF: exact regions, fingerprints that survive edits, what is suppressed and why, what could not be done, and file names as URIs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every report against its format's schema, with no, one, and thirty thousand findings, and with one of everything."""
 
-from __future__ import annotations
-
 import copy
 import json
 from functools import cache

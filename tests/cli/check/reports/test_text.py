@@ -1,7 +1,5 @@
 """The report for people: answers in a server's words, what could not be judged in few lines, and the one that sums up."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

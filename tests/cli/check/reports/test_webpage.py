@@ -1,7 +1,5 @@
 """The report as a page: everything in it, nothing of a manifest as markup, nothing fetched, and of bounded size."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

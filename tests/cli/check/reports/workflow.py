@@ -1,7 +1,5 @@
 """Reads workflow commands as GitHub's runner does: one a line, the properties between the name and the second `::`, escapes undone last."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

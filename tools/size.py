@@ -10,17 +10,17 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 START: Final = "d587a47a"  # the commit to compare with while there is no tag
 # room -> lines of Python that it should stay below; generated files are JSON, YAML and Markdown, and don't count
 BUDGETS: Final = {
-    "cel": 3900,
-    "api": 6300,
-    "policies": 11300,
-    "conversion": 5200,
-    "admission": 700,
+    "cel": 3600,
+    "api": 5800,
+    "policies": 9900,
+    "conversion": 5000,
+    "admission": 1550,
     "kube": 2300,
-    "certs": 3800,
+    "certs": 3700,
     "webhooks": 5500,
-    "reconciler": 14800,
-    "cli": 22200,
-    "tools": 2800,
+    "reconciler": 14900,
+    "cli": 23200,
+    "tools": 2700,
     "manifests": 160,
     "tests": 80500,
 }

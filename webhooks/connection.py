@@ -158,9 +158,9 @@ class Connection(RequestHandler):
         The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
         collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
         """
-        if self._fresh and self._is_known(data):
-            return
         if data:
+            if self._fresh and self._is_known(data):
+                return
             self._follow(data)
         size, at = _PIECE if data else 0, 0  # without data the parser continues with its buffered rest
         if self._held:

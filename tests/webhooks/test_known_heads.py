@@ -196,9 +196,10 @@ async def _written(running: Served, pieces: list[bytes]) -> tuple[bytes, bool]:
             await asyncio.sleep(0)
     for _ in range(30):
         await asyncio.sleep(0)
-    if not wire.ended:
-        connection.connection_lost(None)
-    return re.sub(rb"Date: [^\r]*\r\n", b"", wire.written), wire.ended
+    ended = wire.ended
+    connection.connection_lost(None)
+    await asyncio.sleep(0)
+    return re.sub(rb"Date: [^\r]*\r\n", b"", wire.written), ended
 
 
 def _requests(draw: random.Random) -> bytes:

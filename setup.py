@@ -1,4 +1,6 @@
-"""Compiles conversion and decoding with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1; everything else is in pyproject.toml.
+"""Compiles conversion, decoding and the evaluator of rules with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
+
+Everything else is in pyproject.toml.
 
 It needs a C compiler and Python's headers, and takes one to two minutes. Without it the same sources are interpreted.
 """
@@ -10,7 +12,10 @@ from typing import Any
 
 from setuptools import setup
 
-CORE = ("conversion/**/*.py", "api/decode.py", "api/scalars.py", "api/bounds.py")  # what is compiled, below dynamo_webhooks
+# what is compiled, below dynamo_webhooks
+_CONVERSION = ("conversion/**/*.py", "api/decode.py", "api/scalars.py", "api/bounds.py")
+_EVALUATION = ("evaluate", "review", "domain", "engines", "gpu", "image_tag", "no_effect")  # the evaluator, and what nearly every rule asks
+CORE = (*_CONVERSION, *(f"policies/{name}.py" for name in _EVALUATION))
 WANTED = os.environ.get("DYNAMO_WEBHOOKS_COMPILE") == "1"
 
 
@@ -23,7 +28,7 @@ def _extensions() -> list[Any]:
     root = Path("dynamo_webhooks")
     files = sorted(str(file) for pattern in CORE for file in root.glob(pattern) if file.name != "__init__.py")
     options = ["--config-file=", "--strict", "--ignore-missing-imports", "--explicit-package-bases"]
-    found: list[Any] = mypycify([*options, *files], opt_level="1", debug_level="0")
+    found: list[Any] = mypycify([*options, *files], opt_level="2", debug_level="0")
     return found
 
 

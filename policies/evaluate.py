@@ -1,8 +1,9 @@
 """Runs all rules that can fire on a review and collects their findings in a stable order; what updates are forgiven, ratchet.py says."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..api.line import Line
 from ..api.paths import Path
@@ -29,8 +30,10 @@ Above = dict[Rule, tuple[Places, Path]]
 
 
 # What one field of a place wakes: rules by being there, rules (and rules above) with that very value, rules that another field of the
-# place may have woken already, rules above. Bare tuples, because they are unpacked for every field of every request.
-Woken = tuple[tuple[Rule, ...], dict[object, tuple[tuple[Rule, ...], Above]] | None, tuple[Rule, ...], Above]
+# place may have woken already, rules above, and what fields below it wake. Bare tuples, because they are unpacked for every field of
+# every request.
+Woken: TypeAlias = "tuple[tuple[Rule, ...], dict[object, tuple[tuple[Rule, ...], Above]] | None, tuple[Rule, ...], Above, Keyed]"
+Keyed: TypeAlias = dict[str, Woken]
 
 
 class _Group(NamedTuple):
@@ -39,7 +42,7 @@ class _Group(NamedTuple):
     steps: Path
     places: Places
     always: tuple[Rule, ...]
-    keyed: dict[str, Woken]
+    keyed: Keyed
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -126,13 +129,18 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
             yield from _ask(rule, At(review, steps, step, value))
 
 
-def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above: Above) -> list[Rule]:
+def _awake(value: Fields, always: tuple[Rule, ...], keyed: Keyed, above: Above) -> list[Rule]:
     """The rules that the fields of a place wake; null fields are absent ones."""
     asked = list(always)
+    _wake(value, keyed, asked, above)
+    return asked
+
+
+def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
     for key, content in value.items():
         if key not in keyed or content is None:
             continue
-        rules, by_value, shared, higher = keyed[key]
+        rules, by_value, shared, higher, below = keyed[key]
         asked += rules
         if by_value is not None and content in by_value:
             more, higher_still = by_value[content]
@@ -142,7 +150,10 @@ def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above:
             asked += [rule for rule in shared if rule not in asked]
         if higher:
             above.update(higher)
-    return asked
+        if below:
+            for entry in content if type(content) is list else (content,):
+                if type(entry) is dict:
+                    _wake(entry, below, asked, above)
 
 
 def _ask(rule: Rule, at: At) -> Iterator[Any]:
@@ -189,7 +200,7 @@ def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
     always: dict[str, list[Rule]] = {}
-    sleeping: dict[str, dict[str, list[tuple[str, Rule, bool]]]] = {}
+    sleeping: dict[str, list[_Sleeping]] = {}
     for rule in rules(line):
         if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
             continue
@@ -201,34 +212,46 @@ def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group
             key, _, wanted = field.partition("=")
             inner, below, key_below = key.rpartition(".*.")
             place = ".".join(filter(None, (selector, inner, "*"))) if below else selector
-            sleeping.setdefault(place, {}).setdefault(key_below, []).append((wanted, rule, whole))
+            steps = (key_below,) if "/" in key_below else tuple(key_below.split("."))  # the name of an annotation is one step
+            sleeping.setdefault(place, []).append(_Sleeping(steps, wanted, rule, whole))
     return tuple(
-        _Group(
-            _steps(selector),
-            _places(selector),
-            tuple(always.get(selector, ())),
-            {key: _woken(kind, entries) for key, entries in sleeping.get(selector, {}).items()},
-        )
+        _Group(_steps(selector), _places(selector), tuple(always.get(selector, ())), _keyed(kind, sleeping.get(selector, [])))
         for selector in dict.fromkeys((*always, *sleeping))
     )
 
 
-def _woken(kind: str, entries: list[tuple[str, Rule, bool]]) -> Woken:
-    """Compiles what a field wakes from (the value it must have, the rule, whether the rule is one above)."""
+class _Sleeping(NamedTuple):
+    """A rule that a field wakes."""
+
+    steps: Path  # to the field from its place
+    wanted: str  # the value it must have; "" for any
+    rule: Rule
+    above: bool  # whether the rule is one above
+
+
+def _keyed(kind: str, sleeping: list[_Sleeping]) -> Keyed:
+    by_field: dict[str, list[_Sleeping]] = {}
+    for each in sleeping:
+        by_field.setdefault(str(each.steps[0]), []).append(each)
+    return {field: _woken(kind, found) for field, found in by_field.items()}
+
+
+def _woken(kind: str, sleeping: list[_Sleeping]) -> Woken:
+    """Compiles what a field wakes."""
+    here = [each for each in sleeping if len(each.steps) == 1]
     by_value: dict[object, tuple[tuple[Rule, ...], Above]] = {}
-    for value, _, _ in entries:
-        if value:
-            by_value[True if value == "true" else value] = _wakes(kind, entries, value)
-    rules, above = _wakes(kind, entries, "")
+    for wanted in {each.wanted for each in here} - {""}:
+        by_value[json.loads(wanted) if wanted in ("true", "0") else wanted] = _wakes(kind, here, wanted)
+    rules, above = _wakes(kind, here, "")
     alone, shared = (tuple(rule for rule in rules if (len(rule.when) == 1) is only) for only in (True, False))
-    return alone, by_value or None, shared, above
+    below = [each._replace(steps=each.steps[1:]) for each in sleeping if len(each.steps) > 1]
+    return alone, by_value or None, shared, above, _keyed(kind, below)
 
 
-def _wakes(kind: str, entries: list[tuple[str, Rule, bool]], value: str) -> tuple[tuple[Rule, ...], Above]:
-    here = tuple(rule for wanted, rule, above in entries if wanted == value and not above)
-    return here, {
-        rule: (_places(rule.where[kind]), _steps(rule.where[kind])) for wanted, rule, above in entries if wanted == value and above
-    }
+def _wakes(kind: str, sleeping: list[_Sleeping], wanted: str) -> tuple[tuple[Rule, ...], Above]:
+    found = [each for each in sleeping if each.wanted == wanted]
+    above: Above = {each.rule: (_places(each.rule.where[kind]), _steps(each.rule.where[kind])) for each in found if each.above}
+    return tuple(each.rule for each in found if not each.above), above
 
 
 def _steps(selector: str) -> Path:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from .at import At
@@ -14,11 +15,17 @@ _THREE: Final = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"
 _IDENTIFIER: Final = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _BUILD: Final = r"[0-9A-Za-z-]+"
 _VERSION: Final = re.compile(rf"[vV]?{_THREE}(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?")
+_REMEMBERED: Final = 256  # characters of an image; a cache must not hold megabytes of what a client sends
 _LONGEST: Final = 128  # characters of a tag; a registry has none that is longer
 
 
 def names_version(image: str) -> bool:
     """Whether the image's tag is a semantic version of three numbers; linear in the text. A digest is not looked at."""
+    return _names_version_short(image) if len(image) <= _REMEMBERED else _match(image) is not None
+
+
+@lru_cache(maxsize=1024)  # most graphs run one image
+def _names_version_short(image: str) -> bool:
     return _match(image) is not None
 
 

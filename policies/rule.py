@@ -95,7 +95,8 @@ class Rule:
     code: str
     name: str
     where: Where
-    # fields of the match of which one must be present and not null ("field" or "field=value", "services.*.field" of some entry); (): always
+    # fields of the match of which one must be present and not null ("field", "block.field", "field=value", or "services.*.field" of some
+    # entry); a list on the way stands for each of its entries; (): always
     when: tuple[str, ...] = ()
     on: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
@@ -209,7 +210,8 @@ def rule(
     """Makes a rule of a generator function whose doc string has the sections Why, Fix and Example; the kebab case of its name names it.
 
     `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server fast).
-    "services.*.field" is the field of any entry; the rule is still called once, for its own place. `ratchets` False: also refused when
+    "block.field" is a field below another, "list.field" that of any entry of a list. "services.*.field" is the field of any entry, too; the
+    rule is still called once, for its own place. `ratchets` False: also refused when
     the old object had the same violation (immutability, ownership, locks).
     `removes`: the remedy is to remove the field that a finding names, whatever it holds; `check --fix` does.
     `since`: the line of the operator from which on it is asked ("1.5"); `until`: the line from which on it no longer is.

@@ -55,7 +55,7 @@ class _Held:
         self.parts.clear()
 
     def whole(self, found: Answer) -> Answer:
-        return found if found.body else found._replace(body=b"".join(self.parts))
+        return found if found.body else Answer(found.status, b"".join(self.parts), found.verdict)
 
 
 def answer(body: bytes, line: Line = INSTALLED) -> Answer:

@@ -164,7 +164,7 @@ def lpx_build_id_blank(at: At) -> Hits:
         yield at.required("lpx.buildId", "must name a build, got blanks")
 
 
-@rule("DYN258", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.6")
+@rule("DYN258", where=COMPONENT, when="podTemplate.spec.schedulerName", stage=Stage.COMPONENT, since="1.6")
 def lpx_scheduler_reserved(at: At) -> Hits:
     """A component of another type than lpx names the LPX scheduler.
 

@@ -107,7 +107,7 @@ def _shown(limit: str | None) -> str:
     return "unset" if limit is None else f'"{quote_once(limit)}"'
 
 
-@rule("DYN216", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
+@rule("DYN216", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
 def power_limit_number(at: At) -> Hits:
     """The annotation for the power limit of a component's GPUs is no whole number of watts above zero.
 
@@ -131,7 +131,7 @@ def power_limit_number(at: At) -> Hits:
         yield at.invalid(POWER_LIMIT_PATH, limit, f'must be a whole number of watts above 0, got "{quote_once(limit)}"')
 
 
-@rule("DYN217", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
+@rule("DYN217", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
 def power_limit_without_dra(at: At) -> Hits:
     """A component has a power limit, and GPUs that are allocated by claims.
 

@@ -48,7 +48,7 @@ def runtime_version_required(at: At) -> Hits:
 _PLACE = ("podTemplate", "spec", "initContainers")
 
 
-@rule("DYN239", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+@rule("DYN239", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_of_workers(at: At) -> Hits:
     """A component that is no worker has an init container named runtime.
 
@@ -74,7 +74,7 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
         yield at.forbidden((*_PLACE, index, "name"), f'must not be "runtime" {explain_workers_only(at.value)}')
 
 
-@rule("DYN240", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+@rule("DYN240", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_restarts(at: At) -> Hits:
     """The init container named runtime ends before the main container starts.
 
@@ -98,7 +98,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
             yield at.invalid((*_PLACE, index, "restartPolicy"), policy, 'must be "Always" for the init container "runtime"')
 
 
-@rule("DYN241", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+@rule("DYN241", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_alone(at: At) -> Hits:
     """A component with the runtime beside its main container spans several nodes, or has a checkpoint, shared GPU memory or failover.
 

@@ -233,7 +233,7 @@ _MODEL = ("--served-model-name", "--model", "--model-path")  # the first that is
 
 
 @differs((), "requests of a model that no component serves any more fail without a warning", lacking=True)
-@rule("DYN912", where=GRAPH, when="components.*.replicas", stage=Stage.ADVICE)
+@rule("DYN912", where=GRAPH, when="components.*.replicas=0", stage=Stage.ADVICE)
 def scale_to_zero_unroutable(at: At) -> Hits:
     """A worker has no replicas, and no other component serves its model.
 

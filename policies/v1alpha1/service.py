@@ -33,7 +33,12 @@ def service_null(at: At) -> Hits:
 
 
 @differs((), "what is accepted and has no effect is named", lacking=True)
-@rule("DYN913", where=COMPONENT_V1ALPHA1, stage=Stage.ADVICE)
+@rule(
+    "DYN913",
+    where=COMPONENT_V1ALPHA1,
+    when=("serviceName", "annotations", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"),
+    stage=Stage.ADVICE,
+)
 def service_field_without_effect(at: At) -> Hits:
     """A service has a field or an annotation that nothing acts on.
 

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.installation.configuration import load_configuration
@@ -14,6 +15,7 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
+from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.pacing import HELD
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.kube.memory import MemoryCluster
@@ -29,6 +31,8 @@ SERVED: Final = {
     "resource.k8s.io": frozenset({"v1"}),
     "rbac.authorization.k8s.io": frozenset({"v1"}),
 }
+GROVE_API: Final = {"grove.io": frozenset({"v1alpha1"})}
+LWS_API: Final = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
 CONFIGURATION: Final = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
@@ -40,12 +44,13 @@ mpi: {sshSecretName: ssh, sshSecretNamespace: dynamo-system}
 
 
 @cache
-def settings(more: str = "") -> OperatorConfiguration:
-    """The settings of a small configuration; `more` are further lines of it."""
+def settings(more: str = "", version: str = "") -> OperatorConfiguration:
+    """The settings of a small configuration; `more` are further lines of it, `version` another one of the operator."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(CONFIGURATION + more)
-        return load_configuration(str(file), {}).configuration
+        found = load_configuration(str(file), {}).configuration
+    return replace(found, operator=replace(found.operator, version=version)) if version else found
 
 
 class Site:
@@ -57,7 +62,7 @@ class Site:
         self.cluster = MemoryCluster(MANAGER, storage=self.storage, served=SERVED)
         self.user = MemoryCluster("kubectl", storage=self.storage, served=SERVED)
         self.kubelet = MemoryCluster("kube-controller-manager", storage=self.storage, served=SERVED)
-        self.reconciler: Reconciler | None = None
+        self._reconciler: Reconciler | None = None
         self.held: dict[str, int] = {}  # Deployment -> how many of its pods may become ready
         self.newcomers: int | None = None  # the same for each that `settled` doesn't name; None for all of them
         self.settled: set[str] = set()
@@ -66,6 +71,37 @@ class Site:
         self._killed = False
 
     # processes
+
+    @property
+    def reconciler(self) -> Reconciler:
+        """The process that was started last."""
+        assert self._reconciler is not None
+        return self._reconciler
+
+    @property
+    def cache(self) -> Cache:
+        """What that process has listed."""
+        assert self.reconciler.cache is not None
+        return self.reconciler.cache
+
+    def serve(self, groups: Mapping[str, frozenset[str]]) -> Self:
+        """Has the cluster serve further groups."""
+        for each in (self.cluster, self.user, self.kubelet):
+            each.served |= groups
+        return self
+
+    @contextlib.asynccontextmanager
+    async def running(self, *objects: Node, seconds: float = 0.0) -> AsyncIterator[Self]:
+        """Runs a reconciler, makes objects as a user does, and lets all come to rest, after so many seconds."""
+        self.start()
+        try:
+            if objects:
+                await self.make(*objects)
+            if seconds:
+                await self.later(seconds)
+            yield self
+        finally:
+            await self.stop()
 
     def start(self) -> Reconciler:
         """Starts a reconciler, another one each time."""
@@ -76,7 +112,7 @@ class Site:
 
     def run(self, reconciler: Reconciler) -> Reconciler:
         """Runs one that was made elsewhere."""
-        self.reconciler = reconciler
+        self._reconciler = reconciler
         self._task = asyncio.ensure_future(reconciler.run())
         return reconciler
 
@@ -158,21 +194,50 @@ class Site:
 
     # objects
 
-    async def make(self, obj: Node) -> Node:
-        """Creates an object of ours as a user does."""
-        return await self.user.create(GRAPHS if obj["kind"] == "DynamoGraphDeployment" else COMPONENTS, obj, NAMESPACE)
+    async def make(self, *objects: Node) -> None:
+        """Creates graphs and components as a user does, and lets all come to rest."""
+        for obj in objects:
+            await self.user.create(GRAPHS if obj["kind"] == "DynamoGraphDeployment" else COMPONENTS, obj, NAMESPACE)
+        await self.rest()
 
-    async def graph(self, name: str = "g") -> Node:
-        """A graph as it is stored."""
-        found = await self.user.get(GRAPHS, name, NAMESPACE)
+    async def get(self, resource: Resource, name: str, namespace: str = NAMESPACE) -> Node:
+        """An object as it is stored."""
+        found = await self.user.get(resource, name, namespace)
         assert found is not None
         return found
 
-    async def edit(self, graph_name: str, index: int, **fields: Any) -> None:
-        """Changes a component of a graph as a user does."""
-        obj = await self.graph(graph_name)
-        obj["spec"]["components"][index] |= fields
+    async def graph(self, name: str = "g") -> Node:
+        """A graph as it is stored."""
+        return await self.get(GRAPHS, name)
+
+    @contextlib.asynccontextmanager
+    async def editing(self, name: str = "g", *, rest: bool = True) -> AsyncIterator[Node]:
+        """A graph that a user changes; all comes to rest afterwards."""
+        obj = await self.graph(name)
+        yield obj
         await self.user.replace(GRAPHS, obj)
+        if rest:
+            await self.rest()
+
+    async def edit(self, graph_name: str, index: int, *, rest: bool = True, **fields: Any) -> None:
+        """Changes a component of a graph as a user does, and lets all come to rest."""
+        async with self.editing(graph_name, rest=rest) as obj:
+            obj["spec"]["components"][index] |= fields
+
+    async def delete(self, resource: Resource, name: str) -> None:
+        """Deletes an object as a user does, and lets all come to rest."""
+        await self.user.delete(resource, name, NAMESPACE)
+        await self.rest()
+
+    def written(self, since: int = 0) -> list[tuple[str, str, str]]:
+        """What the reconciler has written since so many writes, but for its Leases."""
+        return [one for one in self.cluster.writes[since:] if one[1] != LEASES.plural]
+
+    async def writes_within(self, seconds: float) -> list[tuple[str, str, str]]:
+        """What the reconciler writes while time passes, but for its Leases."""
+        before = len(self.cluster.writes)
+        await self.later(seconds)
+        return self.written(before)
 
     async def all(self, resource: Resource) -> dict[str, Node]:
         """All objects of a resource by name."""
@@ -214,19 +279,19 @@ class Site:
 
     def _soon(self) -> bool:
         """Whether something happens as soon as a moment passes."""
-        if self.reconciler is None or self._task is None:
+        if self._reconciler is None or self._task is None:
             return False
         queue = self.reconciler.queue
         due = [later.due - queue._clock() for later in queue._later.values()]
         return bool(self.reconciler.waiting) or min(due, default=HELD + 1) <= HELD
 
     def _idle(self) -> bool:
-        return self.reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)
+        return self._reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)
 
     async def _run(self) -> None:
         for _ in range(ROUNDS):
             await settle()
-            if self._idle() or self._task is None or self._task.done() or (self.reconciler and self.reconciler.waiting):
+            if self._idle() or self._task is None or self._task.done() or (self._reconciler and self.reconciler.waiting):
                 return
 
 
@@ -265,12 +330,16 @@ def disagg(name: str = "g", replicas: int = 2) -> Node:
     )
 
 
-@contextlib.asynccontextmanager
-async def running(found: OperatorConfiguration | None = None) -> AsyncIterator[Site]:
-    """A site with a reconciler that is ready."""
-    site = Site(found)
-    site.start()
-    try:
-        yield site
-    finally:
-        await site.stop()
+def running(
+    *objects: Node,
+    more: str = "",
+    version: str = "",
+    served: Mapping[str, frozenset[str]] | None = None,
+    denied: Iterable[tuple[str, str]] = (),
+    newcomers: int | None = None,
+) -> contextlib.AbstractAsyncContextManager[Site]:
+    """A site with a reconciler that is ready, and graphs and components at rest."""
+    site = Site(settings(more, version)).serve(served or {})
+    site.cluster.denied |= {*denied}
+    site.newcomers = newcomers
+    return site.running(*objects)

@@ -34,9 +34,7 @@ class Scene(Site):
 
     async def checkpoint(self, name: str = "ck") -> Node:
         """A checkpoint as it is stored."""
-        found = await self.user.get(CHECKPOINTS, name, NAMESPACE)
-        assert found is not None
-        return found
+        return await self.get(CHECKPOINTS, name)
 
     async def phase(self, name: str = "ck") -> str:
         """The phase of a checkpoint."""
@@ -118,9 +116,7 @@ async def test_nothing_is_read_or_written_at_rest() -> None:
         assert [await site.phase(f"ck{number}") for number in range(3)] == ["Ready"] * 3
         reads: list[str] = []
         site.cluster.fail(lambda verb, resource, *_: reads.append(f"{verb} {resource and resource.plural}"))
-        writes = len(site.cluster.writes)
-        await site.later(300)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(300) == []
         assert not {"get jobs", "get dynamocheckpoints", "get persistentvolumeclaims"} & {*reads}
 
 
@@ -193,9 +189,7 @@ async def test_a_missing_claim_is_told_and_looked_for_again() -> None:
         text = f"checkpoint storage PVC {NAMESPACE}/snaps does not exist and checkpoint.storage.pvc.create is false"
         assert await site.told("JobCreated") == ("False", "StorageNotReady", text)
         assert (await site.phase(), (await site.checkpoint())["status"]["message"]) == ("Pending", text)
-        writes = len(site.cluster.writes)
-        await site.later(2 * RETRY_SLOW)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(2 * RETRY_SLOW) == []
         await site.put(claim())
         await site.later(RETRY_SLOW + 1)
         assert await site.phase() == "Creating"

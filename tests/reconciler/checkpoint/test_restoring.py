@@ -70,9 +70,7 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
         made = (await site.all(OPTIONAL["grove"] if grove else DEPLOYMENTS)).values()
         assert len(made) == 1
         assert all(one["spec"].get("replicas") == 1 for one in made)
-        writes = len(site.cluster.writes)
-        await site.later(90)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(90) == []
 
 
 @pytest.mark.parametrize(

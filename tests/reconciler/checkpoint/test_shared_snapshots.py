@@ -69,9 +69,7 @@ async def test_the_claim_belongs_to_the_checkpoint_and_is_made_once() -> None:
         assert [one["uid"] for one in template["metadata"]["ownerReferences"]] == [checkpoint["metadata"]["uid"]]
         assert [*await site.all(JOBS)] == [JOB]
         assert (await site.graph())["status"]["state"] == "successful"
-        writes = len(site.cluster.writes)
-        await site.later(60)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(60) == []
         await site.user.delete(CHECKPOINTS, NAME, NAMESPACE)
         await site.later(5)
         assert (await site.checkpoint(NAME))["metadata"]["uid"] != checkpoint["metadata"]["uid"]

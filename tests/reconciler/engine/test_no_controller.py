@@ -8,14 +8,13 @@ from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
-from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, running
 
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 
 async def _status(site: Site, number: int) -> Any:
-    found = await site.user.get(OPTED[number], "x", NAMESPACE)
-    assert found is not None
+    found = await site.get(OPTED[number], "x")
     return found.get("status") or {}
 
 
@@ -27,7 +26,7 @@ async def _make(site: Site, number: int) -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
-    async with running(settings(OFF)) as site:
+    async with running(more=OFF) as site:
         await _make(site, number)
         await site.later(50)
         assert await _status(site, number) == {}
@@ -36,13 +35,11 @@ async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
         assert (condition["type"], condition["status"], condition["reason"]) == ("Reconciled", "False", "NoController")
         assert OPTED[number].kind in condition["message"]
         assert (await site.reasons()).count("NoController") == 1
-        writes = len(site.cluster.writes)
-        await site.later(200)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert await site.writes_within(200) == []
 
 
 async def test_another_controllers_object_is_left_alone() -> None:
-    async with running(settings(OFF)) as site:
+    async with running(more=OFF) as site:
         await _make(site, 1)
         await site.later(70)
         theirs = {"type": "EndpointsReady", "status": "True"}
@@ -61,11 +58,9 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
     site.cluster.fail(
         lambda verb, resource, *_: UnavailableError(503, "", "away") if verb in asked and resource and resource.plural in kinds else None
     )
-    site.start()
-    await site.make(disagg())
-    await site.rest()
-    assert (await site.condition())["status"] == "True"
-    await site.stop()
+    async with site.running():
+        await site.make(disagg())
+        assert (await site.condition())["status"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +82,7 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
     ],
 )
 async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[tuple[str, str], ...], reason: str, said: str) -> None:
-    site = Site(settings(more))
-    site.cluster.denied |= {*denied}
-    site.start()
-    try:
+    async with running(more=more, denied=[*denied]) as site:
         await _make(site, 0)
         await site.later(70)
         [condition] = (await _status(site, 0))["conditions"]
@@ -101,8 +93,6 @@ async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[
         await site.later(70)
         kinds = {one["type"] for one in (await _status(site, 0))["conditions"]}
         assert ("Reconciled" in kinds) == bool(more)
-    finally:
-        await site.stop()
 
 
 @pytest.mark.parametrize("mute", [False, True])

@@ -117,16 +117,13 @@ async def test_answers_that_come_late_cause_no_more_passes() -> None:
 
         site.cluster.apply, reconciler.worker._settle = slow, settling  # type: ignore[method-assign]
         await site.make(disagg("g"))
-        await site.rest()
         components = await site.all(COMPONENTS)
         assert len([key for key in passes if key.kind == "DynamoComponentDeployment"]) == 2 * len(components) == 6
         assert len([key for key in passes if key.kind == "DynamoGraphDeployment"]) == 2
 
 
 async def test_components_become_ready_with_their_graph_and_only_later_by_themselves() -> None:
-    async with running() as site:
-        await site.make(disagg("g"))
-        await site.rest()
+    async with running(disagg("g")) as site:
         assert await site.reasons() == ["AllResourcesAreReady"]
         [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
         site.held[decode] = 0
@@ -144,9 +141,7 @@ async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child
         asked.append((new or old or {})["kind"])
         return route_change(old, new, cache, ours=ours)
 
-    async with running() as site:
-        await site.make(disagg("g"))
-        await site.rest()
+    async with running(disagg("g")) as site:
         await site.stop()
         [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
         await site.user.delete(DEPLOYMENTS, decode, NAMESPACE)

@@ -7,9 +7,10 @@ import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
+from dynamo_webhooks.reconciler.common.resources import GRAPHS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.kube.memory import MemoryCluster
-from tests.reconciler.site import NAMESPACE, SERVED, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, SERVED, Site, disagg, running
 
 
 async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
@@ -21,7 +22,7 @@ async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
         assert len(await first.all(DEPLOYMENTS)) == 3
         assert second.cluster.writes == []
         await first.stop()
-        await first.edit("g", 0, replicas=3)
+        await first.edit("g", 0, rest=False, replicas=3)
         await first.timing.advance(20)
         await second.later(5)
         assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
@@ -53,7 +54,7 @@ async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None
         assert {"dynamographdeployments", "deployments", "services", "roles"} <= {*listed}
         listed.clear()
         await first.stop()
-        await first.edit("g", 0, replicas=3)
+        await first.edit("g", 0, rest=False, replicas=3)
         await second.later(4)
         assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
         assert {*listed} <= {"leases", "namespaces"}  # what other operators claim
@@ -67,7 +68,6 @@ async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
             lambda verb, resource, *_: UnavailableError(503, "", "etcd is away") if _is_list(verb, resource) else None
         )
         await first.later(5)
-        assert second.reconciler is not None
         [reason] = await second.reconciler.reasons()
         assert "DynamoGraphDeployment is not listed: etcd is away" in reason
         mend()
@@ -81,14 +81,12 @@ def _is_list(verb: str, resource: Resource | None) -> bool:
 
 
 async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_afterwards() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         mend = site.cluster.fail(
             lambda _, resource, *__: UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
         )
         await site.timing.advance(20)
-        await site.edit("g", 0, replicas=3)
+        await site.edit("g", 0, rest=False, replicas=3)
         await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
         for _ in range(10):
             await site.timing.advance(0.5)
@@ -108,7 +106,7 @@ async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begi
 
         site.cluster.fail(away)
         await site.timing.advance(11)
-        await site.make(disagg())
+        await site.user.create(GRAPHS, disagg(), NAMESPACE)
         for _ in range(20):
             await site.timing.advance(0.5)
         assert await site.all(DEPLOYMENTS) == {}
@@ -116,7 +114,6 @@ async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begi
 
 async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing() -> None:
     async with running() as first:
-        assert first.reconciler is not None
         await first.rest()
         assert await first.reconciler.reasons() == []
         second = Site()
@@ -139,11 +136,7 @@ async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing
 
 
 async def test_metrics_have_the_names_that_dashboards_know() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        site.cluster.denied.add(("create", "roles"))
-        await site.rest()
-        assert site.reconciler is not None
+    async with running(disagg(), denied=[("create", "roles")]) as site:
         text = (await site.reconciler.metrics()).decode()
         graph = 'resource_type="DynamoGraphDeployment"'
         assert f'dynamo_operator_resources_total{{{graph},status="failed"}} 1.0' in text
@@ -181,10 +174,7 @@ async def test_a_kind_that_only_newer_clusters_serve_raises_no_alarm(plural: str
 
 
 async def test_a_namespace_is_a_label_where_the_configuration_says_so() -> None:
-    async with running(settings("server: {metrics: {namespaceLabel: true}}\n")) as site:
-        await site.make(disagg())
-        await site.rest()
-        assert site.reconciler is not None
+    async with running(disagg(), more="server: {metrics: {namespaceLabel: true}}\n") as site:
         text = (await site.reconciler.metrics()).decode()
         graph = f'namespace="{NAMESPACE}",resource_type="DynamoGraphDeployment"'
         assert f'dynamo_operator_resources_total{{{graph},status="successful"}} 1.0' in text

@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, e
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of
 
 GROVE = OPTIONAL["grove"]
 CLIQUES, GROUPS = (resource_of({"apiVersion": "grove.io/v1alpha1", "kind": kind}) for kind in (CLIQUE, CLIQUE_GROUP))
@@ -96,7 +96,7 @@ class Cluster:
 async def _running(*denied: tuple[str, str]) -> AsyncIterator[Cluster]:
     site = Site()
     site.cluster.denied.update(denied)
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     site.start()
     await site.make(
         graph(vllm("w", experimental=FAILOVER, replicas=1, multinode={"nodeCount": 2}), vllm("plain", replicas=3), backendFramework="vllm")

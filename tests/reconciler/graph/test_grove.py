@@ -14,7 +14,7 @@ from dynamo_webhooks.reconciler.graph.clique_status import why_not
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running, settings
 
 GROVE = OPTIONAL["grove"]
 CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
@@ -23,19 +23,16 @@ RESTART_AT = "nvidia.com/restartAt"
 
 async def _started() -> Site:
     site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     site.start()
     await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", replicas=1)))
-    await site.rest()
     return site
 
 
 async def _ask(site: Site, **restart: str) -> None:
-    obj = await site.graph()
-    obj["spec"].pop("restart", None)
-    obj["spec"] |= {"restart": restart} if restart else {}
-    await site.user.replace(GRAPHS, obj)
-    await site.rest()
+    async with site.editing() as obj:
+        obj["spec"].pop("restart", None)
+        obj["spec"] |= {"restart": restart} if restart else {}
 
 
 async def _updated(site: Site, *, replicas: int = 1) -> None:
@@ -56,9 +53,7 @@ async def _updated(site: Site, *, replicas: int = 1) -> None:
 
 
 async def _set(site: Site) -> Node:
-    found = await site.user.get(GROVE, "g", NAMESPACE)
-    assert found is not None
-    return found
+    return await site.get(GROVE, "g")
 
 
 async def _marks(site: Site) -> dict[str, str]:
@@ -95,8 +90,7 @@ async def test_a_restart_that_is_not_asked_for_any_more_restarts_nobody_again() 
 
 
 async def _replicas(site: Site, name: str) -> int:
-    found = await site.user.get(CLIQUES, name, NAMESPACE)
-    assert found is not None
+    found = await site.get(CLIQUES, name)
     return int(found["spec"]["replicas"])
 
 
@@ -106,7 +100,6 @@ async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> 
     assert (await site.condition())["reason"] == "all_resources_are_ready"
     before = len(site.cluster.writes)
     await site.edit("g", 1, replicas=3)
-    await site.rest()
     assert await _replicas(site, "g-0-w") == 3
     assert [verb for verb, plural, _ in site.cluster.writes[before:] if plural == "podcliques"] == ["merge_patch"]
     assert (await site.condition())["message"] == (
@@ -115,17 +108,14 @@ async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> 
     assert ("g", "Scaled", "PodClique g-0-w has 3 replicas") in await site.events()
     await _updated(site)
     assert (await site.condition())["reason"] == "all_resources_are_ready"
-    before = len(site.cluster.writes)
-    await site.later(5)
-    assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+    assert await site.writes_within(5) == []
     await site.stop()
 
 
 async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:
     site = await _started()
     await _updated(site)
-    assert site.reconciler is not None
-    cache = site.reconciler.cache
+    cache = site.cache
     assert cache is not None
     held, stored = cache.get(Key(CLIQUE, NAMESPACE, "g-0-w")), await site.user.get(CLIQUES, "g-0-w", NAMESPACE)
     assert held is not None
@@ -152,7 +142,6 @@ async def test_replicas_that_others_keep_changing_are_left_alone_after_a_while()
     site = await _started()
     await _updated(site)
     await site.edit("g", 1, replicas=3)
-    await site.rest()
     for _ in range(REPAIRS):
         await _others_scale(site)
         assert await _replicas(site, "g-0-w") == 3
@@ -174,7 +163,6 @@ async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
     foreign["metadata"] = {"name": "g-0-w", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
     await site.kubelet.create(CLIQUES, foreign, NAMESPACE)
     await site.edit("g", 1, replicas=3)
-    await site.rest()
     assert await _replicas(site, "g-0-w") == 7
     assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
     await site.stop()
@@ -182,20 +170,13 @@ async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
 
 @pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
 async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.cluster.denied.add((verb, resource))
-    site.start()
-    await site.make(graph(vllm("w", replicas=1)))
-    await site.rest()
-    await _updated(site)
-    await site.edit("g", 0, replicas=2)
-    await site.rest()
-    assert (await site.graph())["status"]["state"] == "failed"
-    assert f"cannot {verb} {resource}" in (await site.condition())["message"]
-    if verb == "patch":
-        assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
-    await site.stop()
+    async with running(graph(vllm("w", replicas=1)), served=GROVE_API, denied=[(verb, resource)]) as site:
+        await _updated(site)
+        await site.edit("g", 0, replicas=2)
+        assert (await site.graph())["status"]["state"] == "failed"
+        assert f"cannot {verb} {resource}" in (await site.condition())["message"]
+        if verb == "patch":
+            assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
 
 
 def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None:
@@ -245,17 +226,15 @@ def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None
 async def test_why_there_is_no_grove_is_told(more: str, served: bool, expected: str) -> None:
     site = Site(settings(more))
     if served:
-        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
-    await site.rest()
-    assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
-    await site.stop()
+        site.serve(GROVE_API)
+    async with site.running():
+        await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
+        assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
 
 
 async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_restarts() -> None:
     site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     made = await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
     owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
     labels = {
@@ -267,50 +246,46 @@ async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_
     theirs[0] |= {"labels": labels, "annotations": {RESTART_AT: "r0"}}
     foreign = {"metadata": {"name": "g", "ownerReferences": [owner]}, "spec": {"replicas": 1, "template": {"cliques": theirs}}}
     await site.kubelet.create(GROVE, foreign, NAMESPACE)
-    site.start()
-    await site.rest()
-    found = await _set(site)
-    assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
-    assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
-    assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
-    assert await _marks(site) == {"w": "r0"}
-    await _updated(site)
-    assert await _replicas(site, "g-0-w") == 1
-    await site.stop()
+    async with site.running():
+        await site.rest()
+        found = await _set(site)
+        assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
+        assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
+        assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
+        assert await _marks(site) == {"w": "r0"}
+        await _updated(site)
+        assert await _replicas(site, "g-0-w") == 1
 
 
 async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={KAI_QUEUE: "team"}))
-    await site.rest()
-    condition = await site.condition()
-    text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
-    assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
-    assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
-    queue = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind, "metadata": {"name": "team"}}
-    await site.user.create(QUEUES, queue)
-    await site.later(RETRY_SLOW + 1)
-    assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
+    async with running(
+        graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={KAI_QUEUE: "team"}),
+        served={"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})},
+    ) as site:
+        condition = await site.condition()
+        text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
+        assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
+        assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
+        queue = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind, "metadata": {"name": "team"}}
+        await site.user.create(QUEUES, queue)
+        await site.later(RETRY_SLOW + 1)
+        assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
 
 
 @pytest.mark.parametrize("served", [True, False])
 async def test_volcano_that_is_chosen_and_not_installed_is_a_problem(served: bool) -> None:
     site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     site.cluster.served.update({"scheduling.volcano.sh": frozenset({"v1beta1"})} if served else {})
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, {"schedulerName": "volcano"}, replicas=1)))
-    await site.rest()
-    assert (await site.condition())["message"].startswith("Volcano must be installed to place pods") is not served
+    async with site.running():
+        await site.make(graph(component("fe", "frontend", {"image": "img:1"}, {"schedulerName": "volcano"}, replicas=1)))
+        assert (await site.condition())["message"].startswith("Volcano must be installed to place pods") is not served
 
 
 async def test_a_queue_that_may_not_be_read_stops_nothing() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
-    site.cluster.denied.add(("get", "queues"))
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)))
-    await site.rest()
-    assert (await site.condition())["reason"] == "some_resources_are_not_ready"
+    async with running(
+        graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)),
+        served={"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})},
+        denied=[("get", "queues")],
+    ) as site:
+        assert (await site.condition())["reason"] == "some_resources_are_not_ready"

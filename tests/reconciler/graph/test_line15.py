@@ -14,7 +14,7 @@ from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVI
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.render.test_line15_fields import COMPONENT, STANDALONE, objects
 from tests.reconciler.rendering import GROUP, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of, running, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running, settings
 from tests.reconciler.workload.test_orchestrator import GROUPS
 
 LWS = GROUPS["lws"]
@@ -29,14 +29,11 @@ async def _beside_sets(obj: Node) -> AsyncIterator[Site]:
         site.cluster.served.update(LWS)
         await site.later(40)
         await site.make(obj)
-        await site.rest()
         yield site
 
 
 async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
-    async with running() as site:
-        await site.make(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1)))
-        await site.rest()
+    async with running(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1))) as site:
         told = await site.condition(kind="FieldsIgnored")
         assert (told["status"], told["reason"]) == ("True", "NotActedOn")
         assert "spec.components[0].runtimeVersionOverride: has no effect" in told["message"]
@@ -45,11 +42,9 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         assert (await site.graph())["status"]["state"] == "successful"
         made = [*(await site.all(COMPONENTS)).values()]
         assert all("minAvailable" not in one["spec"] for one in made)  # admission refuses it there
-        obj = await site.graph()
-        for name in ("runtimeVersionOverride", "minAvailable"):
-            del obj["spec"]["components"][0][name]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            for name in ("runtimeVersionOverride", "minAvailable"):
+                del obj["spec"]["components"][0][name]
         assert await site.condition(kind="FieldsIgnored") == {}
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
 
@@ -61,7 +56,6 @@ async def test_topology_constraints_without_effect_are_named_on_each_line(grove:
         await site.later(40)
         constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
         await site.make(graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint))
-        await site.rest()
         told = (await site.condition(kind="FieldsIgnored")).get("message", "")
         assert (await site.condition())["reason"] != "refused_by_validation"
         why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
@@ -96,19 +90,16 @@ async def test_a_standalone_component_says_it_too() -> None:
         spec = {**vllm(), "runtimeVersionOverride": "1.5.0"}
         obj = {"apiVersion": f"{GROUP}/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": NAMESPACE}}
         await site.make({**obj, "spec": spec})
-        await site.rest()
         [told] = [one for one in (await site.all(COMPONENTS))["c"]["status"]["conditions"] if one["type"] == "FieldsIgnored"]
         assert told["message"].startswith("spec.runtimeVersionOverride: has no effect")
 
 
 async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    try:
-        await site.make(graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}))
-        await site.make(graph(vllm(), name="g", annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}))
-        await site.rest()
+    async with running(served=GROVE_API) as site:
+        await site.make(
+            graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}),
+            graph(vllm(), annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}),
+        )
         assert {*await site.all(GROVE)} == {"g"}
         assert all(name.startswith("a-") for name in await site.all(DEPLOYMENTS))
         told = await site.condition(kind="FieldsIgnored")
@@ -118,8 +109,6 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         told = await site.condition(kind="Orchestrator")
         assert told["reason"] == "GroveNotServed"
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
-    finally:
-        await site.stop()
 
 
 @pytest.mark.parametrize("more", [RESTORING, ROLLING])
@@ -179,13 +168,10 @@ async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> N
         other = warm(identity=dict(IDENTITY), deletionPolicy="Delete")
         other["metadata"]["name"] = "h"
         await site.make(other)
-        await site.rest()
         assert [one["name"] for one in (await site.checkpoint(NAME))["metadata"]["ownerReferences"]] == ["g", "h"]
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "g")
         assert NAME in await site.all(CHECKPOINTS)
-        await site.user.delete(GRAPHS, "h", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "h")
         assert NAME not in await site.all(CHECKPOINTS)
 
 
@@ -196,12 +182,9 @@ async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
         await site.make(other)
         await site.later(5)
         assert not (await site.checkpoint(NAME))["metadata"].get("ownerReferences")
-        writes = len(site.cluster.writes)
-        await site.later(60)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(60) == []
         for name in ("g", "h"):
-            await site.user.delete(GRAPHS, name, NAMESPACE)
-        await site.rest()
+            await site.delete(GRAPHS, name)
         assert NAME in await site.all(CHECKPOINTS)
 
 
@@ -249,7 +232,6 @@ async def test_a_topology_of_grove_means_a_node_label() -> None:
         before = await site.all(GROVE)
         site.cluster.denied.add(("get", "clustertopologybindings"))
         await site.edit("g", 0, replicas=3)
-        await site.rest()
         assert "add the component overlays/orchestrators" in (await site.condition())["message"]
         assert await site.all(GROVE) == before
     finally:

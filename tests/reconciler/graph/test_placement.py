@@ -62,7 +62,6 @@ async def test_a_graph_on_grove_follows_the_scores_of_its_gangs() -> None:
     try:
         await site.later(40)
         await site.make(graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1)))
-        await site.rest()
         assert await _placement(site) == {"state": "Unknown"}
         made = await site.user.get(OPTIONAL["grove"], "g", NAMESPACE)
         assert made is not None
@@ -86,7 +85,6 @@ async def test_a_graph_off_grove_has_no_score() -> None:
     site.start()
     try:
         await site.make(graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1)))
-        await site.rest()
         assert await _placement(site) == {"state": "Unsupported"}
     finally:
         await site.stop()

@@ -6,7 +6,7 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.resources import GRAPHS, WORKER_METADATA
+from dynamo_webhooks.reconciler.common.resources import WORKER_METADATA
 from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.generations import plan_roll
 from dynamo_webhooks.reconciler.render.generation import Digests
@@ -77,15 +77,11 @@ async def _old(site: Site, name: str) -> int:
 
 
 async def test_a_roll_waits_for_the_registration_of_new_workers() -> None:
-    async with running() as site:
-        await site.make(graph(vllm("worker", replicas=1)))
-        await site.rest()
+    async with running(graph(vllm("worker", replicas=1))) as site:
         [before] = await site.workers()
         await site.user.create(WORKER_METADATA, _registered(f"{before}-5d4f-aaaaa"), NAMESPACE)
-        obj = await site.graph()
-        obj["spec"]["components"] = [vllm("worker", args=("--new",), replicas=1)]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"] = [vllm("worker", args=("--new",), replicas=1)]
         [after] = {*await site.workers()} - {before}
         assert await _old(site, before) == 1, "the new worker's pod is ready, and no frontend knows it"
         assert (await site.graph())["status"]["state"] == "pending"

@@ -30,9 +30,7 @@ async def _change(site: Site, argument: str, replicas: int = 4) -> None:
 
 
 async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_never_lost() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         old, seen = set(await site.workers()), set()
         site.settled = set(await site.all(DEPLOYMENTS))
         site.newcomers = 0
@@ -55,19 +53,15 @@ async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_n
 
 
 async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         old = set(await site.workers())
         site.settled = set(await site.all(DEPLOYMENTS))
         site.newcomers = 0
         await _change(site, "--broken")
         await site.rest()
         assert await _available(site, "decode") == 3
-        obj = await site.graph()
-        obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
         assert set(await site.workers()) == old
         assert (await site.condition())["status"] == "True"
 
@@ -86,9 +80,7 @@ async def _serving(site: Site) -> dict[str, tuple[int, int]]:
 
 
 async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_together() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         [old] = await _serving(site)
         known = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = known, 0
@@ -107,15 +99,11 @@ async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_
 
 
 async def test_a_worker_of_another_name_replaces_the_old_one_when_it_is_ready() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = set(await site.workers())
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
-        obj = await site.graph()
-        obj["spec"]["components"][2]["name"] = "other"
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][2]["name"] = "other"
         [prefill] = [name for name in old if "prefill" in name]
         assert (await site.workers())[prefill] == 2
         assert await _available(site, "decode") == 2
@@ -126,18 +114,14 @@ async def test_a_worker_of_another_name_replaces_the_old_one_when_it_is_ready() 
 
 
 async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         account = "g-k8s-service-discovery"
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
         pod: Any = {"apiVersion": "v1", "kind": "Pod", "spec": {"serviceAccountName": account}}
         pod["metadata"] = {"name": "old", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
         await site.kubelet.create(PODS, pod, NAMESPACE)
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         assert account in await site.all(SERVICE_ACCOUNTS)  # while the old generation serves
         site.newcomers = None
         await site.rest()
@@ -152,15 +136,11 @@ async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
 
 
 async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = set(await site.workers())
         await site.edit("g", 1, replicas=3)
-        obj = await site.graph()
-        obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["image"] = "img:2"
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["image"] = "img:2"
         assert set(await site.workers()) == old
         assert sorted((await site.workers()).values()) == [2, 3]
         assert "rollingUpdate" not in (await site.graph())["status"]
@@ -169,11 +149,9 @@ async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:
 async def _scenario(site: Site) -> None:
     """Everything that happens to one graph: made, rolled, scaled."""
     await site.make(disagg())
-    await site.rest()
     await _change(site, "--new", replicas=2)
     await site.rest()
     await site.edit("g", 0, replicas=2)
-    await site.rest()
 
 
 async def _undisturbed() -> tuple[dict[str, Any], int]:
@@ -212,13 +190,9 @@ def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
 
 async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> None:
     """Were the mark set when the roll is over, every worker would start twice."""
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        obj = await site.graph()
-        obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+    async with running(disagg()) as site:
+        async with site.editing() as obj:
+            obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
         assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
         old = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = old, 0
@@ -242,10 +216,8 @@ async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
         made["spec"]["components"][0]["podTemplate"]["metadata"] = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}}
         made["spec"]["restart"] = {"id": "r1"}
         await site.make(made)
-        await site.rest()
         uid = (await site.all(COMPONENTS))["g-frontend"]["metadata"]["uid"]
         await site.edit("g", 1, sharedMemorySize="1Gi")
-        await site.rest()
         status = (await site.graph())["status"]
         assert (status["state"], status["rollingUpdate"]["phase"]) == ("successful", "Completed")
         assert status["restart"]["phase"] == "Completed"
@@ -253,9 +225,7 @@ async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
 
 
 async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = {*await site.all(DEPLOYMENTS)}
 
         def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:

@@ -15,7 +15,6 @@ async def _made(site: Site) -> None:
     obj = disagg()
     obj["spec"]["components"][1]["scalingAdapter"] = {}
     await site.make(obj)
-    await site.rest()
 
 
 async def _pods(site: Site) -> int:
@@ -49,7 +48,7 @@ async def test_other_changes_of_the_graph_leave_the_number_alone() -> None:
     async with running() as site:
         await _made(site)
         await _scale(site, 5)
-        await site.edit("g", 0, replicas=3)  # both at once: neither has been passed over yet
+        await site.edit("g", 0, rest=False, replicas=3)  # both at once: neither has been passed over yet
         await site.rest()
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 5
         assert await _pods(site) == 5
@@ -61,7 +60,6 @@ async def test_a_planner_that_writes_the_graph_has_the_adapter_follow() -> None:
         await _scale(site, 5)
         await site.rest()
         await site.edit("g", 1, replicas=3)
-        await site.rest()
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 3
         assert await _pods(site) == 3
 
@@ -87,11 +85,9 @@ async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten()
             if verb == "apply" and name == ADAPTER and not scaled:
                 scaled.append(asyncio.ensure_future(meanwhile()))
 
-        obj = await site.graph()
-        obj["spec"]["components"][1]["replicas"] = 4  # the graph leads, and is about to be written into the adapter
-        site.cluster.fail(fault)
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][1]["replicas"] = 4  # the graph leads, and is about to be written into the adapter
+            site.cluster.fail(fault)
         assert scaled
         assert await _pods(site) in (4, 7)
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == await _pods(site)
@@ -105,17 +101,14 @@ async def test_an_adapter_without_its_graph_or_component_waits_for_them() -> Non
         await site.rest()
         assert "UpdateFailed" in await site.reasons()
         await site.make(disagg())
-        await site.rest()
         assert await _pods(site) == 4
 
 
 async def test_an_adapter_goes_when_the_graph_asks_for_it_no_more() -> None:
     async with running() as site:
         await _made(site)
-        obj = await site.graph()
-        del obj["spec"]["components"][1]["scalingAdapter"]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            del obj["spec"]["components"][1]["scalingAdapter"]
         assert await site.adapters() == {}
 
 
@@ -126,18 +119,13 @@ async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_f
         await site.user.create(ADAPTERS, {**adapter, "spec": {"replicas": 4, "dgdRef": reference}}, NAMESPACE)
         await site.rest()
         assert "status" not in (await site.adapters())["mine"]
-        await site.make(disagg())
-        await site.make(disagg("other"))
-        await site.rest()
+        await site.make(disagg(), disagg("other"))
         assert await _pods(site) == 4
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
         graph, other = (Key(GRAPHS.kind, NAMESPACE, name) for name in ("g", "other"))
-        assert site.reconciler.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
-        assert site.reconciler.cache.scaling(other) == []
-        await site.user.delete(ADAPTERS, "mine", NAMESPACE)
-        await site.rest()
-        assert site.reconciler.cache.scaling(graph) == []
+        assert site.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
+        assert site.cache.scaling(other) == []
+        await site.delete(ADAPTERS, "mine")
+        assert site.cache.scaling(graph) == []
 
 
 async def _adapter(site: Site, name: str, replicas: int) -> None:
@@ -168,11 +156,8 @@ async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> No
         await site.rest()
         assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (2, 2))
         await site.edit("g", 1, replicas=3)
-        await site.rest()
         assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (3, 3))
-        before = len(site.cluster.writes)
-        await site.later(120)
-        assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+        assert await site.writes_within(120) == []
 
 
 async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_counts() -> None:
@@ -201,14 +186,10 @@ async def test_an_adapter_without_its_graph_says_so_once_until_it_has_one() -> N
         await site.later(1900)
         assert [verb for verb, plural, _ in site.cluster.writes if plural == "events"] == ["create"]
         await site.make(disagg())
-        await site.rest()
         await site.edit("g", 1, replicas=4)
-        await site.rest()
         for told in (2, 3):
-            await site.user.delete(GRAPHS, "g", NAMESPACE)
-            await site.rest()
+            await site.delete(GRAPHS, "g")
             await site.user.merge_patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, NAMESPACE)
             await site.later(700)
             assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == told
             await site.make(disagg(replicas=4))
-            await site.rest()

@@ -53,9 +53,7 @@ class Scene(Site):
 
     async def model(self, name: str = "m") -> Node:
         """A model as it is stored."""
-        found = await self.user.get(MODELS, name, NAMESPACE)
-        assert found is not None
-        return found
+        return await self.get(MODELS, name)
 
     async def told(self, kind: str, name: str = "m") -> tuple[str, str, str]:
         """Status, reason and message of a condition of a model."""
@@ -141,9 +139,7 @@ async def test_a_failing_pod_is_named_with_what_it_said() -> None:
 
 async def test_the_cache_keeps_no_endpoints_of_a_status_and_writes_those_that_change() -> None:
     async with scene(model(modelType="base", source=None), slice_of("10.0.0.1")) as site:
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
-        [kept] = site.reconciler.cache.all("DynamoModel")
+        [kept] = site.cache.all("DynamoModel")
         assert isinstance(kept["status"]["endpoints"], str)
         assert len(kept["status"]["endpoints"]) == 16
         await site.put(slice_of(pod("10.0.0.1", ready=False), "10.0.0.2"))

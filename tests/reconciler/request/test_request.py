@@ -61,9 +61,7 @@ class Scene(Site):
 
     async def request(self) -> Node:
         """The request as it is stored."""
-        found = await self.user.get(REQUESTS, "req", NAMESPACE)
-        assert found is not None
-        return found
+        return await self.get(REQUESTS, "req")
 
     async def phase(self) -> str:
         """Where it is."""
@@ -145,9 +143,7 @@ async def test_nothing_is_written_at_rest(phase: str) -> None:
         else:
             await site.later(12)
         assert await site.phase() == phase
-        writes = len(site.cluster.writes)
-        await site.later(300)
-        assert {one for one in site.cluster.writes[writes:] if one[1] != "leases"} == set()
+        assert await site.writes_within(300) == []
 
 
 async def test_gpus_are_found_and_the_spec_stays_as_it_was_written() -> None:
@@ -171,8 +167,7 @@ async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[st
         await site.user.create(REQUESTS, wrong, NAMESPACE)
         await site.ask()
         assert await site.phase() == "Profiling"
-        found = await site.user.get(REQUESTS, "wrong", NAMESPACE)
-        assert found is not None
+        found = await site.get(REQUESTS, "wrong")
         assert found["status"]["phase"] == "Failed"
         [told] = [one for one in found["status"]["conditions"] if one["type"] == "Validation"]
         assert told["message"].startswith(f"spec.{next(iter(odd))}")
@@ -203,7 +198,7 @@ async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -
         assert len(await site.all(JOBS)) == len(names)
         before = len(site.cluster.writes)
         await site.later(60)
-        assert {one for one in site.cluster.writes[before:] if one[1] != "leases"} == set()
+        assert site.written(before) == []
         for name in names:
             await site.kubelet.merge_patch(CONFIG_MAPS, f"dgdr-output-{name}", {"data": {"phase": "SweepingDecode"}}, NAMESPACE)
         await site.later(20)

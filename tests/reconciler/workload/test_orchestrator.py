@@ -54,11 +54,9 @@ async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
             assert (await site.graph(name))["status"]["state"] == "successful"
         assert await site.all(GROVE) == {}
         await site.edit("g", 0, replicas=2)
-        await site.rest()
         assert (await site.condition())["status"] == "True"
         assert {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()} == before
         await site.make(disagg("new"))
-        await site.rest()
         assert set(await site.all(GROVE)) == {"new"}  # what doesn't run yet is made there
 
 
@@ -67,23 +65,18 @@ async def test_a_graph_that_another_operator_runs_on_grove_is_not_made_a_second_
     await site.make(disagg())
     status = {"state": "successful", "components": {"decode": {"componentKind": "PodClique", "replicas": 2}}}
     await site.user.merge_patch(GRAPHS, "g", {"status": status}, NAMESPACE, subresource="status")
-    site.start()
-    try:
+    async with site.running():
         await site.rest()
         assert await site.all(COMPONENTS) == {}
         assert await site.all(DEPLOYMENTS) == {}
         assert (await site.condition(kind="Orchestrator"))["reason"] == "GroveNotServed"
         await _say(site, "false")
         assert len(await site.all(DEPLOYMENTS)) == 3
-    finally:
-        await site.stop()
 
 
 async def test_a_set_that_was_made_beside_running_components_goes_again() -> None:
     """As earlier releases left it."""
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
         owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "controller": True}
         owner["uid"] = (await site.graph())["metadata"]["uid"]
@@ -97,9 +90,7 @@ async def test_a_set_that_was_made_beside_running_components_goes_again() -> Non
 
 
 async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
         service = (await site.all(SERVICES))["g-frontend"]["metadata"]["uid"]
         await _pod(site)
@@ -135,15 +126,11 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
 
 
 async def test_what_can_not_be_made_on_grove_goes_on_where_it_runs() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {ENABLE: "true"}
-        obj["spec"]["components"][1]["multinode"] = {"nodeCount": 5000}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {ENABLE: "true"}
+            obj["spec"]["components"][1]["multinode"] = {"nodeCount": 5000}
         assert (await site.graph())["status"]["state"] == "failed"
         assert len(await site.all(DEPLOYMENTS)) == 3
 
@@ -152,7 +139,6 @@ async def test_a_graph_on_grove_stays_there_when_the_api_vanishes_and_returns() 
     async with running() as site:
         await _serve(site, "grove")
         await site.make(disagg())
-        await site.rest()
         assert set(await site.all(GROVE)) == {"g"}
         await _withdraw(site, "grove.io")
         assert (await site.graph())["status"]["state"] == "pending"
@@ -176,7 +162,6 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         await _serve(site, "lws")
         frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1)
         await site.make(graph(frontend, vllm("decode", "decode", replicas=1, multinode={"nodeCount": 2})))
-        await site.rest()
         [name] = await site.all(LWS)
         workers: Any = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
         workers["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}

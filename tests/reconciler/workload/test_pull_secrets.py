@@ -12,7 +12,7 @@ from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
 from tests.reconciler.render.test_registries import secret
 from tests.reconciler.rendering import component, graph
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 
 ALL = "secrets: {pull: all, namespaces: [demo]}\n"
 LABELLED = "secrets: {pull: labelled, namespaces: [demo]}\n"
@@ -39,8 +39,7 @@ class Scene(Site):
 
     async def names(self) -> list[str]:
         """The pull secrets of the pods."""
-        found = await self.user.get(DEPLOYMENTS, "g-fe", NAMESPACE)
-        assert found is not None
+        found = await self.get(DEPLOYMENTS, "g-fe")
         return [one["name"] for one in found["spec"]["template"]["spec"].get("imagePullSecrets", ())]
 
 
@@ -53,7 +52,6 @@ async def scene(more: str, *names: str, **labels: str) -> AsyncIterator[Scene]:
     site.start()
     try:
         await site.make(graph(_frontend()))
-        await site.rest()
         yield site
     finally:
         await site.stop()
@@ -78,9 +76,7 @@ async def test_pods_get_the_secrets_of_their_registries(more: str, labels: dict[
         assert await site.names() == names
         assert (await site.condition())["status"] == "True"
         assert {namespace for _, namespace in site.asked} == {NAMESPACE}
-        writes = len(site.cluster.writes)
-        await site.later(100)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert await site.writes_within(100) == []
 
 
 async def test_an_added_secret_waits_for_another_change_and_a_removed_one_does_not() -> None:
@@ -90,13 +86,10 @@ async def test_an_added_secret_waits_for_another_change_and_a_removed_one_does_n
         await site.later(5)
         assert (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"] == before
         await site.edit("g", 0, replicas=2)
-        await site.rest()
         assert await site.names() == ["a"]  # more pods of the same kind are no reason to replace those that run
         await site.edit("g", 0, podTemplate={"spec": {"containers": [{"name": "main", "image": "nvcr.io/x:2"}]}})
-        await site.rest()
         assert await site.names() == ["a", "b"]
-        await site.user.delete(SECRETS, "a", NAMESPACE)
-        await site.rest()
+        await site.delete(SECRETS, "a")
         assert await site.names() == ["b"]
 
 
@@ -127,7 +120,6 @@ async def test_without_a_permission_pods_are_left_as_they_are_and_the_graph_name
     site.start()
     try:
         await site.make(graph(_frontend()))
-        await site.rest()
         assert await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) is None
         text = (await site.condition())["message"]
         assert "the Secrets of the namespace demo can't be read: " in text
@@ -144,9 +136,7 @@ async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> Non
     async with scene(ALL, "a") as site:
         await site.user.merge_patch(SECRETS, "a", {"metadata": {"annotations": {"last-applied": PASSWORD}}}, NAMESPACE)
         await site.rest()
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
-        kept = json.dumps(site.reconciler.cache.all(SECRET))
+        kept = json.dumps(site.cache.all(SECRET))
         assert "nvcr.io" in kept
         stored = json.dumps([record.obj for key, record in site.storage.records.items() if key[1] != SECRETS.plural], default=str)
         assert "g-fe" in stored
@@ -157,7 +147,7 @@ async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> Non
 
 async def test_on_grove_additions_wait_and_removals_do_not() -> None:
     site = Scene(ALL)
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     await site.put("a")
     site.start()
 
@@ -168,13 +158,11 @@ async def test_on_grove_additions_wait_and_removals_do_not() -> None:
 
     try:
         await site.make(graph(_frontend()))
-        await site.rest()
         assert await names() == [["a"]]
         await site.put("b")
         await site.later(5)
         assert await names() == [["a"]]
-        await site.user.delete(SECRETS, "a", NAMESPACE)
-        await site.rest()
+        await site.delete(SECRETS, "a")
         assert await names() == [["b"]]
     finally:
         await site.stop()

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,11 +13,12 @@ from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
+from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, PODS, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.pacing import HELD
 from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
@@ -59,6 +60,7 @@ class Site:
     def __init__(self, found: OperatorConfiguration | None = None) -> None:
         self.storage, self.timing = Storage(), Timing()
         self.settings = found or settings()
+        self.callers: dict[str, Any] = {}  # what a reconciler calls beside the cluster
         self.cluster = MemoryCluster(MANAGER, storage=self.storage, served=SERVED)
         self.user = MemoryCluster("kubectl", storage=self.storage, served=SERVED)
         self.kubelet = MemoryCluster("kube-controller-manager", storage=self.storage, served=SERVED)
@@ -106,9 +108,8 @@ class Site:
     def start(self) -> Reconciler:
         """Starts a reconciler, another one each time."""
         self.lives += 1
-        timing = self.timing
-        clocks = timing.clocks()
-        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks))
+        clocks = self.timing.clocks()
+        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks, **self.callers))
 
     def run(self, reconciler: Reconciler) -> Reconciler:
         """Runs one that was made elsewhere."""
@@ -211,23 +212,50 @@ class Site:
         return await self.get(GRAPHS, name)
 
     @contextlib.asynccontextmanager
-    async def editing(self, name: str = "g", *, rest: bool = True) -> AsyncIterator[Node]:
+    async def editing(self, name: str = "g", *, rest: bool = True, seconds: float = 0) -> AsyncIterator[Node]:
         """A graph that a user changes; all comes to rest afterwards."""
         obj = await self.graph(name)
         yield obj
         await self.user.replace(GRAPHS, obj)
         if rest:
-            await self.rest()
+            await self.later(seconds)
 
-    async def edit(self, graph_name: str, index: int, *, rest: bool = True, **fields: Any) -> None:
+    async def edit(self, graph_name: str, index: int, *, rest: bool = True, seconds: float = 0, **fields: Any) -> None:
         """Changes a component of a graph as a user does, and lets all come to rest."""
-        async with self.editing(graph_name, rest=rest) as obj:
+        async with self.editing(graph_name, rest=rest, seconds=seconds) as obj:
             obj["spec"]["components"][index] |= fields
 
-    async def delete(self, resource: Resource, name: str) -> None:
+    async def add_pod(self, name: str, labels: Mapping[str, str], status: Node | None = None, **more: Any) -> None:
+        """Makes a pod as a controller does, with the status that its kubelet writes."""
+        metadata = {"name": name, "labels": labels, **more.pop("metadata", {})}
+        await self.kubelet.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}, **more}, NAMESPACE)
+        if status is not None:
+            await self.kubelet.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
+
+    async def create(self, resource: Resource, obj: Node, seconds: float = 0) -> None:
+        """Creates an object as a user does, and lets all come to rest after so many seconds."""
+        await self.user.create(resource, obj, NAMESPACE)
+        await self.later(seconds)
+
+    async def patch(self, resource: Resource, name: str, change: Node, seconds: float = 0) -> None:
+        """Merges a change into an object as a user does, and lets all come to rest."""
+        await self.user.merge_patch(resource, name, change, NAMESPACE)
+        await self.later(seconds)
+
+    async def report(self, resource: Resource, name: str, status: Node, seconds: float = 0) -> None:
+        """Writes a status as a controller does, and lets all come to rest."""
+        await self.kubelet.merge_patch(resource, name, {"status": status}, NAMESPACE, subresource="status")
+        await self.later(seconds)
+
+    async def delete(self, resource: Resource, name: str, seconds: float = 0) -> None:
         """Deletes an object as a user does, and lets all come to rest."""
         await self.user.delete(resource, name, NAMESPACE)
-        await self.rest()
+        await self.later(seconds)
+
+    def refuse(self, error: Exception, verb: str, resource: Resource, name: str = "") -> Callable[[], None]:
+        """Has calls of the reconciler fail, of one object or of all; returns what mends that."""
+        asked = (verb, resource)
+        return self.cluster.fail(lambda by, what, _, called: error if (by, what) == asked and name in ("", called) else None)
 
     def written(self, since: int = 0) -> list[tuple[str, str, str]]:
         """What the reconciler has written since so many writes, but for its Leases."""
@@ -312,11 +340,15 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
+def draft(resource: Resource, name: str, metadata: Node | None = None, **rest: Any) -> Node:
+    """An object to create; `metadata` is the rest of its metadata."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, **(metadata or {})}, **rest}
+
+
 def clique_of(made: Node, template: Node) -> Node:
     """The PodClique that Grove makes of a template in a set."""
     set_name = made["metadata"]["name"]
-    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": set_name, "uid": made["metadata"]["uid"], "controller": True}
-    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [owner]}
+    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [reference(made)]}
     return {"apiVersion": made["apiVersion"], "kind": "PodClique", "metadata": metadata, "spec": template["spec"]}
 
 

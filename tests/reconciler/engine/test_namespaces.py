@@ -16,8 +16,7 @@ def _claim(holder: str = "namespace-restricted-operator-1.2.0") -> Any:
 
 async def test_a_namespace_that_another_operator_claims_is_left_alone_until_it_leaves() -> None:
     async with running() as site:
-        await site.user.create(LEASES, _claim(), NAMESPACE)
-        await site.rest()
+        await site.create(LEASES, _claim())
         await site.make(disagg())
         assert await site.all(COMPONENTS) == {}
         assert "status" not in await site.graph()
@@ -37,8 +36,7 @@ async def test_a_claim_that_nobody_renews_runs_out_and_its_graphs_are_taken_up()
 
 async def test_a_claim_that_comes_in_the_middle_ends_our_writes_there() -> None:
     async with running(disagg()) as site:
-        await site.user.create(LEASES, _claim(), NAMESPACE)
-        await site.rest()
+        await site.create(LEASES, _claim())
         writes = len(site.cluster.writes)
         await site.edit("g", 0, replicas=3)
         await site.delete(SERVICES, "g-frontend")

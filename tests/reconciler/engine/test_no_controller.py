@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
@@ -19,9 +19,7 @@ async def _status(site: Site, number: int) -> Any:
 
 
 async def _make(site: Site, number: int) -> None:
-    resource = OPTED[number]
-    made: Any = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}, "spec": {}}
-    await site.user.create(resource, made, NAMESPACE)
+    await site.user.create(OPTED[number], draft(OPTED[number], "x", spec={}), NAMESPACE)
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -44,8 +42,7 @@ async def test_another_controllers_object_is_left_alone() -> None:
         await site.later(70)
         theirs = {"type": "EndpointsReady", "status": "True"}
         conditions = [*(await _status(site, 1))["conditions"], theirs]
-        await site.kubelet.merge_patch(OPTED[1], "x", {"status": {"conditions": conditions}}, NAMESPACE, subresource="status")
-        await site.rest()
+        await site.report(OPTED[1], "x", {"conditions": conditions})
         assert (await _status(site, 1))["conditions"] == [theirs]
         await site.later(100)
         assert (await _status(site, 1))["conditions"] == [theirs]
@@ -100,9 +97,7 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
     site = Scene("controllers: {models: 'on'}\n")
     site.cluster.denied |= {("patch", "dynamomodels"), *[("patch", "dynamomodels/status")] * mute}
     await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(5)
+    async with site.running(seconds=5):
         [text] = [message for _, reason, message in await site.events() if reason == "Forbidden"]
         assert text.startswith("the reconciler lacks a permission: dynamomodels ")
         assert text.endswith("; add the component overlays/models, or set reconciler.models=true of the chart")
@@ -111,22 +106,11 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
         await site.later(70)
         assert {one["type"] for one in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
         assert site.fleet.loaded["10.0.0.1"] == {"org/adapter": "s3://b/a"}
-    finally:
-        await site.stop()
 
 
 async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
     site = Scene("controllers: {models: 'on'}\n")
-
-    def full(verb: str, resource: Any, *_: str) -> Exception | None:
-        refused = resource == MODELS and verb == "merge_patch"
-        return ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q") if refused else None
-
-    site.cluster.fail(full)
+    site.refuse(ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q"), "merge_patch", MODELS)
     await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(10)
+    async with site.running(seconds=10):
         assert "Forbidden" not in await site.reasons()
-    finally:
-        await site.stop()

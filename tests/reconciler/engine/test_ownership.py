@@ -6,12 +6,13 @@ import pytest
 
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, Resource
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL, RECONCILED
 from dynamo_webhooks.reconciler.engine.route import route_change
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component
-from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
 
 MODEL = "dynamo-model-fb68f5a6"
 
@@ -45,10 +46,7 @@ async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned()
     async with running(_served()) as site:
         [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
-        owner: Any = {"apiVersion": "nvidia.com/v1beta1", "kind": decode["kind"], "name": decode["metadata"]["name"]}
-        owner |= {"uid": decode["metadata"]["uid"], "controller": True}
-        await site.user.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [owner]}}, NAMESPACE)
-        await site.rest()
+        await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [reference(decode)]}})
         found = (await site.all(SERVICES))[MODEL]
         assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
         assert (await site.condition())["status"] == "True"
@@ -100,26 +98,12 @@ async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None
         assert {one["metadata"]["ownerReferences"][0]["uid"] for one in (await site.all(COMPONENTS)).values()} == {graph_uid}
 
 
-async def test_what_only_looks_like_ours_is_not_taken_up() -> None:
-    async with running() as site:
-        theirs: Any = {"apiVersion": "v1", "kind": "Service", "spec": {"selector": {"a": "b"}}}
-        theirs["metadata"] = {"name": "g-frontend", "annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}
-        await site.user.create(SERVICES, theirs, NAMESPACE)
-        await site.make(disagg())
-        assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
-        assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
-
-
 async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
     async with running() as site:
         for name in ("g", "h"):
             await site.make(disagg(name))
         await site.rest()
-
-        def crash(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            return RuntimeError("crash") if (verb, resource, name) == ("apply", SERVICES, "g-frontend") else None
-
-        mend = site.cluster.fail(crash)
+        mend = site.refuse(RuntimeError("crash"), "apply", SERVICES, "g-frontend")
         await site.user.merge_patch(DEPLOYMENTS, "g-frontend", {"spec": {"replicas": 5}}, NAMESPACE)
         patch: Any = {"spec": {"selector": {"nvidia.com/dynamo-component": "x"}}}
         await site.user.merge_patch(SERVICES, "g-frontend", patch, NAMESPACE)
@@ -133,11 +117,9 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
 
 async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is_not_the_graphs() -> None:
     async with running(disagg()) as site:
-        found = await site.graph()
-        owner = {"apiVersion": found["apiVersion"], "kind": found["kind"], "name": "g", "uid": found["metadata"]["uid"], "controller": True}
-        theirs: Any = {"apiVersion": found["apiVersion"], "kind": "DynamoComponentDeployment", "spec": {}}
-        theirs["spec"] = {"name": "decode", "type": "decode", "replicas": 5}
-        theirs["metadata"] = {"name": "theirs", "labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": [owner]}
+        owners = [reference(await site.graph())]
+        metadata = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": owners}
+        theirs = draft(COMPONENTS, "theirs", metadata, spec={"name": "decode", "type": "decode", "replicas": 5})
         await site.user.create(COMPONENTS, theirs, "elsewhere")
         await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {"example.com/touched": "yes"}}}, NAMESPACE)
         for _ in range(8):
@@ -172,10 +154,8 @@ def _reached(name: str = "g") -> Node:
 
 
 def _with_gateway() -> Site:
-    site = Site(settings(GATEWAY))
-    site.cluster.served["networking.istio.io"] = frozenset({"v1beta1", "v1"})
-    site.cluster.served["inference.networking.k8s.io"] = frozenset({"v1"})
-    return site
+    groups = {"networking.istio.io": frozenset({"v1beta1", "v1"}), "inference.networking.k8s.io": frozenset({"v1"})}
+    return Site(settings(GATEWAY)).serve(groups)
 
 
 async def _optional(site: Site) -> list[str]:
@@ -183,34 +163,24 @@ async def _optional(site: Site) -> list[str]:
 
 
 async def test_optional_children_go_at_the_next_pass_however_long_ago_they_were_made() -> None:
-    site = _with_gateway()
-    site.start()
-    await site.make(_reached())
-    assert await _optional(site) == [
-        "ConfigMap g-epp-config",
-        "InferencePool g-pool",
-        "VirtualService g-frontend",
-        "DestinationRule g-picker",
-    ]
-    await site.later(120)
-    async with site.editing() as obj:
-        del obj["spec"]["components"][3]
-    assert await _optional(site) == ["VirtualService g-frontend"]
-    assert {"DeletedConfigMap", "DeletedInferencePool", "DeletedDestinationRule"} <= {*await site.reasons()}
-    await site.stop()
+    async with _with_gateway().running(_reached()) as site:
+        made = ["ConfigMap g-epp-config", "InferencePool g-pool", "VirtualService g-frontend", "DestinationRule g-picker"]
+        assert await _optional(site) == made
+        await site.later(120)
+        async with site.editing() as obj:
+            del obj["spec"]["components"][3]
+        assert await _optional(site) == ["VirtualService g-frontend"]
+        assert {"DeletedConfigMap", "DeletedInferencePool", "DeletedDestinationRule"} <= {*await site.reasons()}
 
 
 async def test_optional_children_that_the_configuration_ends_while_nothing_runs_go_after_the_start() -> None:
-    site = _with_gateway()
-    site.start()
-    await site.make(_reached())
-    await site.stop()
-    await site.timing.advance(3600)
-    site.settings = settings()
-    site.start()
-    await site.rest()
-    assert await _optional(site) == ["ConfigMap g-epp-config", "InferencePool g-pool"]
-    await site.stop()
+    async with _with_gateway().running(_reached()) as site:
+        await site.stop()
+        await site.timing.advance(3600)
+        site.settings = settings()
+        site.start()
+        await site.rest()
+        assert await _optional(site) == ["ConfigMap g-epp-config", "InferencePool g-pool"]
 
 
 async def test_optional_children_cost_one_list_of_each_kind_and_nothing_at_rest() -> None:
@@ -235,10 +205,8 @@ async def test_a_claim_that_the_graph_asks_for_no_more_stays_however_new_it_is()
         alpha["spec"]["pvcs"] = [{"name": "cache", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}]
         await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
         assert "cache" in await site.all(CLAIMS)
-        stored = await site.graph()
-        stored["metadata"]["annotations"] = {}
-        await site.user.replace(GRAPHS, stored)
-        await site.rest()
+        async with site.editing() as stored:
+            stored["metadata"]["annotations"] = {}
         assert "cache" in await site.all(CLAIMS)
         assert ("delete", "persistentvolumeclaims", "cache") not in site.cluster.writes
 

@@ -6,40 +6,28 @@ from itertools import pairwise
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, LEASES, SERVICES, Resource
 from dynamo_webhooks.reconciler.common.resources import GRAPHS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.site import NAMESPACE, SERVED, Site, disagg, running
 
 
-async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
-    async with running() as first:
-        await first.rest()
-        second = _beside(first)
-        await first.make(disagg())
-        await first.rest()
-        assert len(await first.all(DEPLOYMENTS)) == 3
-        assert second.cluster.writes == []
-        await first.stop()
-        await first.edit("g", 0, rest=False, replicas=3)
-        await first.timing.advance(20)
-        await second.later(5)
-        assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
-        await second.stop()
-
-
-def _beside(first: Site, identity: str = "another") -> Site:
-    """A second process with a client of its own on the same cluster and clock."""
+def _stands_by(first: Site) -> tuple[Site, Reconciler]:
+    """A second process, which has not begun, with a client of its own on the same cluster and clock."""
     second = Site()
     second.storage, second.timing = first.storage, first.timing
     second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
-    clocks = first.timing.clocks()
-    second.run(Reconciler(second.cluster, second.settings, identity, clocks=clocks))
+    return second, Reconciler(second.cluster, second.settings, "another", clocks=first.timing.clocks())
+
+
+def _beside(first: Site) -> Site:
+    second, process = _stands_by(first)
+    second.run(process)
     return second
 
 
-async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None:
+async def test_who_stands_by_writes_nothing_and_has_listed_everything_when_its_turn_comes() -> None:
     listed: list[str] = []
 
     def noting(verb: str, resource: Resource | None, _namespace: str, _name: str) -> None:
@@ -47,11 +35,12 @@ async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None
             listed.append(resource.plural)
 
     async with running() as first:
+        await first.rest()
         second = _beside(first)
         second.cluster.fail(noting)
         await first.make(disagg())
-        await first.rest()
         assert {"dynamographdeployments", "deployments", "services", "roles"} <= {*listed}
+        assert second.cluster.writes == []
         listed.clear()
         await first.stop()
         await first.edit("g", 0, rest=False, replicas=3)
@@ -64,9 +53,7 @@ async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None
 async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
     async with running() as first:
         second = _beside(first)
-        mend = second.cluster.fail(
-            lambda verb, resource, *_: UnavailableError(503, "", "etcd is away") if _is_list(verb, resource) else None
-        )
+        mend = second.refuse(UnavailableError(503, "", "etcd is away"), "list", GRAPHS)
         await first.later(5)
         [reason] = await second.reconciler.reasons()
         assert "DynamoGraphDeployment is not listed: etcd is away" in reason
@@ -76,16 +63,10 @@ async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
         await second.stop()
 
 
-def _is_list(verb: str, resource: Resource | None) -> bool:
-    return verb == "list" and resource is not None and resource.plural == "dynamographdeployments"
-
-
 async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_afterwards() -> None:
     async with running(disagg()) as site:
-        mend = site.cluster.fail(
-            lambda _, resource, *__: UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
-        )
-        await site.timing.advance(20)
+        mend = site.cluster.fail(lambda _, resource, *__: UnavailableError(503, "", "away") if resource == LEASES else None)
+        await site.timing.advance(11)
         await site.edit("g", 0, rest=False, replicas=3)
         await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
         for _ in range(10):
@@ -97,39 +78,16 @@ async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_a
         assert "g-frontend" in await site.all(SERVICES)
 
 
-async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begin() -> None:
-    async with running() as site:
-        await site.rest()
-
-        def away(_verb: str, resource: object, _namespace: str, _name: str) -> Exception | None:
-            return UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
-
-        site.cluster.fail(away)
-        await site.timing.advance(11)
-        await site.user.create(GRAPHS, disagg(), NAMESPACE)
-        for _ in range(20):
-            await site.timing.advance(0.5)
-        assert await site.all(DEPLOYMENTS) == {}
-
-
 async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing() -> None:
     async with running() as first:
         await first.rest()
         assert await first.reconciler.reasons() == []
-        second = Site()
-        second.storage, second.timing = first.storage, first.timing
-        second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
-        clocks = first.timing.clocks()
-        other = Reconciler(second.cluster, second.settings, "another", clocks=clocks)
+        second, other = _stands_by(first)
         assert await other.reasons() == ["it is not known who leads: the Lease has not been looked at yet"]
         second.run(other)
         await first.later(1)
         assert await other.reasons() == [], "a roll-out waits for it before the leader may go"
-
-        def away(*_: object) -> Exception:
-            return UnavailableError(503, "", "the API server is away")
-
-        second.cluster.fail(away)
+        second.cluster.fail(lambda *_: UnavailableError(503, "", "the API server is away"))
         await first.later(10)
         assert await other.reasons() == ["it is not known who leads: the API server is away"]
         await second.stop()
@@ -190,11 +148,7 @@ async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_fa
         async with running() as site:
             await site.rest()
             calls: list[str] = []
-
-            def count(verb: str, _resource: object, _namespace: str, _name: str, calls: list[str] = calls) -> None:
-                calls.append(verb)
-
-            site.cluster.fail(count)
+            site.cluster.fail(lambda verb, *_, calls=calls: calls.append(verb))
             for index in range(number):
                 await site.make(disagg(f"g{index}"))
             await site.rest()

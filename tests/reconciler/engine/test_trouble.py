@@ -1,14 +1,17 @@
 """What goes wrong around the loop: others' hands on our children, others' objects, permissions, kinds, the API server, bad objects."""
 
+import copy
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
+from dynamo_webhooks.reconciler.common.problems import LEVELS, cut_nested, explain_cut
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 
 async def _scale(site: Site, replicas: int) -> None:
@@ -18,14 +21,6 @@ async def _scale(site: Site, replicas: int) -> None:
 
 async def _replicas(site: Site) -> int:
     return int((await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"])
-
-
-async def test_a_child_that_was_deleted_is_made_again() -> None:
-    async with running(disagg()) as site:
-        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
-        await site.delete(DEPLOYMENTS, "g-frontend")
-        assert "g-frontend" in await site.all(SERVICES)
-        assert "g-frontend" in await site.all(DEPLOYMENTS)
 
 
 async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
@@ -42,9 +37,7 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
         await _scale(site, 5)
         await site.rest()
         assert await _replicas(site) == 5
-        writes = len(site.cluster.writes)
-        await site.later(200)
-        assert len([one for one in site.cluster.writes[writes:] if one[1] == "deployments"]) < 6  # looked at, not fought over
+        assert len([one for one in await site.writes_within(200) if one[1] == "deployments"]) < 6  # looked at, not fought over
         conditions = (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]
         assert "is changed again and again by kubectl" in conditions[0]["message"]
         assert (await site.graph())["status"]["state"] == "pending"
@@ -63,24 +56,22 @@ async def test_what_others_add_to_a_child_stays() -> None:
         assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
 
 
-async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named() -> None:
+@pytest.mark.parametrize("marks", [{}, {"annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}])
+async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named(marks: Node) -> None:
     async with running() as site:
-        theirs: Any = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "g-frontend"}, "spec": {"selector": {"a": "b"}}}
-        await site.user.create(SERVICES, theirs, NAMESPACE)
+        await site.user.create(SERVICES, draft(SERVICES, "g-frontend", marks, spec={"selector": {"a": "b"}}), NAMESPACE)
         await site.make(disagg())
         assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
         assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3  # all else is there
-        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
-        await site.later(61)
+        await site.delete(SERVICES, "g-frontend", 61)
         assert (await site.condition())["status"] == "True"
 
 
 async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_ours() -> None:
     async with running() as site:
         owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "earlier", "controller": True}
-        role: Any = {"apiVersion": ROLES.api_version, "kind": "Role", "rules": []}
-        role["metadata"] = {"name": "g-k8s-service-discovery-role", "ownerReferences": [owner]}
+        role = draft(ROLES, "g-k8s-service-discovery-role", {"ownerReferences": [owner]}, rules=[])
         await site.user.create(ROLES, role, NAMESPACE)
         await site.user.create(GRAPHS, disagg(), NAMESPACE)
         for _ in range(40):
@@ -109,12 +100,8 @@ async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str,
 
 async def test_a_kind_that_is_not_served_is_named_and_the_rest_is_made() -> None:
     async with running() as site:
-
-        def absent(_verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
-            gone = resource is not None and resource.plural == "services"
-            return NotServedError(404, "NotFound", "the server could not find the requested resource") if gone else None
-
-        site.cluster.fail(absent)
+        error = NotServedError(404, "NotFound", "the server could not find the requested resource")
+        site.cluster.fail(lambda _, resource, *__: error if resource == SERVICES else None)
         await site.make(disagg())
         assert "the cluster does not serve this kind" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3
@@ -122,12 +109,8 @@ async def test_a_kind_that_is_not_served_is_named_and_the_rest_is_made() -> None
 
 async def test_an_object_that_was_deleted_meanwhile_is_not_taken_for_a_kind_that_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
     async with running(disagg()) as site:
-
-        def deleted(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            gone = resource is GRAPHS and verb == "merge_patch"
-            return NotFoundError(404, "NotFound", f'dynamographdeployments.nvidia.com "{name}" not found') if gone else None
-
-        mend = site.cluster.fail(deleted)
+        error = NotFoundError(404, "NotFound", 'dynamographdeployments.nvidia.com "g" not found')
+        mend = site.refuse(error, "merge_patch", GRAPHS)
         caplog.clear()
         await site.edit("g", 0, rest=False, replicas=3)
         await site.timing.advance(1)
@@ -140,23 +123,17 @@ async def test_an_object_that_was_deleted_meanwhile_is_not_taken_for_a_kind_that
 async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run() -> None:
     async with running() as site:
         bad = graph(vllm("w", "worker", replicas=-1), vllm("w", "worker"), name="bad")
-        await site.make(bad, disagg())
+        odd = disagg("odd")
+        odd["spec"]["components"][0]["podTemplate"] = "none"
+        await site.make(bad, odd, disagg())
         found = await site.condition("bad")
         assert (found["status"], found["reason"]) == ("False", "refused_by_validation")
         assert "spec.components" in found["message"] or "spec.services" in found["message"]
         assert (await site.graph("bad"))["status"]["state"] == "failed"
         assert any(name == "bad" and reason == "ValidationFailed" for name, reason, _ in await site.events())
         assert (await site.condition())["status"] == "True"
-        assert not any(name.startswith("bad") for name in await site.all(COMPONENTS))
-
-
-async def test_an_object_of_the_wrong_type_is_told_why_and_others_run() -> None:
-    async with running() as site:
-        bad = disagg("bad")
-        bad["spec"]["components"][0]["podTemplate"] = "none"
-        await site.make(bad, disagg())
-        assert "podTemplate" in (await site.condition("bad"))["message"]
-        assert (await site.condition())["status"] == "True"
+        assert "podTemplate" in (await site.condition("odd"))["message"]
+        assert not any(name.startswith(("bad", "odd")) for name in await site.all(COMPONENTS))
 
 
 async def test_what_can_not_be_rendered_prunes_nothing() -> None:
@@ -195,12 +172,8 @@ async def test_a_forgotten_history_is_listed_anew() -> None:
 
 async def test_a_child_that_admission_refuses_is_told_in_its_words() -> None:
     async with running() as site:
-
-        def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            refused = verb == "apply" and resource is not None and resource.plural == "deployments" and name == "g-frontend"
-            return ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no') if refused else None
-
-        site.cluster.fail(refuse)
+        error = ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no')
+        site.refuse(error, "apply", DEPLOYMENTS, "g-frontend")
         await site.make(disagg())
         message = (await site.condition())["message"]
         assert 'Deployment g-frontend: admission webhook "policy.example.com" denied the request: no' in message
@@ -220,16 +193,11 @@ async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_wh
 
 
 @pytest.mark.parametrize("code", [500, 413])
-@pytest.mark.parametrize(("plural", "state"), [("services", "pending"), ("dynamocomponentdeployments", "failed")])
-async def test_a_call_that_fails_again_and_again_is_told_of(plural: str, state: str, code: int) -> None:
+@pytest.mark.parametrize(("resource", "state"), [(SERVICES, "pending"), (COMPONENTS, "failed")])
+async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, state: str, code: int) -> None:
     words = 'failed calling webhook "policy.example.com"'
     async with running(disagg()) as site:
-
-        def broken(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            mine = verb == "apply" and resource is not None and resource.plural == plural and name == "g-frontend"
-            return error_of_status(code, "", words) if mine else None
-
-        mend = site.cluster.fail(broken)
+        mend = site.refuse(error_of_status(code, "", words), "apply", resource, "g-frontend")
         spec = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "img:2"}]}}
         await site.edit("g", 0, rest=False, replicas=3, podTemplate=spec)
         await site.timing.advance(1)
@@ -237,9 +205,7 @@ async def test_a_call_that_fails_again_and_again_is_told_of(plural: str, state: 
         await site.later(30)
         assert (await site.graph())["status"]["state"] == state
         assert words in (await site.condition())["message"]
-        before = len(site.cluster.writes)
-        await site.later(300)
-        assert {verb for verb, kind, _ in site.cluster.writes[before:] if kind != "leases"} == {"apply"}  # told of once
+        assert {verb for verb, _, _ in await site.writes_within(300)} == {"apply"}  # told of once
         mend()
         await site.later(130)
         assert (await site.graph())["status"]["state"] == "successful"
@@ -271,8 +237,7 @@ async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at
         await site.make(made)
         shifted = [InvalidError(422, "Invalid", "testing value /metadata/finalizers/0 failed")]
         site.cluster.fail(lambda verb, *_: shifted.pop() if verb == "json_patch" and shifted else None)
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.later(3)
+        await site.delete(GRAPHS, "g", 3)
         assert shifted == []
         assert await site.user.get(GRAPHS, "g", NAMESPACE) is None
 
@@ -282,8 +247,7 @@ async def test_an_object_without_a_spec_which_schemas_admit_is_no_internal_error
     resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(more="controllers: {models: on, checkpoints: on, requests: on}\n") as site:
-        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "g-decode"}}
-        await site.user.create(resource, obj, NAMESPACE)
+        await site.user.create(resource, draft(resource, "g-decode"), NAMESPACE)
         graph_of_it = disagg()
         graph_of_it["spec"]["components"][1]["scalingAdapter"] = {}
         await site.make(graph_of_it)
@@ -292,3 +256,28 @@ async def test_an_object_without_a_spec_which_schemas_admit_is_no_internal_error
         assert not any(site.reconciler.meters.panics.values())
         if resource in (ADAPTERS, GRAPHS):
             assert [message for name, _, message in await site.events() if name == "g-decode" and "spec" in message]
+
+
+def _nested(levels: int, inner: Any = 1) -> Any:
+    """Maps and lists in turn, so many within one another."""
+    for number in range(levels):
+        inner = {"x": inner, "y": [1]} if number % 2 else [inner]
+    return inner
+
+
+@pytest.mark.parametrize("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
+def test_what_is_not_deep_stays(spec: Any) -> None:
+    for obj in ({"spec": spec}, {"metadata": {}}):
+        before = copy.deepcopy(obj)
+        cut_nested(obj)
+        assert (obj, explain_cut(obj)) == (before, "")
+
+
+@pytest.mark.parametrize("levels", [LEVELS + 1, 100_000])
+def test_what_is_deeper_loses_its_spec(levels: int) -> None:
+    obj: Node = {"kind": "K", "spec": _nested(levels)}
+    cut_nested(obj)
+    assert obj["spec"] == {}
+    assert explain_cut(obj) == "spec: must be nested at most 200 levels deep; flatten the deepest part"
+    cut_nested(obj)
+    assert explain_cut(obj) != ""

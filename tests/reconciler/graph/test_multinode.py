@@ -7,7 +7,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, SECRETS
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import LWS_API, NAMESPACE, Site, running
+from tests.reconciler.site import LWS_API, NAMESPACE, Site, draft, running
 
 LWS = OPTIONAL["leader-worker-sets"]
 [(STATEFUL_SETS, _)] = MADE["leader-worker-sets"]
@@ -21,8 +21,7 @@ def _graph(*args: str) -> Node:
 async def _all_ready(site: Site, *, workers: int = 1) -> None:
     """What the orchestrator would make and say, with so many workers of each replica running."""
     for name, one in (await site.all(LWS)).items():
-        made: Node = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
-        made["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
+        made = draft(STATEFUL_SETS, f"{name}-0", {"labels": {"leaderworkerset.sigs.k8s.io/name": name}}, spec={"replicas": 1})
         if f"{name}-0" not in await site.all(STATEFUL_SETS):
             await site.kubelet.create(STATEFUL_SETS, made, NAMESPACE)
         ran = {"status": {"replicas": 1, "readyReplicas": workers}}
@@ -31,13 +30,6 @@ async def _all_ready(site: Site, *, workers: int = 1) -> None:
         if one.get("status") != status:
             await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
     await site.rest()
-
-
-async def test_without_an_orchestrator_a_condition_says_so() -> None:
-    async with running(_graph()) as site:
-        assert (await site.graph())["status"]["state"] == "failed"
-        assert "multinode" in (await site.condition())["message"]
-        assert await site.all(LWS) == {}
 
 
 async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -> None:
@@ -61,18 +53,16 @@ async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it
         assert await site.all(LWS) == {}
         assert "ResourceClaimTemplate eight is not in the namespace; create it" in (await site.condition())["message"]
         asked = {"deviceClassName": "h100", "allocationMode": "ExactCount", "count": 8}
-        template: Node = {"apiVersion": CLAIM_TEMPLATES.api_version, "kind": CLAIM_TEMPLATES.kind, "metadata": {"name": "eight"}}
-        template["spec"] = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": asked}]}}}
-        await site.user.create(CLAIM_TEMPLATES, template, NAMESPACE)
+        spec = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": asked}]}}}
+        await site.user.create(CLAIM_TEMPLATES, draft(CLAIM_TEMPLATES, "eight", spec=spec), NAMESPACE)
         site.cluster.denied.add(("get", "deviceclasses"))
         await site.later(70)
         message = (await site.condition())["message"]
         assert "DeviceClass h100 can't be read: the reconciler lacks a permission" in message
         assert "overlays/orchestrators" in message
         site.cluster.denied.clear()
-        device: Node = {"apiVersion": DEVICE_CLASSES.api_version, "kind": DEVICE_CLASSES.kind, "metadata": {"name": "h100"}}
-        device["spec"] = {"selectors": [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]}
-        await site.user.create(DEVICE_CLASSES, device)
+        selectors = [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]
+        await site.user.create(DEVICE_CLASSES, draft(DEVICE_CLASSES, "h100", spec={"selectors": selectors}))
         await site.later(70)
         [found] = (await site.all(LWS)).values()
         leader = found["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
@@ -145,11 +135,3 @@ async def test_processes_of_mpi_get_one_pair_of_keys_for_all_graphs_which_is_nev
         assert set(home["data"]) == {"private.key", "private.key.pub"}
         assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
         assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late
-
-
-async def test_keys_that_may_not_be_made_are_named() -> None:
-    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    async with running(
-        graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2})), served=LWS_API, denied=[("get", "secrets")]
-    ) as site:
-        assert "Secret ssh in dynamo-system: the reconciler lacks a permission" in (await site.condition())["message"]

@@ -5,11 +5,12 @@ import json
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
 from dynamo_webhooks.reconciler.render.children import worker_hashes
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 
 async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_status_says_when_all_is_ready() -> None:
@@ -35,13 +36,6 @@ async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_
         assert (await site.condition())["reason"] == "all_resources_are_ready"
 
 
-async def test_at_rest_nothing_is_written() -> None:
-    async with running(disagg()) as site:
-        before = len(site.cluster.writes)
-        await site.later(120)
-        assert {verb for verb, plural, _ in site.cluster.writes[before:] if plural != "leases"} == set()
-
-
 async def test_a_graph_without_a_component_that_serves_kubernetes_discovery_loses_its_rights_again() -> None:
     async with running(disagg()) as site:
         async with site.editing() as obj:
@@ -57,8 +51,7 @@ async def test_a_graph_without_a_component_that_serves_kubernetes_discovery_lose
 async def test_pods_that_discover_by_etcd_get_the_account_that_is_labelled_for_them() -> None:
     async with running() as site:
         labels = {"nvidia.com/dynamo-component-pod": "true"}
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "pods", "labels": labels}}
-        await site.user.create(SERVICE_ACCOUNTS, account, NAMESPACE)
+        await site.user.create(SERVICE_ACCOUNTS, draft(SERVICE_ACCOUNTS, "pods", {"labels": labels}), NAMESPACE)
         obj = disagg()
         obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         await site.make(obj)
@@ -101,22 +94,21 @@ async def test_the_finalizer_that_the_go_operator_left_does_not_keep_a_graph_for
         obj["metadata"]["finalizers"] = ["example.com/other", "nvidia.com/finalizer"]
         await site.make(obj)
         await site.delete(GRAPHS, "g")
-        left = await site.graph()
-        assert left["metadata"]["finalizers"] == ["example.com/other"]
-        left["metadata"]["finalizers"] = []
-        await site.user.replace(GRAPHS, left)
-        await site.rest()
+        async with site.editing() as left:
+            assert left["metadata"]["finalizers"] == ["example.com/other"]
+            left["metadata"]["finalizers"] = []
         assert await site.all(DEPLOYMENTS) == {}
 
 
 async def test_a_component_that_stands_alone_is_reconciled_like_one_of_a_graph() -> None:
-    async with running() as site:
-        spec = {"name": "w", **{name: value for name, value in vllm("w").items() if name != "name"}}
-        alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "alone"}, "spec": spec}
-        await site.make(alone)
+    spec = {**vllm("w"), "runtimeVersionOverride": "1.5.0"}
+    alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "alone"}, "spec": spec}
+    async with running(alone) as site:
         assert set(await site.all(DEPLOYMENTS)) == {"alone"}
         status = (await site.all(COMPONENTS))["alone"]["status"]
-        assert {one["type"]: one["status"] for one in status["conditions"]} == {"Available": "True", "DynamoComponentReady": "True"}
+        told = {"Available": "True", "DynamoComponentReady": "True", "FieldsIgnored": "True"}
+        assert {one["type"]: one["status"] for one in status["conditions"]} == told
+        assert condition_of(status, "FieldsIgnored")["message"].startswith("spec.runtimeVersionOverride: has no effect")
         assert status["component"]["componentKind"] == "Deployment"
 
 
@@ -199,7 +191,6 @@ async def test_a_claim_is_made_once_and_one_that_must_be_there_is_asked_for() ->
         await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
         assert set(await site.all(CLAIMS)) == {"made"}
         assert "PersistentVolumeClaim lost must exist" in (await site.condition())["message"]
-        await site.user.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lost"}}, NAMESPACE)
-        await site.later(61)
+        await site.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lost"}}, 61)
         assert (await site.condition())["status"] == "True"
         assert [verb for verb, plural, _ in site.cluster.writes if plural == CLAIMS.plural] == ["create"]

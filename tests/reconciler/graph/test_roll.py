@@ -3,17 +3,24 @@
 import random
 from typing import Any
 
+import pytest
+
 from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
+from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, WORKER_METADATA
+from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.decide import Plan
-from dynamo_webhooks.reconciler.graph.generations import Roll
+from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
 from dynamo_webhooks.reconciler.graph.observe import Seen
 from dynamo_webhooks.reconciler.graph.reconcile import Result
 from dynamo_webhooks.reconciler.graph.report import report
+from dynamo_webhooks.reconciler.render.generation import Digests
 from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.kube.storage import START
-from tests.reconciler.rendering import vllm
+from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
 
 
@@ -24,9 +31,8 @@ async def _available(site: Site, component: str) -> int:
 
 
 async def _change(site: Site, argument: str, replicas: int = 4) -> None:
-    obj = await site.graph()
-    obj["spec"]["components"][1:] = [vllm(name, name, args=(argument,), replicas=replicas) for name in ("decode", "prefill")]
-    await site.user.replace(GRAPHS, obj)
+    async with site.editing() as obj:
+        obj["spec"]["components"][1:] = [vllm(name, name, args=(argument,), replicas=replicas) for name in ("decode", "prefill")]
 
 
 async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_never_lost() -> None:
@@ -58,7 +64,6 @@ async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving(
         site.settled = set(await site.all(DEPLOYMENTS))
         site.newcomers = 0
         await _change(site, "--broken")
-        await site.rest()
         assert await _available(site, "decode") == 3
         async with site.editing() as obj:
             obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
@@ -85,12 +90,10 @@ async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_
         known = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = known, 0
         await _change(site, "--broken")
-        await site.rest()
         site.settled |= {name for name in await site.all(DEPLOYMENTS) if "prefill" in name}  # only the new decode is broken
         await site.rest()
         assert (await _serving(site))[old] == (3, 3)  # of four, a quarter may be missing
         await _change(site, "--better")  # a second change: the broken generation goes, not the one that serves
-        await site.rest()
         assert (await _serving(site))[old] == (3, 3)
         site.newcomers = None
         await site.rest()
@@ -117,9 +120,7 @@ async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
     async with running(disagg()) as site:
         account = "g-k8s-service-discovery"
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
-        pod: Any = {"apiVersion": "v1", "kind": "Pod", "spec": {"serviceAccountName": account}}
-        pod["metadata"] = {"name": "old", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
-        await site.kubelet.create(PODS, pod, NAMESPACE)
+        await site.add_pod("old", {"nvidia.com/dynamo-graph-deployment-name": "g"}, spec={"serviceAccountName": account})
         async with site.editing() as obj:
             obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         assert account in await site.all(SERVICE_ACCOUNTS)  # while the old generation serves
@@ -150,7 +151,6 @@ async def _scenario(site: Site) -> None:
     """Everything that happens to one graph: made, rolled, scaled."""
     await site.make(disagg())
     await _change(site, "--new", replicas=2)
-    await site.rest()
     await site.edit("g", 0, replicas=2)
 
 
@@ -197,7 +197,6 @@ async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> No
         old = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = old, 0
         await _change(site, "--new", replicas=2)
-        await site.rest()
         begun = await _templates(site)
         assert len(begun.keys() - old) == 2
         assert {one["metadata"]["annotations"]["nvidia.com/restartAt"] for one in begun.values()} == {"r1"}
@@ -240,4 +239,79 @@ async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
         assert told["message"].count("exceeded quota") == 2
         mend()
         await site.later(130)
+        assert (await site.condition())["status"] == "True"
+
+
+NEW = Digests("new", "new")
+
+
+def _registered(pod: str, owner: str = "") -> Node:
+    metadata: Node = {"name": pod, "namespace": NAMESPACE}
+    if owner:
+        metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": "u"}]
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoWorkerMetadata", "metadata": metadata, "spec": {"data": {}}}
+
+
+def test_workers_are_counted_by_their_pods() -> None:
+    found = [
+        _registered("g-w-1-5d4f-x2z"),
+        _registered("any", "g-w-1-5d4f-x3z"),
+        _registered("more", "g-w-1-5d4f-x3z"),
+        _registered("l-0-1"),
+    ]
+    assert count_registered(found, ["g-w-1", "g-w-2", "l"]) == {"g-w-1": 2, "l": 1}
+    assert Key("DynamoComponentDeployment", NAMESPACE, "g-w-1") in components_of_worker(found[0])
+
+
+def _object(generation: str, replicas: int, available: int) -> Node:
+    labels = {"nvidia.com/dynamo-worker-hash": generation, "nvidia.com/dynamo-component": "worker"}
+    status: Node = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
+    status["component"] = {"replicas": replicas, "readyReplicas": available, "availableReplicas": available}
+    metadata = {"name": f"g-worker-{generation}", "labels": labels, "generation": 1}
+    return {"metadata": metadata, "spec": {"name": "worker", "type": "worker", "replicas": replicas}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("registered", "left"),
+    [
+        ({}, 0),  # nobody knows any worker: discovery is by other means
+        ({"g-worker-old": 2, "g-worker-new": 2}, 0),
+        ({"g-worker-old": 2, "g-worker-new": 1}, 1),
+        ({"g-worker-old": 2}, 2),
+        ({"g-worker-new": 1}, 0),  # discovery has changed: older workers were never known
+    ],
+)
+def test_an_old_worker_goes_when_a_new_one_is_known(registered: dict[str, int], left: int) -> None:
+    obj = graph(vllm("worker", replicas=2, podTemplate=_template("0%")))
+    roll = plan_roll(read_graph(obj, Settings().line), NEW, [_object("old", 2, 2), _object("new", 2, 2)], registered)
+    assert [wanted for _, wanted in roll.resized] == ([left] if left != 2 else [])
+
+
+@pytest.mark.parametrize(("registered", "retired"), [({}, 1), ({"g-worker-old": 1}, 0), ({"g-worker-old": 1, "g-worker-new": 1}, 1)])
+def test_an_old_generation_of_several_nodes_goes_when_the_new_one_is_known(registered: dict[str, int], retired: int) -> None:
+    obj = graph(vllm("worker", replicas=1, multinode={"nodeCount": 2}))
+    roll = plan_roll(read_graph(obj, Settings().line), NEW, [_object("old", 1, 1), _object("new", 1, 1)], registered)
+    assert len(roll.retired) == retired
+
+
+def _template(unavailable: str) -> dict[str, Any]:
+    made: dict[str, Any] = vllm("worker")["podTemplate"]
+    return {**made, "metadata": {"annotations": {"nvidia.com/deployment-rolling-update-max-unavailable": unavailable}}}
+
+
+async def _old(site: Site, name: str) -> int:
+    return (await site.workers()).get(name, 0)
+
+
+async def test_a_roll_waits_for_the_registration_of_new_workers() -> None:
+    async with running(graph(vllm("worker", replicas=1))) as site:
+        [before] = await site.workers()
+        await site.user.create(WORKER_METADATA, _registered(f"{before}-5d4f-aaaaa"), NAMESPACE)
+        async with site.editing() as obj:
+            obj["spec"]["components"] = [vllm("worker", args=("--new",), replicas=1)]
+        [after] = {*await site.workers()} - {before}
+        assert await _old(site, before) == 1, "the new worker's pod is ready, and no frontend knows it"
+        assert (await site.graph())["status"]["state"] == "pending"
+        await site.create(WORKER_METADATA, _registered(f"{after}-6e5f-bbbbb"))
+        assert before not in await site.workers()
         assert (await site.condition())["status"] == "True"

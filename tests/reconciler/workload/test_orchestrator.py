@@ -7,22 +7,19 @@ import pytest
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import GROVE_API, LWS_API, NAMESPACE, Site, disagg, draft, running
 
 GROVE, LWS = OPTIONAL["grove"], OPTIONAL["leader-worker-sets"]
-GROUPS = {
-    "grove": {"grove.io": frozenset({"v1alpha1"})},
-    "lws": {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})},
-}
+GROUPS = {"grove": GROVE_API, "lws": LWS_API}
 ENABLE = "nvidia.com/enable-grove"
 NAMES_FOR_GROVE = "a-name-that-is-too-long-for-cliques-of-grove-and-their-pods"
 
 
 async def _serve(site: Site, name: str) -> None:
-    site.cluster.served.update(GROUPS[name])
-    site.user.served.update(GROUPS[name])
+    site.serve(GROUPS[name])
     await site.later(40)
 
 
@@ -33,14 +30,7 @@ async def _withdraw(site: Site, group: str) -> None:
 
 async def _say(site: Site, value: str | None, name: str = "g") -> None:
     patch: Node = {"metadata": {"annotations": {ENABLE: value}}}
-    await site.user.merge_patch(GRAPHS, name, patch, NAMESPACE)
-    await site.rest()
-
-
-async def _pod(site: Site) -> None:
-    """A pod of the graph, which ends later than its owners."""
-    pod: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "last", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}}
-    await site.kubelet.create(PODS, pod, NAMESPACE)
+    await site.patch(GRAPHS, name, patch)
 
 
 async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
@@ -78,12 +68,8 @@ async def test_a_set_that_was_made_beside_running_components_goes_again() -> Non
     """As earlier releases left it."""
     async with running(disagg()) as site:
         await _serve(site, "grove")
-        owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "controller": True}
-        owner["uid"] = (await site.graph())["metadata"]["uid"]
-        second: Any = {"apiVersion": GROVE.api_version, "kind": GROVE.kind, "spec": {"template": {"cliques": []}}}
-        second["metadata"] = {"name": "g", "labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [owner]}
-        await site.user.create(GROVE, second, NAMESPACE)
-        await site.rest()
+        metadata = {"labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [reference(await site.graph())]}
+        await site.create(GROVE, draft(GROVE, "g", metadata, spec={"template": {"cliques": []}}))
         assert await site.all(GROVE) == {}
         assert (await site.condition())["status"] == "True"
         assert len(await site.all(DEPLOYMENTS)) == 3
@@ -93,7 +79,7 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
     async with running(disagg()) as site:
         await _serve(site, "grove")
         service = (await site.all(SERVICES))["g-frontend"]["metadata"]["uid"]
-        await _pod(site)
+        await site.add_pod("last", {"nvidia.com/dynamo-graph-deployment-name": "g"})  # it ends later than its owners
         await _say(site, "true")
         await site.later(5)
         assert await site.all(DEPLOYMENTS) == await site.all(COMPONENTS) == await site.all(GROVE) == {}
@@ -111,7 +97,7 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
         await _say(site, None)
         await site.later(5)
         assert set(await site.all(GROVE)) == {"g"}  # it stays there
-        await _pod(site)
+        await site.add_pod("last", {"nvidia.com/dynamo-graph-deployment-name": "g"})
         await _say(site, "false")
         await site.later(5)
         assert await site.all(GROVE) == await site.all(COMPONENTS) == {}
@@ -169,14 +155,12 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         await site.kubelet.create(sets, workers, NAMESPACE)
         await site.kubelet.merge_patch(sets, f"{name}-0", {"status": {"readyReplicas": 1}}, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
-        await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
-        await site.rest()
+        await site.report(LWS, name, status)
         assert (await site.condition())["status"] == "True"
         await _withdraw(site, "scheduling.volcano.sh")
         await _serve(site, "grove")
         assert (await site.graph())["status"]["state"] == "successful"
-        await site.edit("g", 0, replicas=2)
-        await site.later(5)
+        await site.edit("g", 0, replicas=2, seconds=5)
         assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 2
         assert (await site.graph())["status"]["state"] == "successful"
         assert set(await site.all(LWS)) == {name}

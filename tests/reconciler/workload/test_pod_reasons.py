@@ -84,6 +84,11 @@ def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
     assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == AT_ONCE // 2
 
 
+async def _add(site: Site, pod: Node) -> None:
+    metadata = pod["metadata"]
+    await site.add_pod(metadata["name"], metadata["labels"], pod["status"], metadata=metadata, spec=pod.get("spec") or {})
+
+
 async def _reads(site: Site, pods: list[Node]) -> int:
     """Reads of pods while a graph that never becomes ready waits five minutes."""
     count = 0
@@ -94,8 +99,7 @@ async def _reads(site: Site, pods: list[Node]) -> int:
         return None
 
     for pod in pods:
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        await site.kubelet.merge_patch(PODS, pod["metadata"]["name"], {"status": pod["status"]}, NAMESPACE, subresource="status")
+        await _add(site, pod)
     site.cluster.fail(counted)
     await site.later(300)
     return count
@@ -144,9 +148,7 @@ async def test_the_reason_is_there_within_seconds(served: dict[str, frozenset[st
         if served is SERVED["lws"]:
             obj["spec"]["components"][1]["multinode"] = {"nodeCount": 2}
         await site.make(obj)
-        pod = _pod("d", conditions=[UNSCHEDULABLE])
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        await site.kubelet.merge_patch(PODS, "d", {"status": pod["status"]}, NAMESPACE, subresource="status")
+        await _add(site, _pod("d", conditions=[UNSCHEDULABLE]))
         await site.later(10)
         assert "d: Unschedulable" in (await site.condition())["message"]
 
@@ -156,14 +158,12 @@ async def test_reasons_are_read_each_minute_though_the_wall_clock_goes_back(monk
     wall = site.timing.now
     monkeypatch.setattr(site.timing, "now", lambda: wall() - behind[0])
     site.newcomers = 0
-    site.start()
-    await site.make(disagg())
-    await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
-    behind[0] = timedelta(hours=1)
-    await site.kubelet.delete(PODS, "d", NAMESPACE)
-    await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
-    assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
-    await site.stop()
+    async with site.running(disagg()):
+        await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
+        behind[0] = timedelta(hours=1)
+        await site.kubelet.delete(PODS, "d", NAMESPACE)
+        await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
+        assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
 
 
 async def test_pods_that_can_not_be_made_are_told_of() -> None:

@@ -80,7 +80,7 @@ def _on_pending(seen: Seen) -> Plan:
     made = Plan(phases.on_job_made(obj, status, generation, seen.moment), children=seen.children)
     if job is None:
         return made
-    if seen.start.again and _controls(seen, job):
+    if seen.start.again and is_controlled(job, obj):
         return Plan(Step(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
     if job["metadata"].get("deletionTimestamp") or seen.orphan:
         return Plan(Step(status), after=RETRY_SOON)
@@ -116,7 +116,7 @@ def _refuse(seen: Seen, refusal: Refusal) -> Plan:
     """Report that no Job is made. A refusal that nothing but the spec can end is final."""
     final = not refusal.after
     step = phases.on_job_refused(seen.checkpoint, seen.start.status, refusal.reason, refusal.message, seen.moment, final=final)
-    drop = seen.job if seen.start.again and _controls(seen, seen.job) else None
+    drop = seen.job if seen.start.again and seen.job is not None and is_controlled(seen.job, seen.checkpoint) else None
     return Plan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
 
 
@@ -131,10 +131,6 @@ def _finish(seen: Seen, plan: Plan) -> Plan:
     ours = job is not None and job["metadata"]["name"] == status.get("jobName") and (plan.adopt is not None or is_controlled(job, obj))
     expires = ours and job is not None and (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None
     return plan._replace(expire=job if expires else None, after=0.0 if expires or seen.listed else RETRY_UNLISTED)
-
-
-def _controls(seen: Seen, job: Fields | None) -> bool:
-    return job is not None and is_controlled(job, seen.checkpoint)
 
 
 def _adoptable(obj: Fields, job: Fields) -> Fields | None:

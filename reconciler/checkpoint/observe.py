@@ -1,5 +1,6 @@
 """Reads what a pass over a DynamoCheckpoint depends on. At rest it calls no API."""
 
+from contextlib import suppress
 from typing import Any
 
 from ...kube.errors import ForbiddenError
@@ -39,7 +40,9 @@ async def observe(work: Work, obj: Node) -> Seen:
         return seen._replace(job=job, listed=work.cache.knows(JOBS.kind))
     settings = render_settings(work, namespace).checkpoints
     if start.status["phase"] == phases.CREATING:
-        seen = seen._replace(storage=_read_storage(settings), listed=work.cache.knows(JOBS.kind))
+        seen = seen._replace(listed=work.cache.knows(JOBS.kind))
+        with suppress(RenderError):
+            seen = seen._replace(storage=storage.find_configured_storage(settings))
         job = work.cache.get(Key(JOBS.kind, namespace, name)) or await work.cluster.get(JOBS, name, namespace)
         return seen if job is None else await _observe_job(work, seen._replace(job=job))
     children = await _render(work, obj, settings)
@@ -80,13 +83,6 @@ async def _observe_job(work: Work, seen: Seen) -> Seen:
         return seen._replace(pulls=find_pull_failures(await pods_of_job(work.cluster, job)))
     except ForbiddenError:
         return seen._replace(after=0.0)
-
-
-def _read_storage(settings: Checkpoints) -> storage.Storage | None:
-    try:
-        return storage.find_configured_storage(settings)
-    except RenderError:
-        return None
 
 
 def _is_orphan(work: Work, job: Node) -> bool:

@@ -47,7 +47,9 @@ async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
     elif step.status["phase"] != (obj.get("status") or {}).get("phase"):
         return PassResult()  # the rate limit delayed the status
     if plan.expire is not None:
-        await _expire(work, obj, plan.expire)
+        patch = {"metadata": {"uid": uid_of(plan.expire)}, "spec": {"ttlSecondsAfterFinished": KEPT_FOR}}
+        with suppress(ConflictError):  # another Job has the name now
+            await work.merge(obj, JOBS, key_of(plan.expire).name, patch)
     return PassResult(tuple(problems), after)
 
 
@@ -58,10 +60,3 @@ async def _adopt(work: Work, obj: Node, job: Node) -> None:
         owners = [*(owner for owner in owners if owner.get("uid") != uid_of(obj)), reference(obj)]
     change = {"uid": uid_of(job), "ownerReferences": owners, "labels": {RECONCILED: "true"}}
     await work.merge(obj, JOBS, key_of(job).name, {"metadata": change})
-
-
-async def _expire(work: Work, obj: Node, job: Node) -> None:
-    """Have an ended Job deleted some time later. Raises: ApiError, StandDownError."""
-    patch = {"metadata": {"uid": uid_of(job)}, "spec": {"ttlSecondsAfterFinished": KEPT_FOR}}
-    with suppress(ConflictError):  # another Job has the name now
-        await work.merge(obj, JOBS, key_of(job).name, patch)

@@ -83,14 +83,6 @@ def image_of(checkpoint: Fields) -> str:
     return noted or target_image(checkpoint)
 
 
-def takes(live: Fields | None, *, same: bool, roll: bool) -> bool:
-    """Whether pods take the restored shape now: `live` is their template, `same` whether nothing else of it changes.
-
-    Workers that run well are not replaced for it, unless `roll` is configured: the shape is taken with their next change.
-    """
-    return live is None or roll or not same or is_restored(live)
-
-
 def is_restored(template: Fields) -> bool:
     """Whether pods of a template are restored ones."""
     return string_map((template.get("metadata") or {}).get("labels")).get(RESTORE_TARGET) == "true"
@@ -180,11 +172,6 @@ def mark_of(obj: Fields) -> str:
 def format_snapshot(restore: Restore) -> str:
     """The snapshot, in the annotation."""
     return f"{restore.hash}/{restore.version}"
-
-
-def is_given_up(obj: Fields, restore: Restore) -> bool:
-    """Whether an object's pods are not restored from this snapshot any more."""
-    return string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(restore)
 
 
 def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:

@@ -42,11 +42,9 @@ from .restore_condition import (
     find_hindrance,
     format_snapshot,
     image_of,
-    is_given_up,
     is_restored,
     make_restore,
     mark_of,
-    takes,
 )
 
 TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
@@ -134,7 +132,7 @@ async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Set
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
-    if work.settings.checkpoint.fallback and is_given_up(obj, tried):
+    if work.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
         return Choice(standing=describe_given_up(obj, tried, name), tried=tried)
     made = made._replace(checkpoint=name, claims=claims, tried=tried)
     if made.restore is not None:
@@ -160,8 +158,10 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
         rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
         now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
         return Choice(wanted._replace(version=held), now)
-    same = pods.live is not None and contains(pods.live, pods.cold)
-    if not takes(pods.live if pods.begun else None, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
+    live = pods.live if pods.begun else None
+    same = contains(live, pods.cold) if pods.mark is None else pods.mark == digest(pods.cold)
+    # workers that run well are not replaced for it, unless that is configured: the shape is taken with their next change
+    if live is not None and same and not roll and not is_restored(live):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, new ones are restored by the webhook of pods, if it is installed"
         return Choice(standing=RestoreState(WAITING, text))
     return Choice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))

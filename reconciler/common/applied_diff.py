@@ -8,9 +8,9 @@ import orjson
 from ...kube.protocol import Node
 
 
-def digest(obj: Node) -> str:
-    """A digest of an object to apply, sixteen hexadecimal digits."""
-    return hashlib.sha256(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+def digest(value: Any) -> str:
+    """A digest of an object or a part of one, sixteen hexadecimal digits."""
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 def fingerprint(live: Node) -> str:

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
 from ...kube.protocol import Node
-from ..render.errors import RenderError
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
 LONGEST: Final = 2000  # characters of a condition's message; Events have at most a thousand
@@ -70,11 +69,6 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
     else:
         text = f"{what}: {error.message}"
     return Problem(text, category, passing)
-
-
-def problem_of_render(error: RenderError) -> Problem:
-    """The problem of a part that can't be rendered."""
-    return Problem(str(error), "validation")
 
 
 def join_messages(problems: list[Problem]) -> str:

@@ -8,7 +8,7 @@ from ...kube.protocol import Node
 from ..checkpoint.restore_condition import COLD, set_restore_condition
 from ..common.applied_diff import digest
 from ..common.conditions import RECONCILING, Condition, merge_conditions, note_ignored, set_condition
-from ..common.problems import Problem, join_messages, problem_of_render
+from ..common.problems import Problem, join_messages
 from ..common.workers import runtime_figures
 from ..render.children import direct_children
 from ..render.objects import annotate
@@ -49,7 +49,8 @@ def decide(seen: Seen) -> Plan:
     # a graph takes over the Services that earlier releases gave to its components
     names = {one["metadata"]["name"] for one in seen.owned if is_model_service(one["kind"], one["metadata"]["name"])}
     kept = frozenset(names if is_of_a_graph(obj) else ())
-    return Plan(children, kept, [*problems, *map(problem_of_render, rendered.problems)], rendered.notes)
+    problems += [Problem(str(error), "validation") for error in rendered.problems]
+    return Plan(children, kept, problems, rendered.notes)
 
 
 def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:

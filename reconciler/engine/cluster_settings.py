@@ -29,12 +29,7 @@ def render_settings(work: Work, namespace: str) -> Settings:
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
     """What the cluster serves; what nobody knows counts as not there."""
-
-    def served(name: str) -> bool:
-        presence = known.get(name)
-        return bool(presence is not None and presence.served)
-
-    grove, lws, kai, dra, istio = (served(one.name) for one in (GROVE, LWS, KAI, DRA, ISTIO))
+    grove, lws, kai, dra, istio = (one.name in known and bool(known[one.name].served) for one in (GROVE, LWS, KAI, DRA, ISTIO))
     return Settings(grove=grove, lws=lws, kai=kai, dra=dra, istio=istio)
 
 

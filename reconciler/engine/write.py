@@ -68,13 +68,6 @@ class Writer:
         """The owner's children reverted since the last call, and who had changed them."""
         return self._repairs.pop(uid_of(owner), [])
 
-    async def resize(self, obj: Node, replicas: int) -> None:
-        """Change only the replicas of a component of an older generation. Raises: ApiError, StandDownError."""
-        key = key_of(obj)
-        self._ask(key.namespace)
-        patch = {"spec": {"replicas": replicas}}
-        self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
-
     async def scale(self, obj: Node, replicas: int, owner: Node) -> None:
         """Scale another controller's object. Raises: ApiError, ContestedError, StandDownError."""
         key, mark = key_of(obj), ("replicas", str(replicas))

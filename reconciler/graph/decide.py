@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...kube.protocol import Node
-from ..common.problems import RETRY_SLOW, Problem, Refusal, problem_of_render
+from ..common.problems import RETRY_SLOW, Problem, Refusal
 from ..common.resources import CLIQUES, COMPONENT, SECRET
 from ..render.children import graph_children, worker_hash, worker_hashes
 from ..render.errors import RenderError
@@ -54,7 +54,7 @@ def decide(seen: Seen) -> Plan | Refusal:
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)
     rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: graph_children(graph, settings, observed), problems)
-    problems += map(problem_of_render, rendered.problems)
+    problems += [Problem(str(error), "validation") for error in rendered.problems]
     left = (SECRET, CLIQUES, COMPONENT) if seen.waits else (SECRET,)
     applied = [child for child in rendered.children if child["kind"] not in left and not is_claim_template(child)]
     owners, notes = plan_owners(graph, seen.snapshots), [*rendered.notes, *seen.notes]

@@ -9,7 +9,7 @@ from ..checkpoint.offers import publish_offers
 from ..checkpoint.restoring import say_standing, write_choices
 from ..common.keys import key_of, uid_of
 from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem, Refusal, first_of, problem_of_error
-from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
+from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
 from ..engine.work import Work
 from ..render.graph import Graph, start_waiting
 from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, component_name
@@ -133,7 +133,7 @@ async def _remove_old(work: Work, obj: Node, plan: Plan, problems: list[Problem]
     roll = plan.roll
     try:
         for component, replicas in roll.resized:
-            await work.writer.resize(component, replicas)
+            await work.merge(component, COMPONENTS, key_of(component).name, {"spec": {"replicas": replicas}})
         for component in roll.retired:
             await work.writer.drop(component)
         if roll.rolling and not roll.retired:

@@ -1,13 +1,12 @@
 """Chooses what a pass over a DynamoModel does, and what its status says of the pods found and how loading stands. Pure."""
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from ...kube.protocol import Node
+from ..common.applied_diff import digest
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
 from ..common.problems import LONGEST, RETRY_SLOW, Refusal
 from ..common.resources import FINALIZER
@@ -75,7 +74,7 @@ def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, m
     listed = listed if len(listed) <= LISTED else sorted(listed, key=itemgetter("ready"))[:LISTED]
     if not listed:
         status.pop("endpoints", None)
-    elif status.get("endpoints") != _digest(listed):
+    elif status.get("endpoints") != digest(listed):
         status["endpoints"] = listed
     was = condition_of(before, ENDPOINTS)
     same = (was.get("status"), was.get("reason")) == (verdict.word, verdict.reason)
@@ -86,12 +85,7 @@ def lighten(model: Node) -> None:
     """Leaves only a digest of the endpoints in a status, in place: a cluster has a hundred thousand of them."""
     status = model.get("status") or {}
     if isinstance(status.get("endpoints"), list):
-        status["endpoints"] = _digest(status["endpoints"])
-
-
-def _digest(listed: list[Node]) -> str:
-    text = json.dumps(listed, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        status["endpoints"] = digest(status["endpoints"])
 
 
 def _services(seen: Found, base: str, generation: int | None) -> Condition:

@@ -89,7 +89,7 @@ def is_mine(request: Node, graph: Node) -> bool:
 def decide(seen: Seen) -> Plan:
     """The plan of a pass."""
     if seen.refusal:
-        return Plan(_refuse_spec(seen.refusal))
+        return Plan(phases.fail(phases.VALIDATION, "ValidationFailed", seen.refusal))
     phase = phase_of(seen.request)
     plan = _BY_PHASE.get(phase, _failed)(seen)
     return _report_change(seen.request, plan) if phase in phases.FROZEN else plan
@@ -100,7 +100,8 @@ def _pending(seen: Seen) -> Plan:
     if seen.gpus is None:
         return Plan(None, GPU_POLL)
     if wrong := explain_invalid(request, seen.gpus, claim=seen.claim):
-        return Plan(_refuse_spec(wrong), notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
+        step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
+        return Plan(step, notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
     if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
         return Plan(phases.begin(), RETRY_SOON)
     hardware = fill_hardware(read_requested_hardware(request), seen.gpus)
@@ -119,10 +120,6 @@ def _pending(seen: Seen) -> Plan:
         text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
         return plan._replace(step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), after=RETRY_SLOW)
     return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")
-
-
-def _refuse_spec(text: str) -> Step:
-    return phases.fail(phases.VALIDATION, "ValidationFailed", text)
 
 
 def _profiling(seen: Seen) -> Plan:

@@ -1,5 +1,6 @@
 """Renders an object of a test as the command does: with the defaults of admission, then everything down to the leaves."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from dynamo_webhooks.cli.objects.forms import create
@@ -45,6 +46,17 @@ def graph(*components: Fields, name: str = "g", annotations: Fields | None = Non
     }
 
 
+def alpha(name: str, kind: str, **service: Any) -> Fields:
+    """A v1alpha1 graph of one service in the namespace `demo`."""
+    spec = {"services": {name: {"componentType": kind, **service}}}
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g", "namespace": "demo"},
+        "spec": spec,
+    }
+
+
 def component(name: str, kind: str = "", main: Fields | None = None, pod: Fields | None = None, **fields: Any) -> Fields:
     """A component; `main` is its main container, `pod` the rest of its pod spec."""
     spec: Fields = {**(pod or {}), "containers": [{"name": "main", **(main or {})}, *((pod or {}).get("containers") or [])]}
@@ -79,3 +91,11 @@ def main_of(found: Fields) -> Fields:
 def env_of(container: Fields) -> dict[str, Any]:
     """A container's variables: values by name, sources where there is no value."""
     return {one["name"]: one.get("value", one.get("valueFrom", "")) for one in container["env"]}
+
+
+def walk(value: Any) -> Iterator[Fields]:
+    """Every map anywhere in a value."""
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(one)

@@ -3,19 +3,22 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
+from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, PODS, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
+from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.pacing import HELD
 from dynamo_webhooks.reconciler.reconciler import Reconciler
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
@@ -29,6 +32,8 @@ SERVED: Final = {
     "resource.k8s.io": frozenset({"v1"}),
     "rbac.authorization.k8s.io": frozenset({"v1"}),
 }
+GROVE_API: Final = {"grove.io": frozenset({"v1alpha1"})}
+LWS_API: Final = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
 CONFIGURATION: Final = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
@@ -40,12 +45,13 @@ mpi: {sshSecretName: ssh, sshSecretNamespace: dynamo-system}
 
 
 @cache
-def settings(more: str = "") -> OperatorConfiguration:
-    """The settings of a small configuration; `more` are further lines of it."""
+def settings(more: str = "", version: str = "") -> OperatorConfiguration:
+    """The settings of a small configuration; `more` are further lines of it, `version` another one of the operator."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(CONFIGURATION + more)
-        return load_configuration(str(file), {}).configuration
+        found = load_configuration(str(file), {}).configuration
+    return replace(found, operator=replace(found.operator, version=version)) if version else found
 
 
 class Site:
@@ -54,10 +60,11 @@ class Site:
     def __init__(self, found: OperatorConfiguration | None = None) -> None:
         self.storage, self.timing = Storage(), Timing()
         self.settings = found or settings()
+        self.callers: dict[str, Any] = {}  # what a reconciler calls beside the cluster
         self.cluster = MemoryCluster(MANAGER, storage=self.storage, served=SERVED)
         self.user = MemoryCluster("kubectl", storage=self.storage, served=SERVED)
         self.kubelet = MemoryCluster("kube-controller-manager", storage=self.storage, served=SERVED)
-        self.reconciler: Reconciler | None = None
+        self._reconciler: Reconciler | None = None
         self.held: dict[str, int] = {}  # Deployment -> how many of its pods may become ready
         self.newcomers: int | None = None  # the same for each that `settled` doesn't name; None for all of them
         self.settled: set[str] = set()
@@ -67,16 +74,46 @@ class Site:
 
     # processes
 
+    @property
+    def reconciler(self) -> Reconciler:
+        """The process that was started last."""
+        assert self._reconciler is not None
+        return self._reconciler
+
+    @property
+    def cache(self) -> Cache:
+        """What that process has listed."""
+        assert self.reconciler.cache is not None
+        return self.reconciler.cache
+
+    def serve(self, groups: Mapping[str, frozenset[str]]) -> Self:
+        """Has the cluster serve further groups."""
+        for each in (self.cluster, self.user, self.kubelet):
+            each.served |= groups
+        return self
+
+    @contextlib.asynccontextmanager
+    async def running(self, *objects: Node, seconds: float = 0.0) -> AsyncIterator[Self]:
+        """Runs a reconciler, makes objects as a user does, and lets all come to rest, after so many seconds."""
+        self.start()
+        try:
+            if objects:
+                await self.make(*objects)
+            if seconds:
+                await self.later(seconds)
+            yield self
+        finally:
+            await self.stop()
+
     def start(self) -> Reconciler:
         """Starts a reconciler, another one each time."""
         self.lives += 1
-        timing = self.timing
-        clocks = timing.clocks()
-        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks))
+        clocks = self.timing.clocks()
+        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks, **self.callers))
 
     def run(self, reconciler: Reconciler) -> Reconciler:
         """Runs one that was made elsewhere."""
-        self.reconciler = reconciler
+        self._reconciler = reconciler
         self._task = asyncio.ensure_future(reconciler.run())
         return reconciler
 
@@ -158,21 +195,77 @@ class Site:
 
     # objects
 
-    async def make(self, obj: Node) -> Node:
-        """Creates an object of ours as a user does."""
-        return await self.user.create(GRAPHS if obj["kind"] == "DynamoGraphDeployment" else COMPONENTS, obj, NAMESPACE)
+    async def make(self, *objects: Node) -> None:
+        """Creates graphs and components as a user does, and lets all come to rest."""
+        for obj in objects:
+            await self.user.create(GRAPHS if obj["kind"] == "DynamoGraphDeployment" else COMPONENTS, obj, NAMESPACE)
+        await self.rest()
 
-    async def graph(self, name: str = "g") -> Node:
-        """A graph as it is stored."""
-        found = await self.user.get(GRAPHS, name, NAMESPACE)
+    async def get(self, resource: Resource, name: str, namespace: str = NAMESPACE) -> Node:
+        """An object as it is stored."""
+        found = await self.user.get(resource, name, namespace)
         assert found is not None
         return found
 
-    async def edit(self, graph_name: str, index: int, **fields: Any) -> None:
-        """Changes a component of a graph as a user does."""
-        obj = await self.graph(graph_name)
-        obj["spec"]["components"][index] |= fields
+    async def graph(self, name: str = "g") -> Node:
+        """A graph as it is stored."""
+        return await self.get(GRAPHS, name)
+
+    @contextlib.asynccontextmanager
+    async def editing(self, name: str = "g", *, rest: bool = True, seconds: float = 0) -> AsyncIterator[Node]:
+        """A graph that a user changes; all comes to rest afterwards."""
+        obj = await self.graph(name)
+        yield obj
         await self.user.replace(GRAPHS, obj)
+        if rest:
+            await self.later(seconds)
+
+    async def edit(self, graph_name: str, index: int, *, rest: bool = True, seconds: float = 0, **fields: Any) -> None:
+        """Changes a component of a graph as a user does, and lets all come to rest."""
+        async with self.editing(graph_name, rest=rest, seconds=seconds) as obj:
+            obj["spec"]["components"][index] |= fields
+
+    async def add_pod(self, name: str, labels: Mapping[str, str], status: Node | None = None, **more: Any) -> None:
+        """Makes a pod as a controller does, with the status that its kubelet writes."""
+        metadata = {"name": name, "labels": labels, **more.pop("metadata", {})}
+        await self.kubelet.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}, **more}, NAMESPACE)
+        if status is not None:
+            await self.kubelet.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
+
+    async def create(self, resource: Resource, obj: Node, seconds: float = 0) -> None:
+        """Creates an object as a user does, and lets all come to rest after so many seconds."""
+        await self.user.create(resource, obj, NAMESPACE)
+        await self.later(seconds)
+
+    async def patch(self, resource: Resource, name: str, change: Node, seconds: float = 0) -> None:
+        """Merges a change into an object as a user does, and lets all come to rest."""
+        await self.user.merge_patch(resource, name, change, NAMESPACE)
+        await self.later(seconds)
+
+    async def report(self, resource: Resource, name: str, status: Node, seconds: float = 0) -> None:
+        """Writes a status as a controller does, and lets all come to rest."""
+        await self.kubelet.merge_patch(resource, name, {"status": status}, NAMESPACE, subresource="status")
+        await self.later(seconds)
+
+    async def delete(self, resource: Resource, name: str, seconds: float = 0) -> None:
+        """Deletes an object as a user does, and lets all come to rest."""
+        await self.user.delete(resource, name, NAMESPACE)
+        await self.later(seconds)
+
+    def refuse(self, error: Exception, verb: str, resource: Resource, name: str = "") -> Callable[[], None]:
+        """Has calls of the reconciler fail, of one object or of all; returns what mends that."""
+        asked = (verb, resource)
+        return self.cluster.fail(lambda by, what, _, called: error if (by, what) == asked and name in ("", called) else None)
+
+    def written(self, since: int = 0) -> list[tuple[str, str, str]]:
+        """What the reconciler has written since so many writes, but for its Leases."""
+        return [one for one in self.cluster.writes[since:] if one[1] != LEASES.plural]
+
+    async def writes_within(self, seconds: float) -> list[tuple[str, str, str]]:
+        """What the reconciler writes while time passes, but for its Leases."""
+        before = len(self.cluster.writes)
+        await self.later(seconds)
+        return self.written(before)
 
     async def all(self, resource: Resource) -> dict[str, Node]:
         """All objects of a resource by name."""
@@ -214,19 +307,19 @@ class Site:
 
     def _soon(self) -> bool:
         """Whether something happens as soon as a moment passes."""
-        if self.reconciler is None or self._task is None:
+        if self._reconciler is None or self._task is None:
             return False
         queue = self.reconciler.queue
         due = [later.due - queue._clock() for later in queue._later.values()]
         return bool(self.reconciler.waiting) or min(due, default=HELD + 1) <= HELD
 
     def _idle(self) -> bool:
-        return self.reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)
+        return self._reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)
 
     async def _run(self) -> None:
         for _ in range(ROUNDS):
             await settle()
-            if self._idle() or self._task is None or self._task.done() or (self.reconciler and self.reconciler.waiting):
+            if self._idle() or self._task is None or self._task.done() or (self._reconciler and self.reconciler.waiting):
                 return
 
 
@@ -247,11 +340,15 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
+def draft(resource: Resource, name: str, metadata: Node | None = None, **rest: Any) -> Node:
+    """An object to create; `metadata` is the rest of its metadata."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, **(metadata or {})}, **rest}
+
+
 def clique_of(made: Node, template: Node) -> Node:
     """The PodClique that Grove makes of a template in a set."""
     set_name = made["metadata"]["name"]
-    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": set_name, "uid": made["metadata"]["uid"], "controller": True}
-    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [owner]}
+    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [reference(made)]}
     return {"apiVersion": made["apiVersion"], "kind": "PodClique", "metadata": metadata, "spec": template["spec"]}
 
 
@@ -265,12 +362,16 @@ def disagg(name: str = "g", replicas: int = 2) -> Node:
     )
 
 
-@contextlib.asynccontextmanager
-async def running(found: OperatorConfiguration | None = None) -> AsyncIterator[Site]:
-    """A site with a reconciler that is ready."""
-    site = Site(found)
-    site.start()
-    try:
-        yield site
-    finally:
-        await site.stop()
+def running(
+    *objects: Node,
+    more: str = "",
+    version: str = "",
+    served: Mapping[str, frozenset[str]] | None = None,
+    denied: Iterable[tuple[str, str]] = (),
+    newcomers: int | None = None,
+) -> contextlib.AbstractAsyncContextManager[Site]:
+    """A site with a reconciler that is ready, and graphs and components at rest."""
+    site = Site(settings(more, version)).serve(served or {})
+    site.cluster.denied |= {*denied}
+    site.newcomers = newcomers
+    return site.running(*objects)

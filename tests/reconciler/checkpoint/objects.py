@@ -34,3 +34,6 @@ def lease(renewed: str, seconds: int = 30, name: str = JOB) -> Node:
     """The Lease by which an agent says that it is at work."""
     spec = {"holderIdentity": "agent", "leaseDurationSeconds": seconds, "renewTime": renewed}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": "demo"}, "spec": spec}
+
+
+DONE: Final[Node] = {**checkpoint(), "status": {"phase": "Ready", "jobName": ""}}  # one whose snapshot is there

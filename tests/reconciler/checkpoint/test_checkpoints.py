@@ -1,27 +1,22 @@
 """What recorded passes don't show of checkpoints: contradictions, storage of agents, Leases, and which pods are restored."""
 
-import copy
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.operator.features import Pvc
-from dynamo_webhooks.reconciler.checkpoint.phases import in_force
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import RestoreState, find_hindrance, sum_up, takes
-from dynamo_webhooks.reconciler.render.checkpoint.identity import job_name
-from dynamo_webhooks.reconciler.render.checkpoint.job import job_of, jobs
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import RestoreState, find_hindrance, sum_up
+from dynamo_webhooks.reconciler.render.checkpoint.job import job_of
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage, find_agent_storage, find_configured_storage
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
-from tests.reconciler.checkpoint.objects import JOB, checkpoint, lease
+from tests.reconciler.checkpoint.objects import checkpoint
 
 Fields = dict[str, Any]
-NOW = datetime(2030, 1, 1, 0, 0, 20, tzinfo=UTC)
 CLAIM = Checkpoints(enabled=True, pvc=Pvc(pvc_name="snaps", base_path="/c"))
 
 
@@ -34,15 +29,6 @@ def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> N
         job_of(obj, CLAIM)
     assert raised.value.path == ("spec", "job", "podTemplateSpec", "spec", "containers", 0, "volumeMounts", 0, "mountPath")
     assert f"must not be {path}" in raised.value.reason
-
-
-def test_a_job_leaves_the_checkpoint_as_it_is_and_expires_only_later() -> None:
-    obj = checkpoint()
-    before = copy.deepcopy(obj)
-    made = job_of(obj, Checkpoints())
-    assert obj == before
-    assert "ttlSecondsAfterFinished" not in made["spec"]
-    assert made["metadata"]["name"] == JOB == job_name(obj)
 
 
 @pytest.mark.parametrize("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
@@ -84,13 +70,6 @@ def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
     assert len(made.problems) == 1
 
 
-def test_a_checkpoint_renders_its_claim_and_its_job() -> None:
-    asked = CLAIM._replace(pvc=replace(CLAIM.pvc, create=True, size="1Gi"))
-    assert [one["kind"] for one in jobs(checkpoint(), asked)] == ["PersistentVolumeClaim", "Job"]
-    made = render(checkpoint(), Settings(operator_version="1.2.0", checkpoints=asked))
-    assert [one["kind"] for one in made.children] == ["PersistentVolumeClaim", "Job"]
-
-
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -124,23 +103,8 @@ def test_the_first_agent_that_mounts_a_claim_tells_where_snapshots_are() -> None
         find_agent_storage([], "demo")
 
 
-@pytest.mark.parametrize(
-    ("renewed", "seconds", "left"),
-    [
-        ("2030-01-01T00:00:00.000000Z", 30, 10.0),
-        ("2029-12-31T23:00:00.000000Z", 30, 0.0),
-        ("never", 30, 0.0),
-        ("2030-01-01T00:00:00Z", 20, 0.0),
-    ],
-)
-def test_for_how_long_a_lease_is_in_force(renewed: str, seconds: int, left: float) -> None:
-    assert in_force(lease(renewed, seconds), NOW) == left
-    assert in_force(None, NOW) == 0.0
-    assert in_force({"spec": {"leaseDurationSeconds": "30", "renewTime": renewed}}, NOW) == 0.0
-
-
-def _component(image: str = "img:1", **experimental: Any) -> Fields:
-    template = {"spec": {"containers": [{"name": "main", "image": image}]}}
+def _component(**experimental: Any) -> Fields:
+    template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
     return {"name": "w", "podTemplate": template, "experimental": {"checkpoint": {"checkpointRef": "ck"}, **experimental}}
 
 
@@ -150,41 +114,15 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
 @pytest.mark.parametrize(
     ("found", "component", "asked", "reason"),
     [
-        (None, _component(), CLAIM, "CheckpointMissing"),
         (None, {**_component(), "experimental": {"checkpoint": {"identity": {"model": "m"}}}}, CLAIM, "CheckpointNotReady"),
-        (checkpoint(), _component(), CLAIM, "CheckpointNotReady"),
         ({**checkpoint(), "status": {"phase": "Failed", "message": "x"}}, _component(), CLAIM, "CheckpointFailed"),
         (READY, _component(), Checkpoints(), "RestoreOff"),
-        (READY, {**_component(), "multinode": {"nodeCount": 2}}, CLAIM, "RestoreUnavailable"),
-        (READY, _component("img:2"), CLAIM, "ImageDiffers"),
         (READY, _component(), CLAIM, None),
     ],
 )
 def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: Checkpoints, reason: str | None) -> None:
     hindered = find_hindrance(found, component, asked, any_image=False)
     assert (hindered.reason if hindered else None) == reason
-    if reason == "ImageDiffers":
-        assert find_hindrance(found, component, asked, any_image=True) is None
-
-
-def test_shared_gpu_memory_must_be_on_both_sides() -> None:
-    shared = {**READY, "spec": {**READY["spec"], "gpuMemoryService": {"enabled": True}}}
-    gate = CLAIM._replace(gate=True)
-    both = _component(gpuMemoryService={"mode": "IntraPod"})
-    assert find_hindrance(shared, both, gate, any_image=False) is None
-    for found, component, asked in ((shared, both, CLAIM), (shared, _component(), gate), (READY, both, gate)):
-        with pytest.raises(RenderError, match="gpuMemoryService"):
-            find_hindrance(found, component, asked, any_image=False)
-
-
-def test_running_pods_are_not_replaced_for_a_snapshot() -> None:
-    cold: Fields = {"metadata": {"labels": {}}, "spec": {}}
-    warm: Fields = {"metadata": {"labels": {RESTORE_TARGET: "true"}}, "spec": {}}
-    assert not takes(cold, same=True, roll=False)
-    assert takes(cold, same=False, roll=False)
-    assert takes(cold, same=True, roll=True)
-    assert takes(warm, same=True, roll=False)
-    assert takes(None, same=False, roll=False)
 
 
 def test_a_graph_tells_the_worst_of_its_components() -> None:

@@ -6,7 +6,6 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint import phases
 from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
 from dynamo_webhooks.reconciler.common.conditions import condition_of
@@ -14,7 +13,7 @@ from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, R
 from dynamo_webhooks.reconciler.common.resources import RECONCILED
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
-from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
+from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
 STRANGER: Final = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "z", "controller": True}
@@ -43,34 +42,6 @@ def _told(plan: Plan, kind: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("mark", "how", "phase", "reason"),
-    [
-        ("failed", "", "Failed", "JobFailed"),
-        ("failed", "Complete", "Failed", "CheckpointVerificationFailed"),
-        ("", "Complete", "Failed", "CheckpointVerificationFailed"),
-        ("odd", "Complete", "Failed", "CheckpointVerificationFailed"),
-        ("", "Failed", "Failed", "JobFailed"),
-        ("completed", "Failed", "Ready", "JobSucceeded"),
-        ("completed", "", "Ready", "JobSucceeded"),
-    ],
-)
-def test_a_phase_follows_from_the_agents_mark_and_the_end_of_the_job(mark: str, how: str, phase: str, reason: str) -> None:
-    plan = _decided(_checkpoint(), job := _job(mark, how))
-    assert plan.step.status["phase"] == phase
-    assert _told(plan, "JobCompleted") == (str(phase == "Ready"), reason)
-    assert [event.reason for event in plan.step.events] == ["CheckpointReady" if phase == "Ready" else "CheckpointFailed"]
-    assert plan.expire == job
-
-
-@pytest.mark.parametrize(
-    ("mark", "how", "waits"), [("", "Complete", True), ("completed", "", True), ("failed", "", False), ("", "", False)]
-)
-def test_a_lease_in_force_is_waited_for_where_it_decides(mark: str, how: str, *, waits: bool) -> None:
-    plan = _decided(_checkpoint(), _job(mark, how), lease=lease(format_micro_time(NOW), 40))
-    assert (plan.step.status["phase"] == "Creating", plan.after) == ((True, 40.0) if waits else (not mark, 0.0))
-
-
-@pytest.mark.parametrize(
     ("metadata", "left"),
     [
         ({}, ""),
@@ -85,11 +56,6 @@ def test_a_job_of_another_owner_is_left_alone_and_a_restored_one_is_adopted(meta
         assert _told(plan, "JobCreated") == ("False", "TakenName")
         assert plan.step.status["message"] == f"Job {JOB} {left}, and is left alone; rename or remove it"
     assert (plan.adopt, plan.drop, plan.expire) == (job if metadata and not left else None, None, None)
-
-
-def test_a_lost_job_ends_the_checkpoint() -> None:
-    plan = _decided(_checkpoint())
-    assert (plan.step.status["phase"], _told(plan, "JobCreated")) == ("Failed", ("False", "JobDeleted"))
 
 
 @pytest.mark.parametrize(("after", "phase"), [(RETRY_SLOW, "Pending"), (0.0, "Failed")])

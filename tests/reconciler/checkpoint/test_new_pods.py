@@ -11,26 +11,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynamo_webhooks.admission import pipeline
 from dynamo_webhooks.admission.new_pods import ALL, LONGEST, OFFER, PATH, NewPods, read_offers
 from dynamo_webhooks.admission.new_pods import MOST as MOST_IN_A_NAMESPACE
-from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.features import Pvc
+from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
+from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.checkpoint.offers import MOST, decide_offers
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure
 from dynamo_webhooks.reconciler.checkpoint.restoring import Choice, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
-from dynamo_webhooks.reconciler.render.settings import Checkpoints
+from dynamo_webhooks.reconciler.render.component import component_children
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
-from tests.reconciler.checkpoint.objects import HASH, checkpoint
+from tests.reconciler.checkpoint.objects import DONE, HASH, checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene
 from tests.reconciler.checkpoint.test_snapshots import NAME, RESTORING, TARGET, _ready, _told, _worker, scene, warm
 from tests.reconciler.pod.test_pods import OWNER as CONTROLLER
+from tests.reconciler.render.single_fields import COMPONENT, leaves, pair_alone, text_of
+from tests.reconciler.rendering import stored
 from tests.reconciler.site import NAMESPACE
 
 OWNER: Final = ("DynamoComponentDeployment", "g-worker")
@@ -49,7 +56,7 @@ def _pod(image: str = "img:1", **labels: str) -> Node:
 def _review(pod: Any, known: NewPods = KNOWN, operation: str = "CREATE", namespace: Any = "n") -> Node:
     request = {"uid": "u", "operation": operation, "namespace": namespace, "object": pod}
     body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-    found: Node = orjson.loads(answer(ROUTES[PATH], body, Settings(new_pods=known)).body)["response"]
+    found: Node = orjson.loads(answer(ROUTES[PATH], body, pipeline.Settings(new_pods=known)).body)["response"]
     return found
 
 
@@ -212,8 +219,7 @@ async def test_a_cold_component_is_offered_the_snapshot_that_its_template_would_
         await site.later(200)
         assert await _offers(site) == known.offers
         obj = (await site.graph())["spec"]["components"][1]
-        await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}})
-        await site.later(20)
+        await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}}, seconds=20)
         taken = await _worker(site)
         template, generation = taken["spec"]["template"], "nvidia.com/dynamo-worker-hash"
         old, new = (one["metadata"]["labels"][generation].encode() for one in (made, template))
@@ -226,8 +232,7 @@ async def test_without_the_permission_to_offer_a_component_runs_as_before() -> N
     more = RESTORING + "controllers: {checkpoints: off}\n"
     async with scene(warm(checkpointRef="ck"), more, made) as site:
         site.cluster.denied.add(("patch", "dynamocheckpoints"))
-        await site.kubelet.merge_patch(CHECKPOINTS, "ck", {"status": {"phase": "Ready"}}, NAMESPACE, subresource="status")
-        await site.later(5)
+        await site.report(CHECKPOINTS, "ck", {"phase": "Ready"}, 5)
         assert await _told(site) == ("False", "RestoreAvailable")
         assert await _offers(site) == {}
         assert (await site.graph())["status"]["state"] == "successful"
@@ -241,8 +246,7 @@ async def test_the_first_new_pod_that_fails_is_replaced_and_ends_the_offer() -> 
         made["metadata"] |= {"name": "p", "namespace": NAMESPACE, "ownerReferences": [{**CONTROLLER, "uid": worker["metadata"]["uid"]}]}
         made["metadata"]["annotations"]["nvidia.com/snapshot-restore-status.main"] = "failed"
         site.held[worker["metadata"]["name"]] = 1
-        await site.edit("g", 1, replicas=3)
-        await site.later(2)
+        await site.edit("g", 1, replicas=3, seconds=2)
         await site.kubelet.create(PODS, {"apiVersion": "v1", "kind": "Pod", **made}, NAMESPACE)
         await site.later(65)
         assert [*await site.all(PODS)] == []
@@ -271,10 +275,39 @@ async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
 
 
 async def test_a_checkpoint_that_goes_takes_its_offers_with_it() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    async with scene(warm(), RESTORING, made) as site:
+    async with scene(warm(), RESTORING, DONE) as site:
         await _ready(site)
         assert await _offers(site) != {}
-        await site.user.delete(CHECKPOINTS, NAME, NAMESPACE)
-        await site.later(5)
+        await site.delete(CHECKPOINTS, NAME, 5)
         assert await _offers(site) == {}
+
+
+VERSION: Final = "1.5.0"
+CONFIGURED: Final = Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps"), seccomp_profile="p")
+LINE_1_5: Final = Settings(operator_version=VERSION, lws=True, checkpoints=CONFIGURED)
+SNAPSHOT: Final = Restore("0123456789abcdef", "1", Storage("snaps", "/snaps"), "p")
+
+
+def _template(obj: dict[str, Any], observed: Observed) -> dict[str, Any] | None:
+    """The pod template of the component's Deployment; None for another workload, and for one that can't be restored."""
+    try:
+        made = component_children(stored(copy.deepcopy(obj), VERSION, grove=False, lws=True), LINE_1_5, observed)[0]
+    except RenderError:
+        return None
+    template: dict[str, Any] | None = made["spec"]["template"] if made["kind"] == "Deployment" else None
+    return template
+
+
+def test_a_new_pod_is_restored_as_the_template_would_be() -> None:
+    schema = resolve(load_schema(COMPONENT, "v1beta1", Facts(operatorVersion=VERSION).line))["properties"]["spec"]
+    restored = 0
+    for path, _ in leaves(schema):
+        _, obj = pair_alone("v1beta1", path, schema)
+        cold = _template(obj, Observed())
+        if cold is None:
+            continue
+        offer = format_offer(SNAPSHOT, targets_of(obj["spec"]), "", (COMPONENT, "g-worker"))
+        pod = restore_pod(copy.deepcopy(cold), offer, CONFIGURED)
+        assert pod == _template(obj, Observed(restores={"g-worker": SNAPSHOT})), text_of(path)
+        restored += pod is not None
+    assert restored > 100

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import PODS
+from dynamo_webhooks.kube.resources import CLAIMS, PODS
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure, failures, mark_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
@@ -45,8 +45,7 @@ async def _make(site: Scene, pod: Node) -> None:
 async def _held(site: Scene, replicas: int) -> Node:
     """The pods of the worker, which don't become ready."""
     site.held[(await _worker(site))["metadata"]["name"]] = 0
-    await site.edit("g", 0, replicas=replicas)
-    await site.later(65)
+    await site.edit("g", 0, replicas=replicas, seconds=65)
     template: Node = (await _worker(site))["spec"]["template"]
     return template
 
@@ -79,13 +78,13 @@ async def test_after_three_failures_pods_start_cold() -> None:
         [component] = (await site.all(COMPONENTS)).values()
         assert component["metadata"]["annotations"][MARK] == f"{HASH}/1"
         assert await _told(site) == ("False", "RestoreFailed")
-        await site.user.merge_patch(COMPONENTS, component["metadata"]["name"], {"metadata": {"annotations": {MARK: None}}}, NAMESPACE)
-        await site.later(5)
+        await site.patch(COMPONENTS, component["metadata"]["name"], {"metadata": {"annotations": {MARK: None}}}, 5)
         assert await _told(site) == ("False", "RestoreAvailable")
 
 
-async def test_one_replica_that_fails_is_enough() -> None:
-    async with _failing() as site:
+async def test_one_replica_that_fails_is_enough_and_the_claim_is_made() -> None:
+    async with _failing(RESTORING.replace("pvcName: snaps", "pvcName: made, create: true, size: 1Gi")) as site:
+        assert "made" in await site.all(CLAIMS)
         assert not await _is_restored(site)
 
 
@@ -101,7 +100,6 @@ async def test_another_version_is_tried_again() -> None:
     async with _failing() as site:
         assert not await _is_restored(site)
         await site.annotate(ARTIFACT_VERSION, "2")
-        await site.later(3)
         second = JOB.removesuffix("-1") + "-2"
         await site.mark("completed", second)
         await site.end("Complete", second)

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from tests.reconciler.checkpoint.objects import checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, RESTORING
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import NAMESPACE, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, settings
 
 
 def _graph(**asked: Any) -> Node:
@@ -32,21 +31,14 @@ def _snapshot(*containers: str) -> Node:
 @contextlib.asynccontextmanager
 async def _scene(*objects: Node, snapshot: Node | None = None, more: str = RESTORING, grove: bool = False) -> AsyncIterator[Scene]:
     """A cluster whose operator is of line 1.5, at rest."""
-    found = settings(more)
-    site = Scene(replace(found, operator=replace(found.operator, version="1.5.0")))
-    for each in (site.cluster, site.user, site.kubelet) if grove else ():
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
+    site = Scene(settings(more, "1.5.0")).serve(GROVE_API if grove else {})
     await site.put(claim())
     if snapshot is not None:
         await site.user.create(POD_SNAPSHOTS, snapshot, NAMESPACE)
     for one in objects:
         await site.user.create(GRAPHS if one["kind"] == "DynamoGraphDeployment" else CHECKPOINTS, one, NAMESPACE)
-    site.start()
-    try:
-        await site.later(40)
+    async with site.running(seconds=40):
         yield site
-    finally:
-        await site.stop()
 
 
 async def _told(site: Scene) -> tuple[str, str]:
@@ -70,9 +62,7 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
         made = (await site.all(OPTIONAL["grove"] if grove else DEPLOYMENTS)).values()
         assert len(made) == 1
         assert all(one["spec"].get("replicas") == 1 for one in made)
-        writes = len(site.cluster.writes)
-        await site.later(90)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(90) == []
 
 
 @pytest.mark.parametrize(
@@ -99,8 +89,7 @@ async def test_a_graph_says_of_the_snapshot_that_it_names_what_can_be_known(snap
 async def test_a_snapshot_that_comes_later_is_seen(*, grove: bool) -> None:
     async with _scene(_graph(checkpointRef="snap"), grove=grove) as site:
         assert (await _told(site))[0] == "CheckpointMissing"
-        await site.user.create(POD_SNAPSHOTS, _snapshot("main"), NAMESPACE)
-        await site.later(62)
+        await site.create(POD_SNAPSHOTS, _snapshot("main"), 62)
         assert (await _told(site))[0] == "RestoreUnavailable"
 
 

@@ -6,18 +6,22 @@ from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.errors import NotServedError, error_of_status
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, Resource
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, JOBS, OPTIONAL
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
-from tests.reconciler.checkpoint.objects import HASH, checkpoint
+from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from tests.reconciler.checkpoint.objects import DONE, HASH, checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
-from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.rendering import component, graph, stored, vllm
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm"}
 NAME: Final = f"checkpoint-{identity_hash(IDENTITY)}"
@@ -38,16 +42,11 @@ async def scene(obj: Node, more: str = RESTORING, *objects: Node, denied: bool =
     """A cluster with a graph, at rest."""
     site = Scene(settings(more))
     site.cluster.denied |= {("create", "jobs")} if denied else set()
-    for each in (site.cluster, site.user, site.kubelet) if grove else ():
-        each.served |= {"grove.io": frozenset({"v1alpha1"})}
+    site.serve(GROVE_API if grove else {})
     await site.put(claim(), *objects)
     await site.make(obj)
-    site.start()
-    try:
-        await site.later(5)
+    async with site.running(seconds=5):
         yield site
-    finally:
-        await site.stop()
 
 
 async def _ready(site: Scene) -> None:
@@ -84,8 +83,7 @@ async def test_a_graph_runs_cold_while_its_checkpoint_is_made_and_keeps_running(
         assert (await _worker(site))["spec"] == before["spec"]
         assert "RestoreAvailable" in await site.reasons()
         await site.user.merge_patch(COMPONENTS, names[-1], {"spec": {"replicas": 3}}, NAMESPACE)
-        await site.edit("g", 1, replicas=3)
-        await site.later(5)
+        await site.edit("g", 1, replicas=3, seconds=5)
         assert (await _worker(site))["spec"]["replicas"] == 3
         assert not await _is_restored(site)
 
@@ -95,8 +93,7 @@ async def test_the_next_change_of_the_pods_takes_the_shape() -> None:
         await _ready(site)
         obj = (await site.graph())["spec"]["components"][1]
         template = {**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}}
-        await site.edit("g", 1, podTemplate=template)
-        await site.later(20)
+        await site.edit("g", 1, podTemplate=template, seconds=20)
         assert await _is_restored(site)
         assert await _told(site) == ("True", "Restored")
         assert (await site.graph())["status"]["state"] == "successful"
@@ -113,26 +110,22 @@ async def test_with_roll_running_pods_are_replaced_in_the_same_object() -> None:
 
 
 async def test_new_workers_start_restored_and_cold_again_when_the_checkpoint_goes() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    async with scene(warm(checkpointRef="ck"), RESTORING, made) as site:
+    async with scene(warm(checkpointRef="ck"), RESTORING, DONE) as site:
         assert await _is_restored(site)
         assert await _told(site) == ("True", "Restored")
-        await site.user.delete(CHECKPOINTS, "ck", NAMESPACE)
-        await site.later(5)
+        await site.delete(CHECKPOINTS, "ck", 5)
         assert not await _is_restored(site)
         assert await _told(site) == ("False", "CheckpointMissing")
         assert (await site.graph())["status"]["state"] == "successful"
 
 
 async def test_another_image_is_not_restored_unless_that_is_asked_for() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    made["metadata"]["annotations"] = {IMAGE: "img:0"}
+    made = {**DONE, "metadata": {**DONE["metadata"], "annotations": {IMAGE: "img:0"}}}
     async with scene(warm(checkpointRef="ck"), RESTORING, made) as site:
         assert await _told(site) == ("False", "ImageDiffers")
         assert not await _is_restored(site)
         assert (await site.graph())["status"]["state"] == "successful"
-        await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {ANY_IMAGE: "true"}}}, NAMESPACE)
-        await site.later(5)
+        await site.patch(GRAPHS, "g", {"metadata": {"annotations": {ANY_IMAGE: "true"}}}, 5)
         assert await _told(site) == ("False", "RestoreAvailable")
 
 
@@ -150,60 +143,43 @@ async def test_where_no_checkpoint_can_be_made_a_graph_runs_without_and_says_so(
         assert await _told(site) == ("False", reason)
         assert (reason in await site.reasons()) == (reason != "CheckpointNotReady" or bool(await site.all(CHECKPOINTS)))
         assert bool(await site.all(CHECKPOINTS)) == (reason == "CheckpointNotReady")
-        writes = len(site.cluster.writes)
-        await site.later(100)
-        assert [one for one in site.quiet_since(writes) if one[1] != "leases"] == []
-
-
-async def test_without_restoring_switched_on_a_ready_checkpoint_is_only_told() -> None:
-    async with scene(warm(), "") as site:
-        await _ready(site)
-        assert await _told(site) == ("False", "RestoreOff")
-        assert not await _is_restored(site)
+        assert await site.writes_within(100) == []
 
 
 async def test_without_an_agent_pods_start_cold() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    async with scene(warm(checkpointRef="ck"), "checkpoint: {enabled: true}\n", made) as site:
+    async with scene(warm(checkpointRef="ck"), "checkpoint: {enabled: true}\n", DONE) as site:
         assert await _told(site) == ("False", "RestoreUnavailable")
         assert not await _is_restored(site)
 
 
 async def test_a_checkpoint_that_is_not_asked_for_any_more_is_not_told_any_more() -> None:
     async with scene(warm()) as site:
-        obj = await site.graph()
-        del obj["spec"]["components"][1]["experimental"]
-        await site.user.replace(GRAPHS, obj)
-        await site.later(10)
+        async with site.editing(seconds=10) as obj:
+            del obj["spec"]["components"][1]["experimental"]
         assert "checkpoints" not in (await site.graph())["status"]
         assert await site.condition(kind="Restore") == {}
         assert [*await site.all(CHECKPOINTS)] == [NAME]
 
 
 async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    async with scene(warm(checkpointRef="ck"), RESTORING, made, grove=True) as site:
+    async with scene(warm(checkpointRef="ck"), RESTORING, DONE, grove=True) as site:
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert (clique["labels"][TARGET], clique["spec"]["podSpec"]["containers"][0]["command"]) == ("true", ["sleep", "infinity"])
         assert await _told(site) == ("True", "Restored")
-        await site.user.delete(CHECKPOINTS, "ck", NAMESPACE)
-        await site.later(5)
+        await site.delete(CHECKPOINTS, "ck", 5)
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert TARGET not in clique["labels"]
 
 
 async def test_on_grove_a_claim_that_is_made_later_is_noticed() -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
-    async with scene(warm(checkpointRef="ck"), RESTORING, made, grove=True) as site:
+    async with scene(warm(checkpointRef="ck"), RESTORING, DONE, grove=True) as site:
         await site.user.delete(CLAIMS, "snaps", NAMESPACE)
-        await site.edit("g", 0, replicas=2)
-        await site.later(5)
+        await site.edit("g", 0, replicas=2, seconds=5)
         assert "PVC demo/snaps does not exist" in (await site.condition())["message"]
-        events, writes = await site.events(), len(site.cluster.writes)
-        await site.later(700)
-        assert (await site.events(), [one for one in site.cluster.writes[writes:] if one[1] != "leases"]) == (events, [])
+        events = await site.events()
+        assert (await site.writes_within(700), await site.events()) == ([], events)
         await site.put(claim())
         await site.later(65)
         assert (await site.condition())["reason"] == "some_resources_are_not_ready"
@@ -211,16 +187,11 @@ async def test_on_grove_a_claim_that_is_made_later_is_noticed() -> None:
 
 @pytest.mark.parametrize("code", [403, 500])
 async def test_on_grove_a_claim_that_can_not_be_made_is_told_of(code: int) -> None:
-    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
     more = RESTORING.replace("pvcName: snaps", "pvcName: mine, create: true, size: 1Gi")
-
-    def refuse(verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
-        return error_of_status(code, "", "exceeded quota") if (verb, resource) == ("create", CLAIMS) else None
-
-    async with scene(graph(), more, made, grove=True) as site:
-        mend = site.cluster.fail(refuse)
-        await site.user.replace(GRAPHS, {**await site.graph(), "spec": warm(checkpointRef="ck")["spec"]})
-        await site.later(30)
+    async with scene(graph(), more, DONE, grove=True) as site:
+        mend = site.refuse(error_of_status(code, "", "exceeded quota"), "create", CLAIMS)
+        async with site.editing(seconds=30) as obj:
+            obj["spec"] = warm(checkpointRef="ck")["spec"]
         told = await site.condition()
         assert (told["reason"], told["message"]) == ("failed_to_reconcile_the_resources", "DynamoGraphDeployment demo/g: exceeded quota")
         mend()
@@ -241,8 +212,7 @@ async def test_restored_workers_stay_while_another_version_is_made() -> None:
         assert await site.phase() == "Ready"
         assert ((await _worker(site))["spec"], await _told(site)) == (before, ("False", "RestoreAvailable"))
         obj = (await site.graph())["spec"]["components"][1]
-        await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}})
-        await site.later(20)
+        await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}}, seconds=20)
         assert (await _worker(site))["spec"]["template"]["metadata"]["annotations"][ARTIFACT_VERSION] == "2"
         assert await _told(site) == ("True", "Restored")
 
@@ -256,23 +226,80 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
 
     site.cluster.fail(unserved)
     await site.put(claim())
-    await site.make(warm())
-    site.start()
-    try:
-        await site.later(40)
+    async with site.running(warm(), seconds=40):
         assert (await site.graph())["status"]["state"] == "successful"
         assert (await site.condition(kind="Restore"))["status"] == "False"
-    finally:
-        await site.stop()
 
 
-@pytest.mark.parametrize("how", [{"multinode": {"nodeCount": 2}}, {"gpuMemoryService": {"mode": "InterPod"}}])
-async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(how: dict[str, Any]) -> None:
-    experimental = {"checkpoint": {"identity": dict(IDENTITY)}, **{name: how[name] for name in how if name == "gpuMemoryService"}}
-    fields = {name: how[name] for name in how if name == "multinode"}
-    obj = graph(vllm("worker", experimental=experimental, **fields), backendFramework="vllm")
+@pytest.mark.parametrize(("fields", "more"), [({"multinode": {"nodeCount": 2}}, {}), ({}, {"gpuMemoryService": {"mode": "InterPod"}})])
+async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(fields: dict[str, Any], more: dict[str, Any]) -> None:
+    obj = graph(vllm("worker", experimental={"checkpoint": {"identity": dict(IDENTITY)}, **more}, **fields), backendFramework="vllm")
     async with scene(obj, RESTORING + "featureGates: {gmsSnapshot: true}\n", grove=True) as site:
         assert await _told(site) == ("False", "RestoreUnavailable")
         assert await site.all(CHECKPOINTS) == {}  # nobody would be restored from it
         [found] = (await site.all(OPTIONAL["grove"])).values()
         assert all(TARGET not in one["labels"] for one in found["spec"]["template"]["cliques"])
+
+
+GATE = "featureGates: {gmsSnapshot: true}\n"
+GPU_CLAIM = f"{NAME}-worker-gpu"
+
+
+def _shared(**asked: Any) -> dict[str, Any]:
+    wanted = {"identity": dict(IDENTITY), **asked}
+    return graph(vllm("worker", gpus="4", experimental={"checkpoint": wanted, "gpuMemoryService": {"deviceClassName": "mig.nvidia.com"}}))
+
+
+def _rendered(obj: dict[str, Any]) -> Any:
+    settings = Settings(operator_version="1.2.0", checkpoints=Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="c", base_path="/c")))
+    return render(stored(obj), settings)
+
+
+def test_the_pod_of_the_snapshot_is_wired() -> None:
+    found = _rendered(_shared())
+    assert found.problems == []
+    [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
+    assert refusal_of(checkpoint, gate=True) is None
+    assert checkpoint["spec"]["gpuMemoryService"] == {"enabled": True, "mode": "intraPod", "deviceClassName": "mig.nvidia.com"}
+    pod = checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]
+    assert pod["resourceClaims"] == [{"name": "intrapod-shared-gpu", "resourceClaimTemplateName": GPU_CLAIM}]
+    assert [one["name"] for one in pod["initContainers"]] == ["gms-server"]
+    assert pod["initContainers"][0]["image"] == "img:1"
+    assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    assert "nvidia.com/gpu" not in str(pod["containers"])
+    [template] = [one for one in found.children if one["metadata"]["name"] == GPU_CLAIM]
+    assert template["metadata"]["ownerReferences"][0]["kind"] == "DynamoCheckpoint"
+    [request] = template["spec"]["spec"]["devices"]["requests"]
+    assert request["exactly"] == {"deviceClassName": "mig.nvidia.com", "allocationMode": "ExactCount", "count": 4}
+    assert [one["metadata"]["name"] for one in found.children if one["kind"] == "Job"] == [JOB]
+
+
+def test_further_clients_of_the_job_are_wired_too() -> None:
+    template = {"spec": {"containers": [{"name": "loader", "image": "l:1"}]}}
+    found = _rendered(_shared(job={"gmsClientContainers": ["loader"], "podTemplate": template}))
+    [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
+    assert refusal_of(checkpoint, gate=True) is None
+    assert checkpoint["spec"]["gpuMemoryService"]["extraClientContainers"] == ["loader"]
+    [loader] = [one for one in checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]["containers"] if one["name"] == "loader"]
+    assert loader["resources"] == {"claims": [{"name": "intrapod-shared-gpu"}]}
+
+
+def test_a_target_without_gpus_is_told() -> None:
+    obj = _shared(targetContainerName="side")
+    obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"].append({"name": "side", "image": "s:1"})
+    [problem] = _rendered(obj).problems
+    assert str(problem).startswith("spec.components[0].experimental.checkpoint.targetContainerName: must be a container that asks for GPUs")
+
+
+async def test_the_claim_belongs_to_the_checkpoint_and_is_made_once() -> None:
+    async with scene(_shared(), RESTORING + GATE) as site:
+        checkpoint = await site.checkpoint(NAME)
+        template = (await site.all(CLAIM_TEMPLATES))[GPU_CLAIM]
+        assert [one["uid"] for one in template["metadata"]["ownerReferences"]] == [checkpoint["metadata"]["uid"]]
+        assert [*await site.all(JOBS)] == [JOB]
+        assert (await site.graph())["status"]["state"] == "successful"
+        assert await site.writes_within(60) == []
+        await site.delete(CHECKPOINTS, NAME, 5)
+        assert (await site.checkpoint(NAME))["metadata"]["uid"] != checkpoint["metadata"]["uid"]
+        made = (await site.all(CLAIM_TEMPLATES))[GPU_CLAIM]
+        assert made["metadata"]["uid"] != template["metadata"]["uid"]  # the earlier one went with its checkpoint

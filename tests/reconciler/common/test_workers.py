@@ -59,8 +59,7 @@ async def test_a_graph_tells_where_its_pods_register(version: str, *, written: b
     found = settings()
     site = Site(replace(found, operator=replace(found.operator, version=version)))
     await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w")))
-    site.start()
-    try:
+    async with site.running():
         await site.rest()
         objects = await site.all(COMPONENTS)
         [worker] = [one for name, one in objects.items() if name.startswith("g-w-")]
@@ -70,8 +69,4 @@ async def test_a_graph_tells_where_its_pods_register(version: str, *, written: b
         assert {name: one["runtimeNamespace"] for name, one in told.items() if "runtimeNamespace" in one} == wanted
         assert worker["status"]["component"].get("runtimeNamespace", "") == wanted.get("w", "")
         assert "scheduledReplicas" not in told["w"]  # a Deployment doesn't count them
-        writes = len(site.cluster.writes)
-        await site.later(60)
-        assert {one for one in site.cluster.writes[writes:] if one[1] != "leases"} == set()
-    finally:
-        await site.stop()
+        assert await site.writes_within(60) == []

@@ -1,15 +1,27 @@
-"""What is asked of ten thousand graphs is found without looking at each, or lets others have their turn."""
+"""What a process remembers stays small, is found without looking at each object, and is never changed by a pass."""
 
 import asyncio
+import copy
 from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.problems import ContestedError
 from dynamo_webhooks.reconciler.common.resources import POD_ACCOUNT
-from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine import cluster_settings, write
+from dynamo_webhooks.reconciler.engine.cache import MOST, Cache, Sharing
+from dynamo_webhooks.reconciler.engine.cluster_settings import Judge
+from dynamo_webhooks.reconciler.engine.write import Writer
 from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import settle
+from tests.kube.timing import Timing, settle
+from tests.reconciler.site import disagg, running
 
 
 def _account(name: str, namespace: str) -> dict[str, Any]:
@@ -49,3 +61,97 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
     beside.cancel()
     assert sum(found.values()) == 3500
     assert turns[0] >= 3
+
+
+async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "REMEMBERED", 10)
+    timing, cluster = Timing(), MemoryCluster()
+    writer = Writer(cluster, Cache(cluster, [""], lambda *_: None), lambda _: True, timing.clock)
+    for number in range(100):
+        writer._contest(Key("Service", "n", str(number)), "", ["kubectl"], "conflict")
+        await timing.advance(write.WINDOW / 5)
+    assert len(writer._repaired) <= 11
+    for _ in range(write.REPAIRS):
+        writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
+    with pytest.raises(ContestedError):
+        writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
+
+
+def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def judged(obj: Node, _: Facts) -> str:
+        asked.append(obj["metadata"]["uid"])
+        return ""
+
+    monkeypatch.setattr(cluster_settings, "REMEMBERED", 2)
+    monkeypatch.setattr(cluster_settings, "check_admission", judged)
+    judging, facts = Judge(), Facts()
+
+    def refusal(uid: str, generation: int) -> None:
+        obj: Node = {"metadata": {"uid": uid}, "spec": {"generation": generation}}
+        assert judging.refusal(obj, facts) == ""
+
+    refusal("a", 1)
+    for generation in (1, 1, 2, 3, 3):
+        refusal("b", generation)
+    refusal("a", 1)
+    assert asked == ["a", "b", "b", "b"]
+
+
+SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.floats(0, 1) | st.sampled_from(["", "a", "b", "1"])
+VALUES = st.recursive(SCALARS, lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from("ab01"), below, max_size=3))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
+@given(st.lists(st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3), max_size=8))
+def test_what_is_shared_says_the_same_as_before(objects: list[dict[str, Any]]) -> None:
+    sharing, before = Sharing(), copy.deepcopy(objects)
+    for obj in objects:
+        sharing.share(obj)
+    assert repr(objects) == repr(before)  # 1, 1.0 and True are equal, and not the same
+
+
+def test_equal_parts_are_one_and_different_ones_are_not() -> None:
+    sharing = Sharing()
+    one, two = ({"spec": {"args": ["--model", "m"], "image": image}} for image in ("i", "j"))
+    again = copy.deepcopy(one)
+    for obj in (one, two, again):
+        sharing.share(obj)
+    assert again["spec"] is one["spec"]
+    assert two["spec"] is not one["spec"]
+    assert two["spec"]["args"] is one["spec"]["args"]
+
+
+def test_what_is_met_again_and_again_is_remembered_and_no_more_than_a_few_others() -> None:
+    sharing = Sharing()
+    common = {"spec": {"args": ["--model", "m"]}}
+    sharing.share(common)
+    for number in range(MOST):
+        sharing.share({"metadata": {"uid": f"u{number}", "labels": {"name": f"n{number}"}}})
+        met = {"spec": {"args": ["--model", "m"]}}
+        sharing.share(met)
+        assert met["spec"] is common["spec"]
+        assert len(sharing) <= 2 * MOST
+
+
+async def test_nothing_that_a_pass_does_changes_what_the_cache_holds() -> None:
+    async with running() as site:
+        for name in ("a", "b", "c"):
+            await site.make(disagg(name))
+        await site.rest()
+        await site.edit("a", 1, replicas=3)
+        await site.edit("b", 0, podTemplate={"spec": {"containers": [{"name": "main", "image": "img:2"}]}})
+        for kind, reflector in site.cache.reflectors.items():
+            for (namespace, name), held in reflector.store.items():
+                stored = [
+                    record.obj
+                    for (_, _, where, called), record in site.storage.records.items()
+                    if (record.obj["kind"], where, called) == (held.get("kind"), namespace, name)
+                ]
+                assert [_light(one) for one in stored] == [held], f"{kind} {name}"
+
+
+def _light(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {**obj, "metadata": metadata}

@@ -8,26 +8,23 @@ from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
-from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 
 async def _status(site: Site, number: int) -> Any:
-    found = await site.user.get(OPTED[number], "x", NAMESPACE)
-    assert found is not None
+    found = await site.get(OPTED[number], "x")
     return found.get("status") or {}
 
 
 async def _make(site: Site, number: int) -> None:
-    resource = OPTED[number]
-    made: Any = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}, "spec": {}}
-    await site.user.create(resource, made, NAMESPACE)
+    await site.user.create(OPTED[number], draft(OPTED[number], "x", spec={}), NAMESPACE)
 
 
 @pytest.mark.parametrize("number", [1, 2])
 async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
-    async with running(settings(OFF)) as site:
+    async with running(more=OFF) as site:
         await _make(site, number)
         await site.later(50)
         assert await _status(site, number) == {}
@@ -36,19 +33,16 @@ async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
         assert (condition["type"], condition["status"], condition["reason"]) == ("Reconciled", "False", "NoController")
         assert OPTED[number].kind in condition["message"]
         assert (await site.reasons()).count("NoController") == 1
-        writes = len(site.cluster.writes)
-        await site.later(200)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert await site.writes_within(200) == []
 
 
 async def test_another_controllers_object_is_left_alone() -> None:
-    async with running(settings(OFF)) as site:
+    async with running(more=OFF) as site:
         await _make(site, 1)
         await site.later(70)
         theirs = {"type": "EndpointsReady", "status": "True"}
         conditions = [*(await _status(site, 1))["conditions"], theirs]
-        await site.kubelet.merge_patch(OPTED[1], "x", {"status": {"conditions": conditions}}, NAMESPACE, subresource="status")
-        await site.rest()
+        await site.report(OPTED[1], "x", {"conditions": conditions})
         assert (await _status(site, 1))["conditions"] == [theirs]
         await site.later(100)
         assert (await _status(site, 1))["conditions"] == [theirs]
@@ -61,11 +55,9 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
     site.cluster.fail(
         lambda verb, resource, *_: UnavailableError(503, "", "away") if verb in asked and resource and resource.plural in kinds else None
     )
-    site.start()
-    await site.make(disagg())
-    await site.rest()
-    assert (await site.condition())["status"] == "True"
-    await site.stop()
+    async with site.running():
+        await site.make(disagg())
+        assert (await site.condition())["status"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +79,7 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
     ],
 )
 async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[tuple[str, str], ...], reason: str, said: str) -> None:
-    site = Site(settings(more))
-    site.cluster.denied |= {*denied}
-    site.start()
-    try:
+    async with running(more=more, denied=[*denied]) as site:
         await _make(site, 0)
         await site.later(70)
         [condition] = (await _status(site, 0))["conditions"]
@@ -101,8 +90,6 @@ async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[
         await site.later(70)
         kinds = {one["type"] for one in (await _status(site, 0))["conditions"]}
         assert ("Reconciled" in kinds) == bool(more)
-    finally:
-        await site.stop()
 
 
 @pytest.mark.parametrize("mute", [False, True])
@@ -110,9 +97,7 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
     site = Scene("controllers: {models: 'on'}\n")
     site.cluster.denied |= {("patch", "dynamomodels"), *[("patch", "dynamomodels/status")] * mute}
     await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(5)
+    async with site.running(seconds=5):
         [text] = [message for _, reason, message in await site.events() if reason == "Forbidden"]
         assert text.startswith("the reconciler lacks a permission: dynamomodels ")
         assert text.endswith("; add the component overlays/models, or set reconciler.models=true of the chart")
@@ -121,22 +106,11 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
         await site.later(70)
         assert {one["type"] for one in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
         assert site.fleet.loaded["10.0.0.1"] == {"org/adapter": "s3://b/a"}
-    finally:
-        await site.stop()
 
 
 async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
     site = Scene("controllers: {models: 'on'}\n")
-
-    def full(verb: str, resource: Any, *_: str) -> Exception | None:
-        refused = resource == MODELS and verb == "merge_patch"
-        return ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q") if refused else None
-
-    site.cluster.fail(full)
+    site.refuse(ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q"), "merge_patch", MODELS)
     await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(10)
+    async with site.running(seconds=10):
         assert "Forbidden" not in await site.reasons()
-    finally:
-        await site.stop()

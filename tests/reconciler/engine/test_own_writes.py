@@ -1,4 +1,4 @@
-"""Watches are often faster than answers: what the loop itself writes must not make it pass over an object once more."""
+"""What the loop writes itself must not make it pass over an object once more, and status is written at most once a second."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from dynamo_webhooks.reconciler import reconciler as module
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
 from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.pacing import HELD, Pace
 from dynamo_webhooks.reconciler.engine.route import route_change
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import settle
+from tests.kube.timing import Timing, settle
 from tests.reconciler.site import NAMESPACE, disagg, running
 
 KEY = Key("Service", "n", "s")
@@ -42,17 +43,6 @@ async def telling() -> AsyncIterator[Told]:
     await settle()
     yield told
     await told.cache.close()
-
-
-async def test_a_write_that_is_heard_of_before_its_answer_is_ours() -> None:
-    async with telling() as told:
-        with told.cache.writing(KEY):
-            made = await told.cluster.create(SERVICES, SERVICE)
-            await settle()
-            assert told.cache.get(KEY) is not None
-            assert told.changes == []
-            told.cache.wrote({**made, "apiVersion": "v1", "kind": "Service"})
-        assert told.changes == [(False, True, True)]
 
 
 async def test_what_others_do_during_a_write_is_told_after_it() -> None:
@@ -117,16 +107,13 @@ async def test_answers_that_come_late_cause_no_more_passes() -> None:
 
         site.cluster.apply, reconciler.worker._settle = slow, settling  # type: ignore[method-assign]
         await site.make(disagg("g"))
-        await site.rest()
         components = await site.all(COMPONENTS)
         assert len([key for key in passes if key.kind == "DynamoComponentDeployment"]) == 2 * len(components) == 6
         assert len([key for key in passes if key.kind == "DynamoGraphDeployment"]) == 2
 
 
 async def test_components_become_ready_with_their_graph_and_only_later_by_themselves() -> None:
-    async with running() as site:
-        await site.make(disagg("g"))
-        await site.rest()
+    async with running(disagg("g")) as site:
         assert await site.reasons() == ["AllResourcesAreReady"]
         [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
         site.held[decode] = 0
@@ -144,9 +131,7 @@ async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child
         asked.append((new or old or {})["kind"])
         return route_change(old, new, cache, ours=ours)
 
-    async with running() as site:
-        await site.make(disagg("g"))
-        await site.rest()
+    async with running(disagg("g")) as site:
         await site.stop()
         [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
         await site.user.delete(DEPLOYMENTS, decode, NAMESPACE)
@@ -160,3 +145,73 @@ async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child
         assert decode in await site.all(DEPLOYMENTS)
         assert (await site.all(SERVICES))["g-frontend"]["spec"]["ports"]
         assert [kind for _, kind, _ in site.cluster.writes[before:]].count("deployments") == 1
+
+
+A = Key("K", "n", "a")
+
+
+def _status(available: str, ready: int = 0, reason: str = "r", **more: Any) -> dict[str, Any]:
+    condition = {"type": "Available", "status": available, "reason": reason, "message": f"{ready} are ready"}
+    return {"conditions": [condition], "component": {"readyReplicas": ready}, "observedGeneration": 1, **more}
+
+
+async def test_the_beginning_is_held_back_for_a_moment_and_then_written_whatever_it_has_become() -> None:
+    timing = Timing()
+    pace = Pace(timing.clock)
+    assert pace.wait(A, {}, _status("False")) == HELD
+    await timing.advance(0.4)
+    assert pace.wait(A, {}, _status("False", 1)) == HELD - 0.4
+    await timing.advance(30)
+    assert pace.wait(A, {}, _status("False", 2)) == 0, "who comes late for want of a turn is not held back again"
+
+
+async def test_what_somebody_waits_for_is_written_at_once() -> None:
+    for before, now in (
+        ({}, _status("True")),
+        ({}, _status("False", reason="Reconciling")),
+        ({}, _status("False", state="failed")),
+        ({}, {"replicas": 1}),
+        (_status("False"), _status("True")),
+        (_status("False"), _status("False", observedGeneration=2)),
+        (_status("False"), _status("False", state="failed")),
+    ):
+        pace = Pace(Timing().clock)
+        assert pace.wait(A, before, before | {"component": {"readyReplicas": 7}}) >= 0
+        assert pace.wait(A, before, now) == 0
+
+
+async def test_figures_are_written_once_a_second() -> None:
+    timing = Timing()
+    pace = Pace(timing.clock)
+    assert pace.wait(A, _status("False"), _status("False", 1)) == 0
+    await timing.advance(0.75)
+    assert pace.wait(A, _status("False", 1), _status("False", 2)) == HELD - 0.75
+    await timing.advance(0.25)
+    assert pace.wait(A, _status("False", 1), _status("False", 3)) == 0
+
+
+async def test_nothing_is_remembered_for_long() -> None:
+    timing = Timing()
+    pace = Pace(timing.clock)
+    for number in range(100):
+        pace.wait(Key("K", "n", str(number)), _status("False"), _status("True"))
+    await timing.advance(61)
+    pace.wait(A, _status("False"), _status("True"))
+    assert len(pace) == 1
+
+
+async def test_a_graph_costs_few_calls_until_it_is_ready() -> None:
+    async with running() as site:
+        calls: list[str] = []
+        await site.rest()
+        await site.make(disagg())
+
+        def count(verb: str, resource: Resource | None, *_: str) -> None:
+            calls.append(f"{verb} {resource.plural if resource else ''}")
+
+        site.cluster.fail(count)
+        await site.rest()
+        assert (await site.graph())["status"]["state"] == "successful"
+        mine = [call for call in calls if not call.endswith("leases")]
+        assert [call for call in mine if call.startswith("get")] == [], "what isn't known of is made, and looked at only where that fails"
+        assert len(mine) <= 24, mine

@@ -6,12 +6,13 @@ import pytest
 
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, Resource
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL, RECONCILED
 from dynamo_webhooks.reconciler.engine.route import route_change
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component
-from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
 
 MODEL = "dynamo-model-fb68f5a6"
 
@@ -29,57 +30,42 @@ async def _owners(site: Site, name: str = MODEL) -> list[tuple[str, str, bool]]:
 
 
 async def test_components_and_generations_share_the_service_of_their_model() -> None:
-    async with running() as site:
-        await site.make(_served())
-        await site.rest()
+    async with running(_served()) as site:
         assert (await site.condition())["status"] == "True"
         assert await _owners(site) == [("DynamoGraphDeployment", "g", True)]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
-        obj = await site.graph()
-        for one in obj["spec"]["components"][1:]:
-            one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            for one in obj["spec"]["components"][1:]:
+                one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
         assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
         assert (await site.condition())["status"] == "True"
         assert (await site.all(SERVICES))[MODEL]["metadata"]["uid"] == uid
 
 
 async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned() -> None:
-    async with running() as site:
-        await site.make(_served())
-        await site.rest()
+    async with running(_served()) as site:
         [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
-        owner: Any = {"apiVersion": "nvidia.com/v1beta1", "kind": decode["kind"], "name": decode["metadata"]["name"]}
-        owner |= {"uid": decode["metadata"]["uid"], "controller": True}
-        await site.user.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [owner]}}, NAMESPACE)
-        await site.rest()
+        await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [reference(decode)]}})
         found = (await site.all(SERVICES))[MODEL]
         assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
         assert (await site.condition())["status"] == "True"
 
 
 async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_takes_it_along() -> None:
-    async with running() as site:
-        await site.make(_served())
-        await site.rest()
+    async with running(_served()) as site:
         await site.make(_served("h"))
-        await site.rest()
         assert (await site.condition("h"))["status"] == "True"
         assert await _owners(site) == [("DynamoGraphDeployment", "g", True), ("DynamoGraphDeployment", "h", False)]
         await site.edit("g", 0, replicas=2)
-        await site.rest()
         assert len(await _owners(site)) == 2  # applying it for one graph doesn't take it from the other
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "g")
         references = [one for one in (await site.all(SERVICES))[MODEL]["metadata"]["ownerReferences"] if one["name"] == "h"]
         # the garbage collector drops the reference to what is gone
         await site.kubelet.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": references}}, NAMESPACE)
         await site.rest()
         assert await _owners(site) == [("DynamoGraphDeployment", "h", True)]
-        await site.user.delete(GRAPHS, "h", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "h")
         assert MODEL not in await site.all(SERVICES)
 
 
@@ -98,9 +84,7 @@ async def _pods(site: Site) -> dict[str, tuple[str, Any]]:
 
 
 async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None:
-    async with running() as site:
-        await site.make(_served())
-        await site.rest()
+    async with running(_served()) as site:
         before = await _pods(site)
         await site.stop()
         await _orphaned(site)
@@ -108,22 +92,10 @@ async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None
         await site.rest()
         assert await _pods(site) == before  # they find each other without their graph, too
         await site.make(_served())
-        await site.rest()
         assert (await site.condition())["status"] == "True"
         assert await _pods(site) == before
         graph_uid = (await site.graph())["metadata"]["uid"]
         assert {one["metadata"]["ownerReferences"][0]["uid"] for one in (await site.all(COMPONENTS)).values()} == {graph_uid}
-
-
-async def test_what_only_looks_like_ours_is_not_taken_up() -> None:
-    async with running() as site:
-        theirs: Any = {"apiVersion": "v1", "kind": "Service", "spec": {"selector": {"a": "b"}}}
-        theirs["metadata"] = {"name": "g-frontend", "annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}
-        await site.user.create(SERVICES, theirs, NAMESPACE)
-        await site.make(disagg())
-        await site.rest()
-        assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
-        assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
 
 
 async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
@@ -131,17 +103,12 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
         for name in ("g", "h"):
             await site.make(disagg(name))
         await site.rest()
-
-        def crash(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            return RuntimeError("crash") if (verb, resource, name) == ("apply", SERVICES, "g-frontend") else None
-
-        mend = site.cluster.fail(crash)
+        mend = site.refuse(RuntimeError("crash"), "apply", SERVICES, "g-frontend")
         await site.user.merge_patch(DEPLOYMENTS, "g-frontend", {"spec": {"replicas": 5}}, NAMESPACE)
         patch: Any = {"spec": {"selector": {"nvidia.com/dynamo-component": "x"}}}
         await site.user.merge_patch(SERVICES, "g-frontend", patch, NAMESPACE)
         await site.rest()  # the pass ends between repairing the Deployment and telling so
         await site.edit("h", 0, replicas=2)
-        await site.rest()
         mend()
         await site.later(60)
         told = {(name, message.split()[1]) for name, reason, message in await site.events() if reason == "DriftRepaired"}
@@ -149,14 +116,10 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
 
 
 async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is_not_the_graphs() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        found = await site.graph()
-        owner = {"apiVersion": found["apiVersion"], "kind": found["kind"], "name": "g", "uid": found["metadata"]["uid"], "controller": True}
-        theirs: Any = {"apiVersion": found["apiVersion"], "kind": "DynamoComponentDeployment", "spec": {}}
-        theirs["spec"] = {"name": "decode", "type": "decode", "replicas": 5}
-        theirs["metadata"] = {"name": "theirs", "labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": [owner]}
+    async with running(disagg()) as site:
+        owners = [reference(await site.graph())]
+        metadata = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": owners}
+        theirs = draft(COMPONENTS, "theirs", metadata, spec={"name": "decode", "type": "decode", "replicas": 5})
         await site.user.create(COMPONENTS, theirs, "elsewhere")
         await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {"example.com/touched": "yes"}}}, NAMESPACE)
         for _ in range(8):
@@ -191,10 +154,8 @@ def _reached(name: str = "g") -> Node:
 
 
 def _with_gateway() -> Site:
-    site = Site(settings(GATEWAY))
-    site.cluster.served["networking.istio.io"] = frozenset({"v1beta1", "v1"})
-    site.cluster.served["inference.networking.k8s.io"] = frozenset({"v1"})
-    return site
+    groups = {"networking.istio.io": frozenset({"v1beta1", "v1"}), "inference.networking.k8s.io": frozenset({"v1"})}
+    return Site(settings(GATEWAY)).serve(groups)
 
 
 async def _optional(site: Site) -> list[str]:
@@ -202,38 +163,24 @@ async def _optional(site: Site) -> list[str]:
 
 
 async def test_optional_children_go_at_the_next_pass_however_long_ago_they_were_made() -> None:
-    site = _with_gateway()
-    site.start()
-    await site.make(_reached())
-    await site.rest()
-    assert await _optional(site) == [
-        "ConfigMap g-epp-config",
-        "InferencePool g-pool",
-        "VirtualService g-frontend",
-        "DestinationRule g-picker",
-    ]
-    await site.later(120)
-    obj = await site.graph()
-    del obj["spec"]["components"][3]
-    await site.user.replace(GRAPHS, obj)
-    await site.rest()
-    assert await _optional(site) == ["VirtualService g-frontend"]
-    assert {"DeletedConfigMap", "DeletedInferencePool", "DeletedDestinationRule"} <= {*await site.reasons()}
-    await site.stop()
+    async with _with_gateway().running(_reached()) as site:
+        made = ["ConfigMap g-epp-config", "InferencePool g-pool", "VirtualService g-frontend", "DestinationRule g-picker"]
+        assert await _optional(site) == made
+        await site.later(120)
+        async with site.editing() as obj:
+            del obj["spec"]["components"][3]
+        assert await _optional(site) == ["VirtualService g-frontend"]
+        assert {"DeletedConfigMap", "DeletedInferencePool", "DeletedDestinationRule"} <= {*await site.reasons()}
 
 
 async def test_optional_children_that_the_configuration_ends_while_nothing_runs_go_after_the_start() -> None:
-    site = _with_gateway()
-    site.start()
-    await site.make(_reached())
-    await site.rest()
-    await site.stop()
-    await site.timing.advance(3600)
-    site.settings = settings()
-    site.start()
-    await site.rest()
-    assert await _optional(site) == ["ConfigMap g-epp-config", "InferencePool g-pool"]
-    await site.stop()
+    async with _with_gateway().running(_reached()) as site:
+        await site.stop()
+        await site.timing.advance(3600)
+        site.settings = settings()
+        site.start()
+        await site.rest()
+        assert await _optional(site) == ["ConfigMap g-epp-config", "InferencePool g-pool"]
 
 
 async def test_optional_children_cost_one_list_of_each_kind_and_nothing_at_rest() -> None:
@@ -257,26 +204,19 @@ async def test_a_claim_that_the_graph_asks_for_no_more_stays_however_new_it_is()
         alpha = convert_object(disagg(), target("nvidia.com/v1alpha1")).object
         alpha["spec"]["pvcs"] = [{"name": "cache", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}]
         await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
-        await site.rest()
         assert "cache" in await site.all(CLAIMS)
-        stored = await site.graph()
-        stored["metadata"]["annotations"] = {}
-        await site.user.replace(GRAPHS, stored)
-        await site.rest()
+        async with site.editing() as stored:
+            stored["metadata"]["annotations"] = {}
         assert "cache" in await site.all(CLAIMS)
         assert ("delete", "persistentvolumeclaims", "cache") not in site.cluster.writes
 
 
 async def test_an_object_that_names_many_owners_concerns_those_that_are_there() -> None:
     """Anybody who may label a ConfigMap may write ten thousand owners into it, again and again."""
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         graph = {"apiVersion": "nvidia.com/v1beta1", "kind": GRAPHS.kind}
         owners = [{**graph, "name": f"g-{number}", "uid": str(number)} for number in range(10_000)]
         owners.append({**graph, "name": "g", "uid": (await site.graph())["metadata"]["uid"]})
         metadata = {"name": "cm", "namespace": NAMESPACE, "ownerReferences": owners, "labels": {RECONCILED: "true"}}
         made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
-        assert route_change(None, made, site.reconciler.cache) == [Key(GRAPHS.kind, NAMESPACE, "g")]
+        assert route_change(None, made, site.cache) == [Key(GRAPHS.kind, NAMESPACE, "g")]

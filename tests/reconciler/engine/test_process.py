@@ -6,39 +6,28 @@ from itertools import pairwise
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, LEASES, SERVICES, Resource
+from dynamo_webhooks.reconciler.common.resources import GRAPHS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.kube.memory import MemoryCluster
-from tests.reconciler.site import NAMESPACE, SERVED, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, SERVED, Site, disagg, running
 
 
-async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
-    async with running() as first:
-        await first.rest()
-        second = _beside(first)
-        await first.make(disagg())
-        await first.rest()
-        assert len(await first.all(DEPLOYMENTS)) == 3
-        assert second.cluster.writes == []
-        await first.stop()
-        await first.edit("g", 0, replicas=3)
-        await first.timing.advance(20)
-        await second.later(5)
-        assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
-        await second.stop()
-
-
-def _beside(first: Site, identity: str = "another") -> Site:
-    """A second process with a client of its own on the same cluster and clock."""
+def _stands_by(first: Site) -> tuple[Site, Reconciler]:
+    """A second process, which has not begun, with a client of its own on the same cluster and clock."""
     second = Site()
     second.storage, second.timing = first.storage, first.timing
     second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
-    clocks = first.timing.clocks()
-    second.run(Reconciler(second.cluster, second.settings, identity, clocks=clocks))
+    return second, Reconciler(second.cluster, second.settings, "another", clocks=first.timing.clocks())
+
+
+def _beside(first: Site) -> Site:
+    second, process = _stands_by(first)
+    second.run(process)
     return second
 
 
-async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None:
+async def test_who_stands_by_writes_nothing_and_has_listed_everything_when_its_turn_comes() -> None:
     listed: list[str] = []
 
     def noting(verb: str, resource: Resource | None, _namespace: str, _name: str) -> None:
@@ -46,14 +35,15 @@ async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None
             listed.append(resource.plural)
 
     async with running() as first:
+        await first.rest()
         second = _beside(first)
         second.cluster.fail(noting)
         await first.make(disagg())
-        await first.rest()
         assert {"dynamographdeployments", "deployments", "services", "roles"} <= {*listed}
+        assert second.cluster.writes == []
         listed.clear()
         await first.stop()
-        await first.edit("g", 0, replicas=3)
+        await first.edit("g", 0, rest=False, replicas=3)
         await second.later(4)
         assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
         assert {*listed} <= {"leases", "namespaces"}  # what other operators claim
@@ -63,11 +53,8 @@ async def test_who_stands_by_has_listed_everything_when_its_turn_comes() -> None
 async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
     async with running() as first:
         second = _beside(first)
-        mend = second.cluster.fail(
-            lambda verb, resource, *_: UnavailableError(503, "", "etcd is away") if _is_list(verb, resource) else None
-        )
+        mend = second.refuse(UnavailableError(503, "", "etcd is away"), "list", GRAPHS)
         await first.later(5)
-        assert second.reconciler is not None
         [reason] = await second.reconciler.reasons()
         assert "DynamoGraphDeployment is not listed: etcd is away" in reason
         mend()
@@ -76,19 +63,11 @@ async def test_who_stands_by_is_ready_when_it_has_listed_everything() -> None:
         await second.stop()
 
 
-def _is_list(verb: str, resource: Resource | None) -> bool:
-    return verb == "list" and resource is not None and resource.plural == "dynamographdeployments"
-
-
 async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_afterwards() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        mend = site.cluster.fail(
-            lambda _, resource, *__: UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
-        )
-        await site.timing.advance(20)
-        await site.edit("g", 0, replicas=3)
+    async with running(disagg()) as site:
+        mend = site.cluster.fail(lambda _, resource, *__: UnavailableError(503, "", "away") if resource == LEASES else None)
+        await site.timing.advance(11)
+        await site.edit("g", 0, rest=False, replicas=3)
         await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
         for _ in range(10):
             await site.timing.advance(0.5)
@@ -99,51 +78,23 @@ async def test_what_changes_while_nobody_leads_is_acted_on_by_the_same_process_a
         assert "g-frontend" in await site.all(SERVICES)
 
 
-async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begin() -> None:
-    async with running() as site:
-        await site.rest()
-
-        def away(_verb: str, resource: object, _namespace: str, _name: str) -> Exception | None:
-            return UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
-
-        site.cluster.fail(away)
-        await site.timing.advance(11)
-        await site.make(disagg())
-        for _ in range(20):
-            await site.timing.advance(0.5)
-        assert await site.all(DEPLOYMENTS) == {}
-
-
 async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing() -> None:
     async with running() as first:
-        assert first.reconciler is not None
         await first.rest()
         assert await first.reconciler.reasons() == []
-        second = Site()
-        second.storage, second.timing = first.storage, first.timing
-        second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
-        clocks = first.timing.clocks()
-        other = Reconciler(second.cluster, second.settings, "another", clocks=clocks)
+        second, other = _stands_by(first)
         assert await other.reasons() == ["it is not known who leads: the Lease has not been looked at yet"]
         second.run(other)
         await first.later(1)
         assert await other.reasons() == [], "a roll-out waits for it before the leader may go"
-
-        def away(*_: object) -> Exception:
-            return UnavailableError(503, "", "the API server is away")
-
-        second.cluster.fail(away)
+        second.cluster.fail(lambda *_: UnavailableError(503, "", "the API server is away"))
         await first.later(10)
         assert await other.reasons() == ["it is not known who leads: the API server is away"]
         await second.stop()
 
 
 async def test_metrics_have_the_names_that_dashboards_know() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        site.cluster.denied.add(("create", "roles"))
-        await site.rest()
-        assert site.reconciler is not None
+    async with running(disagg(), denied=[("create", "roles")]) as site:
         text = (await site.reconciler.metrics()).decode()
         graph = 'resource_type="DynamoGraphDeployment"'
         assert f'dynamo_operator_resources_total{{{graph},status="failed"}} 1.0' in text
@@ -181,10 +132,7 @@ async def test_a_kind_that_only_newer_clusters_serve_raises_no_alarm(plural: str
 
 
 async def test_a_namespace_is_a_label_where_the_configuration_says_so() -> None:
-    async with running(settings("server: {metrics: {namespaceLabel: true}}\n")) as site:
-        await site.make(disagg())
-        await site.rest()
-        assert site.reconciler is not None
+    async with running(disagg(), more="server: {metrics: {namespaceLabel: true}}\n") as site:
         text = (await site.reconciler.metrics()).decode()
         graph = f'namespace="{NAMESPACE}",resource_type="DynamoGraphDeployment"'
         assert f'dynamo_operator_resources_total{{{graph},status="successful"}} 1.0' in text
@@ -200,11 +148,7 @@ async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_fa
         async with running() as site:
             await site.rest()
             calls: list[str] = []
-
-            def count(verb: str, _resource: object, _namespace: str, _name: str, calls: list[str] = calls) -> None:
-                calls.append(verb)
-
-            site.cluster.fail(count)
+            site.cluster.fail(lambda verb, *_, calls=calls: calls.append(verb))
             for index in range(number):
                 await site.make(disagg(f"g{index}"))
             await site.rest()

@@ -1,14 +1,17 @@
 """What goes wrong around the loop: others' hands on our children, others' objects, permissions, kinds, the API server, bad objects."""
 
+import copy
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
+from dynamo_webhooks.reconciler.common.problems import LEVELS, cut_nested, explain_cut
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 
 async def _scale(site: Site, replicas: int) -> None:
@@ -20,21 +23,8 @@ async def _replicas(site: Site) -> int:
     return int((await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"])
 
 
-async def test_a_child_that_was_deleted_is_made_again() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
-        await site.user.delete(DEPLOYMENTS, "g-frontend", NAMESPACE)
-        await site.rest()
-        assert "g-frontend" in await site.all(SERVICES)
-        assert "g-frontend" in await site.all(DEPLOYMENTS)
-
-
 async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         for _ in range(3):
             await _scale(site, 5)
             await site.rest()
@@ -47,9 +37,7 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
         await _scale(site, 5)
         await site.rest()
         assert await _replicas(site) == 5
-        writes = len(site.cluster.writes)
-        await site.later(200)
-        assert len([one for one in site.cluster.writes[writes:] if one[1] == "deployments"]) < 6  # looked at, not fought over
+        assert len([one for one in await site.writes_within(200) if one[1] == "deployments"]) < 6  # looked at, not fought over
         conditions = (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]
         assert "is changed again and again by kubectl" in conditions[0]["message"]
         assert (await site.graph())["status"]["state"] == "pending"
@@ -59,39 +47,33 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
 
 
 async def test_what_others_add_to_a_child_stays() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         patch: Any = {"metadata": {"annotations": {"example.com/theirs": "yes"}}}
         await site.user.merge_patch(DEPLOYMENTS, "g-frontend", patch, NAMESPACE)
         await site.edit("g", 0, replicas=3)
-        await site.rest()
         found = (await site.all(DEPLOYMENTS))["g-frontend"]
         assert found["spec"]["replicas"] == 3
         assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
 
 
-async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named() -> None:
+@pytest.mark.parametrize("marks", [{}, {"annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}])
+async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named(marks: Node) -> None:
     async with running() as site:
-        theirs: Any = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "g-frontend"}, "spec": {"selector": {"a": "b"}}}
-        await site.user.create(SERVICES, theirs, NAMESPACE)
+        await site.user.create(SERVICES, draft(SERVICES, "g-frontend", marks, spec={"selector": {"a": "b"}}), NAMESPACE)
         await site.make(disagg())
-        await site.rest()
         assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
         assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3  # all else is there
-        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
-        await site.later(61)
+        await site.delete(SERVICES, "g-frontend", 61)
         assert (await site.condition())["status"] == "True"
 
 
 async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_ours() -> None:
     async with running() as site:
         owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "earlier", "controller": True}
-        role: Any = {"apiVersion": ROLES.api_version, "kind": "Role", "rules": []}
-        role["metadata"] = {"name": "g-k8s-service-discovery-role", "ownerReferences": [owner]}
+        role = draft(ROLES, "g-k8s-service-discovery-role", {"ownerReferences": [owner]}, rules=[])
         await site.user.create(ROLES, role, NAMESPACE)
-        await site.make(disagg())
+        await site.user.create(GRAPHS, disagg(), NAMESPACE)
         for _ in range(40):
             await site.timing.advance(0.25)
         assert "belongs to DynamoGraphDeployment g" in (await site.condition())["message"]
@@ -107,7 +89,6 @@ async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str,
     async with running() as site:
         site.cluster.denied.add((verb, plural))
         await site.make(disagg())
-        await site.rest()
         message = (await site.condition())["message"]
         assert "lacks a permission" in message
         assert f"cannot {verb} {plural}" in message
@@ -119,30 +100,19 @@ async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str,
 
 async def test_a_kind_that_is_not_served_is_named_and_the_rest_is_made() -> None:
     async with running() as site:
-
-        def absent(_verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
-            gone = resource is not None and resource.plural == "services"
-            return NotServedError(404, "NotFound", "the server could not find the requested resource") if gone else None
-
-        site.cluster.fail(absent)
+        error = NotServedError(404, "NotFound", "the server could not find the requested resource")
+        site.cluster.fail(lambda _, resource, *__: error if resource == SERVICES else None)
         await site.make(disagg())
-        await site.rest()
         assert "the cluster does not serve this kind" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3
 
 
 async def test_an_object_that_was_deleted_meanwhile_is_not_taken_for_a_kind_that_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-
-        def deleted(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            gone = resource is GRAPHS and verb == "merge_patch"
-            return NotFoundError(404, "NotFound", f'dynamographdeployments.nvidia.com "{name}" not found') if gone else None
-
-        mend = site.cluster.fail(deleted)
+    async with running(disagg()) as site:
+        error = NotFoundError(404, "NotFound", 'dynamographdeployments.nvidia.com "g" not found')
+        mend = site.refuse(error, "merge_patch", GRAPHS)
         caplog.clear()
-        await site.edit("g", 0, replicas=3)
+        await site.edit("g", 0, rest=False, replicas=3)
         await site.timing.advance(1)
         assert "was deleted meanwhile" in caplog.text
         assert "does not serve" not in caplog.text
@@ -153,51 +123,35 @@ async def test_an_object_that_was_deleted_meanwhile_is_not_taken_for_a_kind_that
 async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run() -> None:
     async with running() as site:
         bad = graph(vllm("w", "worker", replicas=-1), vllm("w", "worker"), name="bad")
-        await site.make(bad)
-        await site.make(disagg())
-        await site.rest()
+        odd = disagg("odd")
+        odd["spec"]["components"][0]["podTemplate"] = "none"
+        await site.make(bad, odd, disagg())
         found = await site.condition("bad")
         assert (found["status"], found["reason"]) == ("False", "refused_by_validation")
         assert "spec.components" in found["message"] or "spec.services" in found["message"]
         assert (await site.graph("bad"))["status"]["state"] == "failed"
         assert any(name == "bad" and reason == "ValidationFailed" for name, reason, _ in await site.events())
         assert (await site.condition())["status"] == "True"
-        assert not any(name.startswith("bad") for name in await site.all(COMPONENTS))
-
-
-async def test_an_object_of_the_wrong_type_is_told_why_and_others_run() -> None:
-    async with running() as site:
-        bad = disagg("bad")
-        bad["spec"]["components"][0]["podTemplate"] = "none"
-        await site.make(bad)
-        await site.make(disagg())
-        await site.rest()
-        assert "podTemplate" in (await site.condition("bad"))["message"]
-        assert (await site.condition())["status"] == "True"
+        assert "podTemplate" in (await site.condition("odd"))["message"]
+        assert not any(name.startswith(("bad", "odd")) for name in await site.all(COMPONENTS))
 
 
 async def test_what_can_not_be_rendered_prunes_nothing() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         before = set(await site.all(DEPLOYMENTS))
         main = {"image": "img:1", "command": ["python3", "-m", "dynamo.vllm"]}
         worse = component("decode", "decode", main, replicas=2, compilationCache={"pvcName": "c"})
-        obj = await site.graph()
-        obj["spec"]["components"] = [worse, component("prefill", "prefill", {**main, "command": ["python3", "-m", "dynamo.sglang"]})]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"] = [worse, component("prefill", "prefill", {**main, "command": ["python3", "-m", "dynamo.sglang"]})]
         assert (await site.graph())["status"]["state"] == "failed"
         assert before <= set(await site.all(DEPLOYMENTS))
 
 
 async def test_an_api_server_that_was_away_is_caught_up_with() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         back = site.cluster.fail(lambda *_: UnavailableError(503, "", "away"))
         await site.cluster.break_watches()
-        await site.edit("g", 0, replicas=3)
+        await site.edit("g", 0, rest=False, replicas=3)
         await site.make(disagg("h"))
         for _ in range(100):
             await site.timing.advance(0.5)
@@ -209,10 +163,8 @@ async def test_an_api_server_that_was_away_is_caught_up_with() -> None:
 
 
 async def test_a_forgotten_history_is_listed_anew() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        await site.edit("g", 0, replicas=3)
+    async with running(disagg()) as site:
+        await site.edit("g", 0, rest=False, replicas=3)
         await site.cluster.forget()
         await site.later(10)
         assert await _replicas(site) == 3
@@ -220,69 +172,47 @@ async def test_a_forgotten_history_is_listed_anew() -> None:
 
 async def test_a_child_that_admission_refuses_is_told_in_its_words() -> None:
     async with running() as site:
-
-        def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            refused = verb == "apply" and resource is not None and resource.plural == "deployments" and name == "g-frontend"
-            return ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no') if refused else None
-
-        site.cluster.fail(refuse)
+        error = ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no')
+        site.refuse(error, "apply", DEPLOYMENTS, "g-frontend")
         await site.make(disagg())
-        await site.rest()
         message = (await site.condition())["message"]
         assert 'Deployment g-frontend: admission webhook "policy.example.com" denied the request: no' in message
         assert "permission" not in message
 
 
 async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_what_runs_stays() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+    async with running(disagg()) as site:
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
         assert (await site.condition())["reason"] == "refused_by_validation"
         assert len(await site.all(DEPLOYMENTS)) == 3
         assert (await site.graph())["status"]["components"]["decode"]["readyReplicas"] == 2
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {}
         assert (await site.condition())["status"] == "True"
 
 
 @pytest.mark.parametrize("code", [500, 413])
-@pytest.mark.parametrize(("plural", "state"), [("services", "pending"), ("dynamocomponentdeployments", "failed")])
-async def test_a_call_that_fails_again_and_again_is_told_of(plural: str, state: str, code: int) -> None:
+@pytest.mark.parametrize(("resource", "state"), [(SERVICES, "pending"), (COMPONENTS, "failed")])
+async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, state: str, code: int) -> None:
     words = 'failed calling webhook "policy.example.com"'
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-
-        def broken(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
-            mine = verb == "apply" and resource is not None and resource.plural == plural and name == "g-frontend"
-            return error_of_status(code, "", words) if mine else None
-
-        mend = site.cluster.fail(broken)
+    async with running(disagg()) as site:
+        mend = site.refuse(error_of_status(code, "", words), "apply", resource, "g-frontend")
         spec = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "img:2"}]}}
-        await site.edit("g", 0, replicas=3, podTemplate=spec)
+        await site.edit("g", 0, rest=False, replicas=3, podTemplate=spec)
         await site.timing.advance(1)
         assert words not in (await site.condition())["message"]  # a few attempts are no news
         await site.later(30)
         assert (await site.graph())["status"]["state"] == state
         assert words in (await site.condition())["message"]
-        before = len(site.cluster.writes)
-        await site.later(300)
-        assert {verb for verb, kind, _ in site.cluster.writes[before:] if kind != "leases"} == {"apply"}  # told of once
+        assert {verb for verb, _, _ in await site.writes_within(300)} == {"apply"}  # told of once
         mend()
         await site.later(130)
         assert (await site.graph())["status"]["state"] == "successful"
 
 
 async def test_a_status_that_somebody_else_writes_is_mended_within_a_minute_and_not_fought_over() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         theirs: Any = {"status": {"conditions": [{"type": "Odd", "status": "True", "reason": "x", "message": ""}], "state": "failed"}}
 
         async def overwrite() -> None:
@@ -305,11 +235,9 @@ async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at
         made = disagg()
         made["metadata"]["finalizers"] = ["nvidia.com/finalizer"]
         await site.make(made)
-        await site.rest()
         shifted = [InvalidError(422, "Invalid", "testing value /metadata/finalizers/0 failed")]
         site.cluster.fail(lambda verb, *_: shifted.pop() if verb == "json_patch" and shifted else None)
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.later(3)
+        await site.delete(GRAPHS, "g", 3)
         assert shifted == []
         assert await site.user.get(GRAPHS, "g", NAMESPACE) is None
 
@@ -318,16 +246,38 @@ async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at
 async def test_an_object_without_a_spec_which_schemas_admit_is_no_internal_error(
     resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running(settings("controllers: {models: on, checkpoints: on, requests: on}\n")) as site:
-        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "g-decode"}}
-        await site.user.create(resource, obj, NAMESPACE)
+    async with running(more="controllers: {models: on, checkpoints: on, requests: on}\n") as site:
+        await site.user.create(resource, draft(resource, "g-decode"), NAMESPACE)
         graph_of_it = disagg()
         graph_of_it["spec"]["components"][1]["scalingAdapter"] = {}
         await site.make(graph_of_it)
-        await site.rest()
         await site.later(150)
         assert [record.getMessage() for record in caplog.records if record.exc_info] == []
-        assert site.reconciler is not None
         assert not any(site.reconciler.meters.panics.values())
         if resource in (ADAPTERS, GRAPHS):
             assert [message for name, _, message in await site.events() if name == "g-decode" and "spec" in message]
+
+
+def _nested(levels: int, inner: Any = 1) -> Any:
+    """Maps and lists in turn, so many within one another."""
+    for number in range(levels):
+        inner = {"x": inner, "y": [1]} if number % 2 else [inner]
+    return inner
+
+
+@pytest.mark.parametrize("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
+def test_what_is_not_deep_stays(spec: Any) -> None:
+    for obj in ({"spec": spec}, {"metadata": {}}):
+        before = copy.deepcopy(obj)
+        cut_nested(obj)
+        assert (obj, explain_cut(obj)) == (before, "")
+
+
+@pytest.mark.parametrize("levels", [LEVELS + 1, 100_000])
+def test_what_is_deeper_loses_its_spec(levels: int) -> None:
+    obj: Node = {"kind": "K", "spec": _nested(levels)}
+    cut_nested(obj)
+    assert obj["spec"] == {}
+    assert explain_cut(obj) == "spec: must be nested at most 200 levels deep; flatten the deepest part"
+    cut_nested(obj)
+    assert explain_cut(obj) != ""

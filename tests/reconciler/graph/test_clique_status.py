@@ -5,12 +5,16 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.reconciler.common.resources import MADE, OPTIONAL, POD_GANG
+from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status, read_placement
 from dynamo_webhooks.reconciler.render.generation import restart_marks
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import graph, stored, vllm
+from tests.reconciler.site import NAMESPACE, Site, running
 
-Node = dict[str, Any]
 ASKED: Final = "r1"
 
 
@@ -100,3 +104,60 @@ def test_a_component_whose_successor_restarts_has_restarted_though_grove_tells_o
     cliques = [_clique(name, ASKED, wanted=None, current=None) for name in "ab"]
     observed = observe_on_grove(_graph(), [_set(a=ASKED, b=ASKED)], cliques)
     assert observed.restarted == {"b"}
+
+
+GANGS = next(one for one, _ in MADE["grove"] if one.kind == POD_GANG)
+SERVED = {"grove.io": frozenset({"v1alpha1"}), GANGS.group: frozenset({"v1alpha1"})}
+
+
+def _gangs(*scores: float | None) -> list[Node]:
+    return [{"kind": POD_GANG, "status": {} if one is None else {"placementScore": one}} for one in scores] + [{"kind": "PodClique"}]
+
+
+@pytest.mark.parametrize(
+    ("below", "placement"),
+    [
+        (None, {"state": "Unsupported"}),
+        ([], {"state": "Unknown"}),
+        (_gangs(None), {"state": "Unknown"}),
+        (_gangs(0.75), {"state": "Reported", "score": 0.75}),
+        (_gangs(1, 0.5), {"state": "Reported", "score": 0.5}),
+        (_gangs(1, None), {"state": "Partial", "score": 1}),
+        (_gangs(7), {"state": "Reported", "score": 1}),
+    ],
+)
+@pytest.mark.parametrize("line", Line)
+def test_the_least_score_counts_where_the_definition_has_the_field(below: list[Node] | None, placement: Node, line: Line) -> None:
+    fields: Any = load_schema("DynamoGraphDeployment", "v1beta1", line)["properties"]["status"]["properties"]
+    assert read_placement(line, below) == (placement if "placement" in fields else {})
+
+
+def _gang(made: Node, name: str, phase: str, **status: Any) -> Node:
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference(made)]}
+    return {"apiVersion": GANGS.api_version, "kind": POD_GANG, "metadata": metadata, "spec": {}, "status": {"phase": phase, **status}}
+
+
+async def _placement(site: Site) -> Any:
+    return (await site.graph())["status"].get("placement")
+
+
+async def test_a_graph_on_grove_follows_the_scores_of_its_gangs() -> None:
+    async with running(version="1.5.0", served=SERVED) as site:
+        await site.later(40)
+        await site.make(graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1)))
+        assert await _placement(site) == {"state": "Unknown"}
+        made = await site.get(OPTIONAL["grove"], "g")
+        await site.kubelet.create(GANGS, _gang(made, "g-0", "Running", placementScore=0.5), NAMESPACE)
+        await site.kubelet.create(GANGS, _gang(made, "g-0-w-0", "Pending"), NAMESPACE)
+        await site.rest()
+        assert await _placement(site) == {"state": "Partial", "score": 0.5}
+        await site.report(GANGS, "g-0-w-0", {"placementScore": 0.25}, 2)
+        assert await _placement(site) == {"state": "Reported", "score": 0.25}
+        writes = len(site.cluster.writes)
+        await site.report(GANGS, "g-0-w-0", {"phase": "Running"}, 60)
+        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+
+
+async def test_a_graph_off_grove_has_no_score() -> None:
+    async with running(graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1)), version="1.5.0") as site:
+        assert await _placement(site) == {"state": "Unsupported"}

@@ -13,9 +13,10 @@ from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, OP
 from dynamo_webhooks.reconciler.engine.pacing import CALM, FIRST, MOST, Retries
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running
 
 GROVE = OPTIONAL["grove"]
 CLIQUES, GROUPS = (resource_of({"apiVersion": "grove.io/v1alpha1", "kind": kind}) for kind in (CLIQUE, CLIQUE_GROUP))
@@ -31,8 +32,7 @@ class Cluster:
 
     async def make(self) -> None:
         """Makes everything, as Grove does."""
-        found = await self.site.user.get(GROVE, "g", NAMESPACE)
-        assert found is not None
+        found = await self.site.get(GROVE, "g")
         templates = {one["name"]: one for one in found["spec"]["template"]["cliques"]}
         group = clique_of(found, {"name": "w", "labels": {}, "spec": {"replicas": 1}}) | {"kind": CLIQUE_GROUP}
         group = await self.site.kubelet.create(GROUPS, group, NAMESPACE)
@@ -44,31 +44,24 @@ class Cluster:
             for index in range(made["spec"]["replicas"]):
                 await self.pod(made, index)
         status = {"observedGeneration": found["metadata"]["generation"], "updatedReplicas": 1}
-        await self.site.kubelet.merge_patch(GROVE, "g", {"status": status}, NAMESPACE)
-        await self.site.rest()
+        await self.site.report(GROVE, "g", status)
 
     async def pod(self, clique: Node, index: int, **labels: str) -> None:
         """Makes a pod that runs."""
-        owner: Node = {"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE, "controller": True}
-        owner |= {key: clique["metadata"][key] for key in ("name", "uid")}
-        metadata: Node = {"name": f"{clique['metadata']['name']}-{index}", "ownerReferences": [owner]}
-        metadata["labels"] = {**clique["metadata"]["labels"], INDEX: str(index), **labels}
-        pod: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-        await self.site.kubelet.create(PODS, pod, NAMESPACE)
-        await self.site.kubelet.merge_patch(PODS, metadata["name"], {"status": {"phase": "Running"}}, NAMESPACE, subresource="status")
+        owner = reference({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE, **clique})
+        labels = {**clique["metadata"]["labels"], INDEX: str(index), **labels}
+        name, metadata = f"{clique['metadata']['name']}-{index}", {"ownerReferences": [owner]}
+        await self.site.add_pod(name, labels, {"phase": "Running"}, metadata=metadata)
 
     async def end(self, name: str, phase: str = "Failed", **status: Any) -> None:
         """Ends a pod."""
-        await self.site.kubelet.merge_patch(PODS, name, {"status": {"phase": phase, **status}}, NAMESPACE, subresource="status")
-        await self.site.rest()
+        await self.site.report(PODS, name, {"phase": phase, **status})
 
     async def again(self, *names: str) -> None:
         """Makes pods anew, as Grove does."""
         for name in names:
             clique, _, index = name.rpartition("-")
-            made = await self.site.user.get(CLIQUES, clique, NAMESPACE)
-            assert made is not None
-            await self.pod(made, int(index))
+            await self.pod(await self.site.get(CLIQUES, clique), int(index))
         await self.site.rest()
 
     async def pods(self) -> set[str]:
@@ -94,22 +87,14 @@ class Cluster:
 
 @asynccontextmanager
 async def _running(*denied: tuple[str, str]) -> AsyncIterator[Cluster]:
-    site = Site()
-    site.cluster.denied.update(denied)
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    await site.make(
-        graph(vllm("w", experimental=FAILOVER, replicas=1, multinode={"nodeCount": 2}), vllm("plain", replicas=3), backendFramework="vllm")
-    )
-    await site.rest()
-    cluster = Cluster(site)
-    await cluster.make()
-    assert await cluster.ready() == ("True", "All resources are ready")
-    assert await cluster.pods() >= ENGINES
-    try:
+    wide = vllm("w", experimental=FAILOVER, replicas=1, multinode={"nodeCount": 2})
+    obj = graph(wide, vllm("plain", replicas=3), backendFramework="vllm")
+    async with running(obj, served=GROVE_API, denied=denied) as site:
+        cluster = Cluster(site)
+        await cluster.make()
+        assert await cluster.ready() == ("True", "All resources are ready")
+        assert await cluster.pods() >= ENGINES
         yield cluster
-    finally:
-        await site.stop()
 
 
 @pytest.mark.parametrize(("phase", "why"), [("Failed", "Failed: OOMKilled"), ("Succeeded", "Succeeded: OOMKilled")])
@@ -125,9 +110,7 @@ async def test_an_engine_that_ends_takes_its_group_along(phase: str, why: str) -
         assert "FailoverCascade" in await cluster.site.reasons()
         await cluster.again(*gone)
         assert await cluster.ready() == ("True", "All resources are ready")
-        writes = len(cluster.site.cluster.writes)
-        await cluster.site.later(120)
-        assert {plural for _, plural, _ in cluster.site.cluster.writes[writes:]} <= {"leases"}
+        assert await cluster.site.writes_within(120) == []
 
 
 async def test_a_group_that_ends_again_and_again_is_replaced_later_and_later() -> None:

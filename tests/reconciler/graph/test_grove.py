@@ -1,5 +1,7 @@
 """Graphs on Grove: one object for all components, which restart one after the other and only when they are asked to."""
 
+from contextlib import AbstractAsyncContextManager
+
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
@@ -7,35 +9,29 @@ from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
-from dynamo_webhooks.reconciler.common.resources import CLIQUE, GRAPHS, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.common.resources import CLIQUE, OPTIONAL, resource_of
 from dynamo_webhooks.reconciler.engine.write import REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.graph.clique_status import why_not
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE
+from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
 
 GROVE = OPTIONAL["grove"]
 CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
 RESTART_AT = "nvidia.com/restartAt"
 
 
-async def _started() -> Site:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", replicas=1)))
-    await site.rest()
-    return site
+def _started() -> AbstractAsyncContextManager[Site]:
+    return running(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", replicas=1)), served=GROVE_API)
 
 
 async def _ask(site: Site, **restart: str) -> None:
-    obj = await site.graph()
-    obj["spec"].pop("restart", None)
-    obj["spec"] |= {"restart": restart} if restart else {}
-    await site.user.replace(GRAPHS, obj)
-    await site.rest()
+    async with site.editing() as obj:
+        obj["spec"].pop("restart", None)
+        obj["spec"] |= {"restart": restart} if restart else {}
 
 
 async def _updated(site: Site, *, replicas: int = 1) -> None:
@@ -51,14 +47,11 @@ async def _updated(site: Site, *, replicas: int = 1) -> None:
         status = {"observedGeneration": live["metadata"]["generation"], **figures}
         await site.kubelet.merge_patch(CLIQUES, name, {"status": status}, NAMESPACE)
     status = {"observedGeneration": made["metadata"]["generation"], "availableReplicas": 1, "updatedReplicas": replicas}
-    await site.kubelet.merge_patch(GROVE, "g", {"status": status}, NAMESPACE)
-    await site.rest()
+    await site.report(GROVE, "g", status)
 
 
 async def _set(site: Site) -> Node:
-    found = await site.user.get(GROVE, "g", NAMESPACE)
-    assert found is not None
-    return found
+    return await site.get(GROVE, "g")
 
 
 async def _marks(site: Site) -> dict[str, str]:
@@ -67,100 +60,87 @@ async def _marks(site: Site) -> dict[str, str]:
 
 
 async def test_components_restart_one_after_the_other() -> None:
-    site = await _started()
-    await _updated(site)
-    assert await _marks(site) == {}
-    await _ask(site, id="r1")
-    assert await _marks(site) == {"fe": "r1"}
-    await _updated(site, replicas=0)
-    assert await _marks(site) == {"fe": "r1"}  # its pods are still the older ones
-    await _updated(site)
-    assert await _marks(site) == {"fe": "r1", "w": "r1"}
-    assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Restarting", "inProgress": ["w"]}
-    await _updated(site)
-    assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
-    await site.stop()
+    async with _started() as site:
+        await _updated(site)
+        assert await _marks(site) == {}
+        await _ask(site, id="r1")
+        assert await _marks(site) == {"fe": "r1"}
+        await _updated(site, replicas=0)
+        assert await _marks(site) == {"fe": "r1"}  # its pods are still the older ones
+        await _updated(site)
+        assert await _marks(site) == {"fe": "r1", "w": "r1"}
+        assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Restarting", "inProgress": ["w"]}
+        await _updated(site)
+        assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
 
 
 async def test_a_restart_that_is_not_asked_for_any_more_restarts_nobody_again() -> None:
-    site = await _started()
-    await _ask(site, id="r1")
-    for _ in range(2):
-        await _updated(site)
-    marked = await _set(site)
-    await _ask(site)
-    assert (await _set(site))["spec"] == marked["spec"]
-    assert await _marks(site) == {"fe": "r1", "w": "r1"}
-    await site.stop()
+    async with _started() as site:
+        await _ask(site, id="r1")
+        for _ in range(2):
+            await _updated(site)
+        marked = await _set(site)
+        await _ask(site)
+        assert (await _set(site))["spec"] == marked["spec"]
+        assert await _marks(site) == {"fe": "r1", "w": "r1"}
 
 
 async def _replicas(site: Site, name: str) -> int:
-    found = await site.user.get(CLIQUES, name, NAMESPACE)
-    assert found is not None
+    found = await site.get(CLIQUES, name)
     return int(found["spec"]["replicas"])
 
 
 async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> None:
-    site = await _started()
-    await _updated(site)
-    assert (await site.condition())["reason"] == "all_resources_are_ready"
-    before = len(site.cluster.writes)
-    await site.edit("g", 1, replicas=3)
-    await site.rest()
-    assert await _replicas(site, "g-0-w") == 3
-    assert [verb for verb, plural, _ in site.cluster.writes[before:] if plural == "podcliques"] == ["merge_patch"]
-    assert (await site.condition())["message"] == (
-        "Resources not ready: podclique/g-0-w: spec not yet processed: generation=2, observedGeneration=1"
-    )
-    assert ("g", "Scaled", "PodClique g-0-w has 3 replicas") in await site.events()
-    await _updated(site)
-    assert (await site.condition())["reason"] == "all_resources_are_ready"
-    before = len(site.cluster.writes)
-    await site.later(5)
-    assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
-    await site.stop()
+    async with _started() as site:
+        await _updated(site)
+        assert (await site.condition())["reason"] == "all_resources_are_ready"
+        before = len(site.cluster.writes)
+        await site.edit("g", 1, replicas=3)
+        assert await _replicas(site, "g-0-w") == 3
+        assert [verb for verb, plural, _ in site.cluster.writes[before:] if plural == "podcliques"] == ["merge_patch"]
+        assert (await site.condition())["message"] == (
+            "Resources not ready: podclique/g-0-w: spec not yet processed: generation=2, observedGeneration=1"
+        )
+        assert ("g", "Scaled", "PodClique g-0-w has 3 replicas") in await site.events()
+        await _updated(site)
+        assert (await site.condition())["reason"] == "all_resources_are_ready"
+        assert await site.writes_within(5) == []
 
 
 async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:
-    site = await _started()
-    await _updated(site)
-    assert site.reconciler is not None
-    cache = site.reconciler.cache
-    assert cache is not None
-    held, stored = cache.get(Key(CLIQUE, NAMESPACE, "g-0-w")), await site.user.get(CLIQUES, "g-0-w", NAMESPACE)
-    assert held is not None
-    assert stored is not None
-    assert stored["spec"].keys() - held["spec"].keys() == {"podSpec"}
-    await site.stop()
+    async with _started() as site:
+        await _updated(site)
+        cache = site.cache
+        assert cache is not None
+        held, stored = cache.get(Key(CLIQUE, NAMESPACE, "g-0-w")), await site.user.get(CLIQUES, "g-0-w", NAMESPACE)
+        assert held is not None
+        assert stored is not None
+        assert stored["spec"].keys() - held["spec"].keys() == {"podSpec"}
 
 
 async def test_a_component_without_replicas_keeps_those_that_somebody_else_gives_it() -> None:
-    site = await _started()
-    obj = await site.graph()
-    del obj["spec"]["components"][1]["replicas"]
-    await site.user.replace(GRAPHS, obj)
-    await _updated(site)
-    await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 4}}, NAMESPACE, subresource="scale")
-    await _updated(site)
-    assert await _replicas(site, "g-0-w") == 4
-    assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 4
-    assert (await site.condition())["reason"] == "all_resources_are_ready"
-    await site.stop()
+    async with _started() as site:
+        async with site.editing() as obj:
+            del obj["spec"]["components"][1]["replicas"]
+        await _updated(site)
+        await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 4}}, NAMESPACE, subresource="scale")
+        await _updated(site)
+        assert await _replicas(site, "g-0-w") == 4
+        assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 4
+        assert (await site.condition())["reason"] == "all_resources_are_ready"
 
 
 async def test_replicas_that_others_keep_changing_are_left_alone_after_a_while() -> None:
-    site = await _started()
-    await _updated(site)
-    await site.edit("g", 1, replicas=3)
-    await site.rest()
-    for _ in range(REPAIRS):
+    async with _started() as site:
+        await _updated(site)
+        await site.edit("g", 1, replicas=3)
+        for _ in range(REPAIRS):
+            await _others_scale(site)
+            assert await _replicas(site, "g-0-w") == 3
         await _others_scale(site)
-        assert await _replicas(site, "g-0-w") == 3
-    await _others_scale(site)
-    assert await _replicas(site, "g-0-w") == 9
-    assert (await site.condition())["message"].startswith("PodClique g-0-w is changed again and again by others through its scale")
-    assert (await site.reasons()).count("DriftRepaired") >= 1
-    await site.stop()
+        assert await _replicas(site, "g-0-w") == 9
+        assert (await site.condition())["message"].startswith("PodClique g-0-w is changed again and again by others through its scale")
+        assert (await site.reasons()).count("DriftRepaired") >= 1
 
 
 async def _others_scale(site: Site) -> None:
@@ -169,33 +149,24 @@ async def _others_scale(site: Site) -> None:
 
 
 async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
-    site = await _started()
-    foreign = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "spec": {"replicas": 7}}
-    foreign["metadata"] = {"name": "g-0-w", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
-    await site.kubelet.create(CLIQUES, foreign, NAMESPACE)
-    await site.edit("g", 1, replicas=3)
-    await site.rest()
-    assert await _replicas(site, "g-0-w") == 7
-    assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
-    await site.stop()
+    async with _started() as site:
+        foreign = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "spec": {"replicas": 7}}
+        foreign["metadata"] = {"name": "g-0-w", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
+        await site.kubelet.create(CLIQUES, foreign, NAMESPACE)
+        await site.edit("g", 1, replicas=3)
+        assert await _replicas(site, "g-0-w") == 7
+        assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
 
 
 @pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
 async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.cluster.denied.add((verb, resource))
-    site.start()
-    await site.make(graph(vllm("w", replicas=1)))
-    await site.rest()
-    await _updated(site)
-    await site.edit("g", 0, replicas=2)
-    await site.rest()
-    assert (await site.graph())["status"]["state"] == "failed"
-    assert f"cannot {verb} {resource}" in (await site.condition())["message"]
-    if verb == "patch":
-        assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
-    await site.stop()
+    async with running(graph(vllm("w", replicas=1)), served=GROVE_API, denied=[(verb, resource)]) as site:
+        await _updated(site)
+        await site.edit("g", 0, replicas=2)
+        assert (await site.graph())["status"]["state"] == "failed"
+        assert f"cannot {verb} {resource}" in (await site.condition())["message"]
+        if verb == "patch":
+            assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
 
 
 def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None:
@@ -245,19 +216,17 @@ def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None
 async def test_why_there_is_no_grove_is_told(more: str, served: bool, expected: str) -> None:
     site = Site(settings(more))
     if served:
-        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
-    await site.rest()
-    assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
-    await site.stop()
+        site.serve(GROVE_API)
+    async with site.running():
+        await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
+        assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
 
 
 async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_restarts() -> None:
     site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    made = await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
-    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
+    site.serve(GROVE_API)
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
+    owner = reference(await site.graph())
     labels = {
         "nvidia.com/dynamo-component": "w",
         "nvidia.com/dynamo-component-type": "worker",
@@ -267,50 +236,45 @@ async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_
     theirs[0] |= {"labels": labels, "annotations": {RESTART_AT: "r0"}}
     foreign = {"metadata": {"name": "g", "ownerReferences": [owner]}, "spec": {"replicas": 1, "template": {"cliques": theirs}}}
     await site.kubelet.create(GROVE, foreign, NAMESPACE)
-    site.start()
-    await site.rest()
-    found = await _set(site)
-    assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
-    assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
-    assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
-    assert await _marks(site) == {"w": "r0"}
-    await _updated(site)
-    assert await _replicas(site, "g-0-w") == 1
-    await site.stop()
+    async with site.running():
+        await site.rest()
+        found = await _set(site)
+        assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
+        assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
+        assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
+        assert await _marks(site) == {"w": "r0"}
+        await _updated(site)
+        assert await _replicas(site, "g-0-w") == 1
 
 
 async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={KAI_QUEUE: "team"}))
-    await site.rest()
-    condition = await site.condition()
-    text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
-    assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
-    assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
-    queue = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind, "metadata": {"name": "team"}}
-    await site.user.create(QUEUES, queue)
-    await site.later(RETRY_SLOW + 1)
-    assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
+    async with running(
+        graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={KAI_QUEUE: "team"}),
+        served={"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})},
+    ) as site:
+        condition = await site.condition()
+        text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
+        assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
+        assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
+        await site.user.create(QUEUES, draft(QUEUES, "team"))
+        await site.later(RETRY_SLOW + 1)
+        assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
 
 
 @pytest.mark.parametrize("served", [True, False])
 async def test_volcano_that_is_chosen_and_not_installed_is_a_problem(served: bool) -> None:
     site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     site.cluster.served.update({"scheduling.volcano.sh": frozenset({"v1beta1"})} if served else {})
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, {"schedulerName": "volcano"}, replicas=1)))
-    await site.rest()
-    assert (await site.condition())["message"].startswith("Volcano must be installed to place pods") is not served
+    async with site.running():
+        await site.make(graph(component("fe", "frontend", {"image": "img:1"}, {"schedulerName": "volcano"}, replicas=1)))
+        assert (await site.condition())["message"].startswith("Volcano must be installed to place pods") is not served
 
 
 async def test_a_queue_that_may_not_be_read_stops_nothing() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
-    site.cluster.denied.add(("get", "queues"))
-    site.start()
-    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)))
-    await site.rest()
-    assert (await site.condition())["reason"] == "some_resources_are_not_ready"
+    async with running(
+        graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)),
+        served={"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})},
+        denied=[("get", "queues")],
+    ) as site:
+        assert (await site.condition())["reason"] == "some_resources_are_not_ready"

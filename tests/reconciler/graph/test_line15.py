@@ -1,42 +1,22 @@
 """What graphs of line 1.5 say: where they run, when their pods start, what becomes of their checkpoint, and what has no effect."""
 
-import contextlib
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
-from tests.reconciler.render.test_line15_fields import COMPONENT, STANDALONE, objects
-from tests.reconciler.rendering import GROUP, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, clique_of, running, settings
-from tests.reconciler.workload.test_orchestrator import GROUPS
+from tests.reconciler.rendering import graph, vllm
+from tests.reconciler.site import GROVE_API, NAMESPACE, clique_of, draft, running
 
-LWS = GROUPS["lws"]
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
 WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
 
 
-@contextlib.asynccontextmanager
-async def _beside_sets(obj: Node) -> AsyncIterator[Site]:
-    """A cluster with LeaderWorkerSets and an object, at rest."""
-    async with running() as site:
-        site.cluster.served.update(LWS)
-        await site.later(40)
-        await site.make(obj)
-        await site.rest()
-        yield site
-
-
 async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
-    async with running() as site:
-        await site.make(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1)))
-        await site.rest()
+    async with running(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1))) as site:
         told = await site.condition(kind="FieldsIgnored")
         assert (told["status"], told["reason"]) == ("True", "NotActedOn")
         assert "spec.components[0].runtimeVersionOverride: has no effect" in told["message"]
@@ -45,23 +25,18 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         assert (await site.graph())["status"]["state"] == "successful"
         made = [*(await site.all(COMPONENTS)).values()]
         assert all("minAvailable" not in one["spec"] for one in made)  # admission refuses it there
-        obj = await site.graph()
-        for name in ("runtimeVersionOverride", "minAvailable"):
-            del obj["spec"]["components"][0][name]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            for name in ("runtimeVersionOverride", "minAvailable"):
+                del obj["spec"]["components"][0][name]
         assert await site.condition(kind="FieldsIgnored") == {}
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
 
 
 @pytest.mark.parametrize("grove", [False, True])
 async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool) -> None:
-    async with running() as site:
-        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})} if grove else {})
-        await site.later(40)
-        constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
-        await site.make(graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint))
-        await site.rest()
+    constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
+    obj = graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint)
+    async with running(obj, served=GROVE_API if grove else {}) as site:
         told = (await site.condition(kind="FieldsIgnored")).get("message", "")
         assert (await site.condition())["reason"] != "refused_by_validation"
         why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
@@ -71,44 +46,12 @@ async def test_topology_constraints_without_effect_are_named_on_each_line(grove:
         assert told.count("has no effect") == (1 if grove else 2)
 
 
-@pytest.mark.parametrize("name", [name for name, (*_, said) in COMPONENT.items() if said])
-async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> None:
-    _, obj = objects("DynamoGraphDeployment.v1beta1", f"spec.components[].{name}")
-    async with _beside_sets(obj) as site:
-        told = await site.condition(kind="FieldsIgnored")
-        assert f"spec.components[0].{name}" in told["message"]
-        assert COMPONENT[name][2] in told["message"]
-
-
-@pytest.mark.parametrize("name", [name for name, (*_, said) in STANDALONE.items() if said])
-async def test_each_field_without_effect_is_named_in_a_standalone_component(name: str) -> None:
-    path = name.replace("checkpoint", "experimental.checkpoint")
-    _, obj = objects("DynamoComponentDeployment.v1beta1", f"spec.{path}")
-    async with _beside_sets(obj) as site:
-        conditions = (await site.all(COMPONENTS))["g"]["status"]["conditions"]
-        [told] = [one for one in conditions if one["type"] == "FieldsIgnored"]
-        assert f"spec.{path}" in told["message"]
-        assert STANDALONE[name][2] in told["message"]
-
-
-async def test_a_standalone_component_says_it_too() -> None:
-    async with running() as site:
-        spec = {**vllm(), "runtimeVersionOverride": "1.5.0"}
-        obj = {"apiVersion": f"{GROUP}/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": NAMESPACE}}
-        await site.make({**obj, "spec": spec})
-        await site.rest()
-        [told] = [one for one in (await site.all(COMPONENTS))["c"]["status"]["conditions"] if one["type"] == "FieldsIgnored"]
-        assert told["message"].startswith("spec.runtimeVersionOverride: has no effect")
-
-
 async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> None:
-    site = Site()
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    site.start()
-    try:
-        await site.make(graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}))
-        await site.make(graph(vllm(), name="g", annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}))
-        await site.rest()
+    async with running(served=GROVE_API) as site:
+        await site.make(
+            graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}),
+            graph(vllm(), annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}),
+        )
         assert {*await site.all(GROVE)} == {"g"}
         assert all(name.startswith("a-") for name in await site.all(DEPLOYMENTS))
         told = await site.condition(kind="FieldsIgnored")
@@ -118,8 +61,6 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         told = await site.condition(kind="Orchestrator")
         assert told["reason"] == "GroveNotServed"
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
-    finally:
-        await site.stop()
 
 
 @pytest.mark.parametrize("more", [RESTORING, ROLLING])
@@ -142,10 +83,8 @@ async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> No
 async def test_pods_that_run_are_not_taken_away_to_wait() -> None:
     async with scene(warm(**{**WAITING, "startupPolicy": "Immediate"})) as site:
         assert (await _worker(site))["spec"].get("replicas", 1) == 1
-        obj = await site.graph()
-        obj["spec"]["components"][1]["experimental"]["checkpoint"]["startupPolicy"] = "WaitForCheckpoint"
-        await site.user.replace(GRAPHS, obj)
-        await site.later(5)
+        async with site.editing(seconds=5) as obj:
+            obj["spec"]["components"][1]["experimental"]["checkpoint"]["startupPolicy"] = "WaitForCheckpoint"
         assert (await _worker(site))["spec"]["replicas"] == 1
         assert len(await site.workers()) == 1  # the policy is no change of the pods
         assert (await site.graph())["status"]["state"] == "successful"
@@ -179,13 +118,10 @@ async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> N
         other = warm(identity=dict(IDENTITY), deletionPolicy="Delete")
         other["metadata"]["name"] = "h"
         await site.make(other)
-        await site.rest()
         assert [one["name"] for one in (await site.checkpoint(NAME))["metadata"]["ownerReferences"]] == ["g", "h"]
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "g")
         assert NAME in await site.all(CHECKPOINTS)
-        await site.user.delete(GRAPHS, "h", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "h")
         assert NAME not in await site.all(CHECKPOINTS)
 
 
@@ -194,53 +130,33 @@ async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
         other = warm(identity=dict(IDENTITY), deletionPolicy="Retain")
         other["metadata"]["name"] = "h"
         await site.make(other)
-        await site.later(5)
         assert not (await site.checkpoint(NAME))["metadata"].get("ownerReferences")
-        writes = len(site.cluster.writes)
-        await site.later(60)
-        assert site.quiet_since(writes) == []
+        assert await site.writes_within(60) == []
         for name in ("g", "h"):
-            await site.user.delete(GRAPHS, name, NAMESPACE)
-        await site.rest()
+            await site.delete(GRAPHS, name)
         assert NAME in await site.all(CHECKPOINTS)
 
 
-def _of(version: str, more: str = "") -> Site:
-    """A site whose operator is of a version, by whose line graphs are judged."""
-    found = settings(more)
-    return Site(replace(found, operator=replace(found.operator, version=version)))
-
-
 async def test_a_checkpoint_that_nobody_names_keeps_no_graph_from_running() -> None:
-    site = _of("1.4.0", RESTORING)
-    main = {"image": "img:1.5.0"}
-    await site.make(graph(vllm("w", main=main, experimental={"checkpoint": {"enabled": True, "startupPolicy": "WaitForCheckpoint"}})))
-    site.start()
-    try:
+    checkpoint = {"enabled": True, "startupPolicy": "WaitForCheckpoint"}
+    obj = graph(vllm("w", main={"image": "img:1.5.0"}, experimental={"checkpoint": checkpoint}))
+    async with running(obj, more=RESTORING, version="1.4.0") as site:
         await site.later(5)
         assert (await site.graph())["status"]["state"] == "successful"
         told = (await site.condition(kind="FieldsIgnored"))["message"]
         assert told.startswith("spec.components[0].experimental.checkpoint: has no effect: neither checkpointRef nor identity")
         assert await _told(site) == ("False", "CheckpointMissing")
         assert await site.all(CHECKPOINTS) == {}
-    finally:
-        await site.stop()
 
 
 async def test_a_topology_of_grove_means_a_node_label() -> None:
-    site = _of("1.5.0")  # line 1.2 refuses the field
-    for each in (site.cluster, site.user):
-        each.served.update({"grove.io": frozenset({"v1alpha1"})})
     policy = {"clusterTopologyName": "topo", "domain": "rack"}
-    await site.make(graph(vllm("w", main={"image": "img:1.5.0"}), experimental={"kvTransferPolicy": policy}))
-    site.start()
-    try:
-        await site.rest()
+    obj = graph(vllm("w", main={"image": "img:1.5.0"}), experimental={"kvTransferPolicy": policy})
+    async with running(obj, version="1.5.0", served=GROVE_API) as site:  # line 1.2 refuses the field
         assert await site.all(GROVE) == {}
         assert (await site.condition())["message"].endswith('must name a ClusterTopologyBinding, got "topo", which is not there')
-        levels = {"spec": {"levels": [{"domain": "rack", "key": "example/rack"}]}}
-        binding = {"apiVersion": TOPOLOGY_BINDINGS.api_version, "kind": TOPOLOGY_BINDINGS.kind, "metadata": {"name": "topo"}, **levels}
-        await site.user.create(TOPOLOGY_BINDINGS, binding)
+        spec = {"levels": [{"domain": "rack", "key": "example/rack"}]}
+        await site.user.create(TOPOLOGY_BINDINGS, draft(TOPOLOGY_BINDINGS, "topo", spec=spec))
         await site.later(62)
         [clique] = (await site.all(GROVE))["g"]["spec"]["template"]["cliques"]
         assert clique["annotations"]["nvidia.com/topology-label-key"] == "example/rack"
@@ -249,8 +165,5 @@ async def test_a_topology_of_grove_means_a_node_label() -> None:
         before = await site.all(GROVE)
         site.cluster.denied.add(("get", "clustertopologybindings"))
         await site.edit("g", 0, replicas=3)
-        await site.rest()
         assert "add the component overlays/orchestrators" in (await site.condition())["message"]
         assert await site.all(GROVE) == before
-    finally:
-        await site.stop()

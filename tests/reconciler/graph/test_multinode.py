@@ -5,9 +5,9 @@ import tracemalloc
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, SECRETS
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, running
+from tests.reconciler.site import LWS_API, NAMESPACE, Site, draft, running
 
 LWS = OPTIONAL["leader-worker-sets"]
 [(STATEFUL_SETS, _)] = MADE["leader-worker-sets"]
@@ -21,8 +21,7 @@ def _graph(*args: str) -> Node:
 async def _all_ready(site: Site, *, workers: int = 1) -> None:
     """What the orchestrator would make and say, with so many workers of each replica running."""
     for name, one in (await site.all(LWS)).items():
-        made: Node = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
-        made["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
+        made = draft(STATEFUL_SETS, f"{name}-0", {"labels": {"leaderworkerset.sigs.k8s.io/name": name}}, spec={"replicas": 1})
         if f"{name}-0" not in await site.all(STATEFUL_SETS):
             await site.kubelet.create(STATEFUL_SETS, made, NAMESPACE)
         ran = {"status": {"replicas": 1, "readyReplicas": workers}}
@@ -33,156 +32,106 @@ async def _all_ready(site: Site, *, workers: int = 1) -> None:
     await site.rest()
 
 
-async def test_without_an_orchestrator_a_condition_says_so() -> None:
-    async with running() as site:
-        await site.make(_graph())
-        await site.rest()
-        assert (await site.graph())["status"]["state"] == "failed"
-        assert "multinode" in (await site.condition())["message"]
-        assert await site.all(LWS) == {}
-
-
 async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -> None:
-    site = Site()
-    groups = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
-    site.cluster.served.update(groups)
-    site.start()
     made = _graph()
     made["spec"]["components"][1]["scalingAdapter"] = {}
-    await site.make(made)
-    await site.rest()
-    marks = "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g,role=leader"
-    assert (await site.adapters())["g-decode"]["status"] == {"replicas": 1, "selector": marks}
-    [found] = (await site.all(LWS)).values()
-    template = found["spec"]["leaderWorkerTemplate"]
-    assert [template[f"{role}Template"]["metadata"]["labels"]["role"] for role in ("leader", "worker")] == ["leader", "worker"]
+    async with running(made, served=LWS_API) as site:
+        marks = "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g,role=leader"
+        assert (await site.adapters())["g-decode"]["status"] == {"replicas": 1, "selector": marks}
+        [found] = (await site.all(LWS)).values()
+        template = found["spec"]["leaderWorkerTemplate"]
+        assert [template[f"{role}Template"]["metadata"]["labels"]["role"] for role in ("leader", "worker")] == ["leader", "worker"]
 
 
 async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it_can_be_read() -> None:
-    site = Site()
     groups = {"leaderworkerset.x-k8s.io": {"v1"}, "scheduling.volcano.sh": {"v1beta1"}, "resource.k8s.io": {"v1"}}
-    site.cluster.served.update({name: frozenset(versions) for name, versions in groups.items()})
-    site.start()
     made = _graph("--tensor-parallel-size", "16")
     pod = made["spec"]["components"][1]["podTemplate"]["spec"]
     pod["containers"][0]["resources"] = {"claims": [{"name": "gpus"}]}
     pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "eight"}]
-    await site.make(made)
-    await site.rest()
-    assert await site.all(LWS) == {}
-    assert "ResourceClaimTemplate eight is not in the namespace; create it" in (await site.condition())["message"]
-    asked = {"deviceClassName": "h100", "allocationMode": "ExactCount", "count": 8}
-    template: Node = {"apiVersion": CLAIM_TEMPLATES.api_version, "kind": CLAIM_TEMPLATES.kind, "metadata": {"name": "eight"}}
-    template["spec"] = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": asked}]}}}
-    await site.user.create(CLAIM_TEMPLATES, template, NAMESPACE)
-    site.cluster.denied.add(("get", "deviceclasses"))
-    await site.later(70)
-    message = (await site.condition())["message"]
-    assert "DeviceClass h100 can't be read: the reconciler lacks a permission" in message
-    assert "overlays/orchestrators" in message
-    site.cluster.denied.clear()
-    device: Node = {"apiVersion": DEVICE_CLASSES.api_version, "kind": DEVICE_CLASSES.kind, "metadata": {"name": "h100"}}
-    device["spec"] = {"selectors": [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]}
-    await site.user.create(DEVICE_CLASSES, device)
-    await site.later(70)
-    [found] = (await site.all(LWS)).values()
-    leader = found["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
-    assert "--distributed-executor-backend" in " ".join(leader["args"])
-    await site.stop()
+    async with running(made, served={name: frozenset(versions) for name, versions in groups.items()}) as site:
+        assert await site.all(LWS) == {}
+        assert "ResourceClaimTemplate eight is not in the namespace; create it" in (await site.condition())["message"]
+        asked = {"deviceClassName": "h100", "allocationMode": "ExactCount", "count": 8}
+        spec = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": asked}]}}}
+        await site.user.create(CLAIM_TEMPLATES, draft(CLAIM_TEMPLATES, "eight", spec=spec), NAMESPACE)
+        site.cluster.denied.add(("get", "deviceclasses"))
+        await site.later(70)
+        message = (await site.condition())["message"]
+        assert "DeviceClass h100 can't be read: the reconciler lacks a permission" in message
+        assert "overlays/orchestrators" in message
+        site.cluster.denied.clear()
+        selectors = [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]
+        await site.user.create(DEVICE_CLASSES, draft(DEVICE_CLASSES, "h100", spec={"selectors": selectors}))
+        await site.later(70)
+        [found] = (await site.all(LWS)).values()
+        leader = found["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
+        assert "--distributed-executor-backend" in " ".join(leader["args"])
 
 
 async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
-    site = Site()
-    groups = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
-    site.cluster.served.update(groups)
-    site.start()
-    await site.make(_graph())
-    await site.rest()
-    [old] = await site.all(LWS)
-    assert (await site.condition())["status"] == "False"
-    await _all_ready(site)
-    assert (await site.condition())["status"] == "True"
-    obj = await site.graph()
-    obj["spec"] = _graph("--new")["spec"]
-    await site.user.replace(GRAPHS, obj)
-    await site.rest()
-    assert len(await site.all(LWS)) == 2
-    assert old in await site.all(LWS)
-    assert await site.all(SECRETS) == {}  # no process of vLLM reads keys
-    await _all_ready(site)
-    [new] = await site.all(LWS)
-    assert new != old
-    assert len(await site.all(COMPONENTS)) == 2
-    assert (await site.condition())["status"] == "True"
-    # a term that begins later listens to the same kinds
-    await site.stop()
-    site.start()
-    await site.user.delete(LWS, new, NAMESPACE)
-    await site.rest()
-    assert new in await site.all(LWS)
-    await site.user.delete(LWS, new, NAMESPACE)
-    await site.rest()
-    assert new in await site.all(LWS)
-    await site.stop()
+    async with running(_graph(), served=LWS_API) as site:
+        [old] = await site.all(LWS)
+        assert (await site.condition())["status"] == "False"
+        await _all_ready(site)
+        assert (await site.condition())["status"] == "True"
+        async with site.editing() as obj:
+            obj["spec"] = _graph("--new")["spec"]
+        assert len(await site.all(LWS)) == 2
+        assert old in await site.all(LWS)
+        assert await site.all(SECRETS) == {}  # no process of vLLM reads keys
+        await _all_ready(site)
+        [new] = await site.all(LWS)
+        assert new != old
+        assert len(await site.all(COMPONENTS)) == 2
+        assert (await site.condition())["status"] == "True"
+        # a term that begins later listens to the same kinds
+        await site.stop()
+        site.start()
+        await site.delete(LWS, new)
+        assert new in await site.all(LWS)
+        await site.delete(LWS, new)
+        assert new in await site.all(LWS)
 
 
 async def test_a_replica_is_ready_when_its_workers_are() -> None:
     """The orchestrator counts workers as soon as their pods are made."""
-    site = Site()
-    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
-    site.start()
-    await site.make(_graph())
-    await site.rest()
-    for workers, status in ((0, "False"), (1, "True"), (0, "False")):
-        await _all_ready(site, workers=workers)
-        await site.later(2)
-        assert (await site.condition())["status"] == status
-    await site.stop()
+    async with running(_graph(), served=LWS_API) as site:
+        for workers, status in ((0, "False"), (1, "True"), (0, "False")):
+            await _all_ready(site, workers=workers)
+            await site.later(2)
+            assert (await site.condition())["status"] == status
 
 
 async def test_a_component_of_as_many_replicas_as_a_number_holds_costs_no_more_than_another() -> None:
-    site = Site()
-    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
-    site.start()
-    made = _graph()
-    made["spec"]["components"][1]["replicas"] = 2_000_000
-    tracemalloc.start()
-    try:
-        await site.make(made)
-        await site.rest()
-        assert tracemalloc.get_traced_memory()[1] < 50_000_000
-    finally:
-        tracemalloc.stop()
-    assert (await site.condition())["status"] == "False"
-    await site.stop()
+    async with running(served=LWS_API) as site:
+        made = _graph()
+        made["spec"]["components"][1]["replicas"] = 2_000_000
+        tracemalloc.start()
+        try:
+            await site.make(made)
+            assert tracemalloc.get_traced_memory()[1] < 50_000_000
+        finally:
+            tracemalloc.stop()
+        assert (await site.condition())["status"] == "False"
 
 
 async def test_processes_of_mpi_get_one_pair_of_keys_for_all_graphs_which_is_never_changed() -> None:
-    site = Site()
-    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
-    site.start()
-    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "args": [], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    for name in ("g", "h"):
-        await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2}), name=name))
-    await site.rest()
-    home = await site.user.get(SECRETS, "ssh", "dynamo-system")
-    copy = await site.user.get(SECRETS, "ssh", NAMESPACE)
-    assert home is not None
-    assert copy is not None
-    assert home["data"] == copy["data"]
-    assert set(home["data"]) == {"private.key", "private.key.pub"}
-    assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
-    assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late
-    await site.stop()
-
-
-async def test_keys_that_may_not_be_made_are_named() -> None:
-    site = Site()
-    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
-    site.cluster.denied.add(("get", "secrets"))
-    site.start()
-    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2})))
-    await site.rest()
-    assert "Secret ssh in dynamo-system: the reconciler lacks a permission" in (await site.condition())["message"]
-    await site.stop()
+    async with running(served=LWS_API) as site:
+        main = {
+            "image": "img:1",
+            "command": ["python3", "-m", "dynamo.trtllm"],
+            "args": [],
+            "resources": {"limits": {"nvidia.com/gpu": "1"}},
+        }
+        for name in ("g", "h"):
+            await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2}), name=name))
+        await site.rest()
+        home = await site.user.get(SECRETS, "ssh", "dynamo-system")
+        copy = await site.user.get(SECRETS, "ssh", NAMESPACE)
+        assert home is not None
+        assert copy is not None
+        assert home["data"] == copy["data"]
+        assert set(home["data"]) == {"private.key", "private.key.pub"}
+        assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
+        assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late

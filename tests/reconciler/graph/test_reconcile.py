@@ -5,17 +5,16 @@ import json
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
 from dynamo_webhooks.reconciler.render.children import worker_hashes
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 
 async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_status_says_when_all_is_ready() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         components, deployments = await site.all(COMPONENTS), await site.all(DEPLOYMENTS)
         assert len(components) == 3
         assert set(deployments) == set(components)
@@ -37,23 +36,10 @@ async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_
         assert (await site.condition())["reason"] == "all_resources_are_ready"
 
 
-async def test_at_rest_nothing_is_written() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        before = len(site.cluster.writes)
-        await site.later(120)
-        assert {verb for verb, plural, _ in site.cluster.writes[before:] if plural != "leases"} == set()
-
-
 async def test_a_graph_without_a_component_that_serves_kubernetes_discovery_loses_its_rights_again() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+    async with running(disagg()) as site:
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         assert await site.all(SERVICE_ACCOUNTS) == {}
         assert await site.all(ROLES) == {}
         assert await site.all(ROLE_BINDINGS) == {}
@@ -65,36 +51,27 @@ async def test_a_graph_without_a_component_that_serves_kubernetes_discovery_lose
 async def test_pods_that_discover_by_etcd_get_the_account_that_is_labelled_for_them() -> None:
     async with running() as site:
         labels = {"nvidia.com/dynamo-component-pod": "true"}
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "pods", "labels": labels}}
-        await site.user.create(SERVICE_ACCOUNTS, account, NAMESPACE)
+        await site.user.create(SERVICE_ACCOUNTS, draft(SERVICE_ACCOUNTS, "pods", {"labels": labels}), NAMESPACE)
         obj = disagg()
         obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         await site.make(obj)
-        await site.rest()
         found = (await site.all(DEPLOYMENTS))["g-frontend"]
         assert found["spec"]["template"]["spec"]["serviceAccountName"] == "pods"
 
 
 async def test_two_graphs_with_the_same_component_names_do_not_meet() -> None:
-    async with running() as site:
-        await site.make(disagg("a"))
-        await site.make(disagg("b"))
-        await site.rest()
+    async with running(disagg("a"), disagg("b")) as site:
         assert len(await site.all(DEPLOYMENTS)) == 6
-        await site.user.delete(GRAPHS, "a", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "a")
         assert {name[0] for name in await site.all(DEPLOYMENTS)} == {"b"}
         assert (await site.graph("b"))["status"]["state"] == "successful"
 
 
 async def test_a_planner_gets_its_account_and_others_do_not() -> None:
-    async with running() as site:
-        await site.make(graph(component("Planner", "planner", {"image": "img:1"})))
-        await site.rest()
+    async with running(graph(component("Planner", "planner", {"image": "img:1"}))) as site:
         assert "planner-serviceaccount" in await site.all(SERVICE_ACCOUNTS)
         assert (await site.all(ROLE_BINDINGS))["planner-serviceaccount-binding"]["roleRef"]["name"] == "plan"
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.rest()
+        await site.delete(GRAPHS, "g")
         assert "planner-serviceaccount" in await site.all(SERVICE_ACCOUNTS)  # the next one needs it, too
 
 
@@ -102,7 +79,6 @@ async def test_what_is_not_ready_is_named_until_it_is() -> None:
     async with running() as site:
         site.held["g-frontend"] = 0
         await site.make(disagg())
-        await site.rest()
         found = await site.condition()
         assert (found["status"], found["reason"]) == ("False", "some_resources_are_not_ready")
         assert found["message"] == "Resources not ready: g-frontend: Deployment is not ready: 0 of 1 replicas are ready"
@@ -117,33 +93,27 @@ async def test_the_finalizer_that_the_go_operator_left_does_not_keep_a_graph_for
         obj = disagg()
         obj["metadata"]["finalizers"] = ["example.com/other", "nvidia.com/finalizer"]
         await site.make(obj)
-        await site.rest()
-        await site.user.delete(GRAPHS, "g", NAMESPACE)
-        await site.rest()
-        left = await site.graph()
-        assert left["metadata"]["finalizers"] == ["example.com/other"]
-        left["metadata"]["finalizers"] = []
-        await site.user.replace(GRAPHS, left)
-        await site.rest()
+        await site.delete(GRAPHS, "g")
+        async with site.editing() as left:
+            assert left["metadata"]["finalizers"] == ["example.com/other"]
+            left["metadata"]["finalizers"] = []
         assert await site.all(DEPLOYMENTS) == {}
 
 
 async def test_a_component_that_stands_alone_is_reconciled_like_one_of_a_graph() -> None:
-    async with running() as site:
-        spec = {"name": "w", **{name: value for name, value in vllm("w").items() if name != "name"}}
-        alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "alone"}, "spec": spec}
-        await site.make(alone)
-        await site.rest()
+    spec = {**vllm("w"), "runtimeVersionOverride": "1.5.0"}
+    alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "alone"}, "spec": spec}
+    async with running(alone) as site:
         assert set(await site.all(DEPLOYMENTS)) == {"alone"}
         status = (await site.all(COMPONENTS))["alone"]["status"]
-        assert {one["type"]: one["status"] for one in status["conditions"]} == {"Available": "True", "DynamoComponentReady": "True"}
+        told = {"Available": "True", "DynamoComponentReady": "True", "FieldsIgnored": "True"}
+        assert {one["type"]: one["status"] for one in status["conditions"]} == told
+        assert condition_of(status, "FieldsIgnored")["message"].startswith("spec.runtimeVersionOverride: has no effect")
         assert status["component"]["componentKind"] == "Deployment"
 
 
 async def test_a_graph_that_another_operator_named_keeps_its_workers() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         # as if another operator had made it: the name of the generation is one that we would never give
         await site.stop()
         await _renamed(site, "0123abcd")
@@ -152,7 +122,6 @@ async def test_a_graph_that_another_operator_named_keeps_its_workers() -> None:
         assert set(await site.workers()) == {"g-decode-0123abcd", "g-prefill-0123abcd"}
         assert "WorkerHashMigrated" in await site.reasons()
         await site.edit("g", 1, **vllm("decode", "decode", args=("--new",), replicas=2))
-        await site.rest()
         names = set(await site.workers())
         assert len(names) == 2
         assert not any(name.endswith("0123abcd") for name in names)
@@ -162,7 +131,6 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
     async with running() as site:
         model = {"name": "m", "revision": "1"}
         await site.make(graph(vllm("decode", "decode", modelRef=model)))
-        await site.rest()
         digests = worker_hashes(read_graph(await site.graph()), Line.V1_3)
         assert digests.now != digests.before
         await site.stop()
@@ -171,10 +139,8 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
         await site.rest()
         assert set(await site.workers()) == {f"g-decode-{digests.before}"}
         await site.edit("g", 0, **vllm("decode", "decode", modelRef={**model, "revision": "2"}))
-        await site.rest()
         assert set(await site.workers()) == {f"g-decode-{digests.before}"}
         await site.edit("g", 0, **vllm("decode", "decode", args=("--new",), modelRef=model))
-        await site.rest()
         [name] = await site.workers()
         assert name != f"g-decode-{digests.before}"
 
@@ -189,22 +155,16 @@ async def _renamed(site: Site, name: str, *, said: bool = True) -> None:
         await site.user.delete(COMPONENTS, metadata["name"], NAMESPACE)
         text = json.dumps({**one, "metadata": {k: metadata[k] for k in ("name", "namespace", "labels", "ownerReferences")}})
         await site.user.create(COMPONENTS, json.loads(text.replace(old, name)), NAMESPACE)
-    obj = await site.graph()
-    obj["metadata"]["annotations"] = {"nvidia.com/current-worker-hash": name} if said else {}
-    await site.user.replace(GRAPHS, obj)
-    await site.rest()
+    async with site.editing() as obj:
+        obj["metadata"]["annotations"] = {"nvidia.com/current-worker-hash": name} if said else {}
 
 
 async def test_a_restart_goes_through_the_components_one_after_the_other() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         before = set(await site.all(DEPLOYMENTS))
         site.held["g-frontend"] = 0
-        obj = await site.graph()
-        obj["spec"]["restart"] = {"id": "again"}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["restart"] = {"id": "again"}
         assert (await site.graph())["status"]["restart"] == {"observedID": "again", "phase": "Restarting", "inProgress": ["Frontend"]}
         assert await _marked(site) == {"g-frontend"}
         site.held.clear()
@@ -229,10 +189,8 @@ async def test_a_claim_is_made_once_and_one_that_must_be_there_is_asked_for() ->
         alpha = convert_object(beta, target("nvidia.com/v1alpha1")).object
         alpha["spec"]["pvcs"] = claims
         await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
-        await site.rest()
         assert set(await site.all(CLAIMS)) == {"made"}
         assert "PersistentVolumeClaim lost must exist" in (await site.condition())["message"]
-        await site.user.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lost"}}, NAMESPACE)
-        await site.later(61)
+        await site.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lost"}}, 61)
         assert (await site.condition())["status"] == "True"
         assert [verb for verb, plural, _ in site.cluster.writes if plural == CLAIMS.plural] == ["create"]

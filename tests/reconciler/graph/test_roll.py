@@ -3,17 +3,24 @@
 import random
 from typing import Any
 
+import pytest
+
 from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
+from dynamo_webhooks.reconciler.common.keys import Key
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, WORKER_METADATA
+from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.decide import Plan
-from dynamo_webhooks.reconciler.graph.generations import Roll
+from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
 from dynamo_webhooks.reconciler.graph.observe import Seen
 from dynamo_webhooks.reconciler.graph.reconcile import Result
 from dynamo_webhooks.reconciler.graph.report import report
+from dynamo_webhooks.reconciler.render.generation import Digests
 from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.kube.storage import START
-from tests.reconciler.rendering import vllm
+from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
 
 
@@ -24,15 +31,12 @@ async def _available(site: Site, component: str) -> int:
 
 
 async def _change(site: Site, argument: str, replicas: int = 4) -> None:
-    obj = await site.graph()
-    obj["spec"]["components"][1:] = [vllm(name, name, args=(argument,), replicas=replicas) for name in ("decode", "prefill")]
-    await site.user.replace(GRAPHS, obj)
+    async with site.editing() as obj:
+        obj["spec"]["components"][1:] = [vllm(name, name, args=(argument,), replicas=replicas) for name in ("decode", "prefill")]
 
 
 async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_never_lost() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         old, seen = set(await site.workers()), set()
         site.settled = set(await site.all(DEPLOYMENTS))
         site.newcomers = 0
@@ -55,19 +59,14 @@ async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_n
 
 
 async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         old = set(await site.workers())
         site.settled = set(await site.all(DEPLOYMENTS))
         site.newcomers = 0
         await _change(site, "--broken")
-        await site.rest()
         assert await _available(site, "decode") == 3
-        obj = await site.graph()
-        obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
         assert set(await site.workers()) == old
         assert (await site.condition())["status"] == "True"
 
@@ -86,19 +85,15 @@ async def _serving(site: Site) -> dict[str, tuple[int, int]]:
 
 
 async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_together() -> None:
-    async with running() as site:
-        await site.make(disagg(replicas=4))
-        await site.rest()
+    async with running(disagg(replicas=4)) as site:
         [old] = await _serving(site)
         known = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = known, 0
         await _change(site, "--broken")
-        await site.rest()
         site.settled |= {name for name in await site.all(DEPLOYMENTS) if "prefill" in name}  # only the new decode is broken
         await site.rest()
         assert (await _serving(site))[old] == (3, 3)  # of four, a quarter may be missing
         await _change(site, "--better")  # a second change: the broken generation goes, not the one that serves
-        await site.rest()
         assert (await _serving(site))[old] == (3, 3)
         site.newcomers = None
         await site.rest()
@@ -107,15 +102,11 @@ async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_
 
 
 async def test_a_worker_of_another_name_replaces_the_old_one_when_it_is_ready() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = set(await site.workers())
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
-        obj = await site.graph()
-        obj["spec"]["components"][2]["name"] = "other"
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][2]["name"] = "other"
         [prefill] = [name for name in old if "prefill" in name]
         assert (await site.workers())[prefill] == 2
         assert await _available(site, "decode") == 2
@@ -126,18 +117,12 @@ async def test_a_worker_of_another_name_replaces_the_old_one_when_it_is_ready() 
 
 
 async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         account = "g-k8s-service-discovery"
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
-        pod: Any = {"apiVersion": "v1", "kind": "Pod", "spec": {"serviceAccountName": account}}
-        pod["metadata"] = {"name": "old", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        await site.add_pod("old", {"nvidia.com/dynamo-graph-deployment-name": "g"}, spec={"serviceAccountName": account})
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
         assert account in await site.all(SERVICE_ACCOUNTS)  # while the old generation serves
         site.newcomers = None
         await site.rest()
@@ -152,15 +137,11 @@ async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
 
 
 async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = set(await site.workers())
         await site.edit("g", 1, replicas=3)
-        obj = await site.graph()
-        obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["image"] = "img:2"
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["image"] = "img:2"
         assert set(await site.workers()) == old
         assert sorted((await site.workers()).values()) == [2, 3]
         assert "rollingUpdate" not in (await site.graph())["status"]
@@ -169,11 +150,8 @@ async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:
 async def _scenario(site: Site) -> None:
     """Everything that happens to one graph: made, rolled, scaled."""
     await site.make(disagg())
-    await site.rest()
     await _change(site, "--new", replicas=2)
-    await site.rest()
     await site.edit("g", 0, replicas=2)
-    await site.rest()
 
 
 async def _undisturbed() -> tuple[dict[str, Any], int]:
@@ -212,18 +190,13 @@ def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
 
 async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> None:
     """Were the mark set when the roll is over, every worker would start twice."""
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
-        obj = await site.graph()
-        obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+    async with running(disagg()) as site:
+        async with site.editing() as obj:
+            obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
         assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
         old = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = old, 0
         await _change(site, "--new", replicas=2)
-        await site.rest()
         begun = await _templates(site)
         assert len(begun.keys() - old) == 2
         assert {one["metadata"]["annotations"]["nvidia.com/restartAt"] for one in begun.values()} == {"r1"}
@@ -242,10 +215,8 @@ async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
         made["spec"]["components"][0]["podTemplate"]["metadata"] = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}}
         made["spec"]["restart"] = {"id": "r1"}
         await site.make(made)
-        await site.rest()
         uid = (await site.all(COMPONENTS))["g-frontend"]["metadata"]["uid"]
         await site.edit("g", 1, sharedMemorySize="1Gi")
-        await site.rest()
         status = (await site.graph())["status"]
         assert (status["state"], status["rollingUpdate"]["phase"]) == ("successful", "Completed")
         assert status["restart"]["phase"] == "Completed"
@@ -253,9 +224,7 @@ async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
 
 
 async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         old = {*await site.all(DEPLOYMENTS)}
 
         def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
@@ -270,4 +239,79 @@ async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
         assert told["message"].count("exceeded quota") == 2
         mend()
         await site.later(130)
+        assert (await site.condition())["status"] == "True"
+
+
+NEW = Digests("new", "new")
+
+
+def _registered(pod: str, owner: str = "") -> Node:
+    metadata: Node = {"name": pod, "namespace": NAMESPACE}
+    if owner:
+        metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": "u"}]
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoWorkerMetadata", "metadata": metadata, "spec": {"data": {}}}
+
+
+def test_workers_are_counted_by_their_pods() -> None:
+    found = [
+        _registered("g-w-1-5d4f-x2z"),
+        _registered("any", "g-w-1-5d4f-x3z"),
+        _registered("more", "g-w-1-5d4f-x3z"),
+        _registered("l-0-1"),
+    ]
+    assert count_registered(found, ["g-w-1", "g-w-2", "l"]) == {"g-w-1": 2, "l": 1}
+    assert Key("DynamoComponentDeployment", NAMESPACE, "g-w-1") in components_of_worker(found[0])
+
+
+def _object(generation: str, replicas: int, available: int) -> Node:
+    labels = {"nvidia.com/dynamo-worker-hash": generation, "nvidia.com/dynamo-component": "worker"}
+    status: Node = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
+    status["component"] = {"replicas": replicas, "readyReplicas": available, "availableReplicas": available}
+    metadata = {"name": f"g-worker-{generation}", "labels": labels, "generation": 1}
+    return {"metadata": metadata, "spec": {"name": "worker", "type": "worker", "replicas": replicas}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("registered", "left"),
+    [
+        ({}, 0),  # nobody knows any worker: discovery is by other means
+        ({"g-worker-old": 2, "g-worker-new": 2}, 0),
+        ({"g-worker-old": 2, "g-worker-new": 1}, 1),
+        ({"g-worker-old": 2}, 2),
+        ({"g-worker-new": 1}, 0),  # discovery has changed: older workers were never known
+    ],
+)
+def test_an_old_worker_goes_when_a_new_one_is_known(registered: dict[str, int], left: int) -> None:
+    obj = graph(vllm("worker", replicas=2, podTemplate=_template("0%")))
+    roll = plan_roll(read_graph(obj, Settings().line), NEW, [_object("old", 2, 2), _object("new", 2, 2)], registered)
+    assert [wanted for _, wanted in roll.resized] == ([left] if left != 2 else [])
+
+
+@pytest.mark.parametrize(("registered", "retired"), [({}, 1), ({"g-worker-old": 1}, 0), ({"g-worker-old": 1, "g-worker-new": 1}, 1)])
+def test_an_old_generation_of_several_nodes_goes_when_the_new_one_is_known(registered: dict[str, int], retired: int) -> None:
+    obj = graph(vllm("worker", replicas=1, multinode={"nodeCount": 2}))
+    roll = plan_roll(read_graph(obj, Settings().line), NEW, [_object("old", 1, 1), _object("new", 1, 1)], registered)
+    assert len(roll.retired) == retired
+
+
+def _template(unavailable: str) -> dict[str, Any]:
+    made: dict[str, Any] = vllm("worker")["podTemplate"]
+    return {**made, "metadata": {"annotations": {"nvidia.com/deployment-rolling-update-max-unavailable": unavailable}}}
+
+
+async def _old(site: Site, name: str) -> int:
+    return (await site.workers()).get(name, 0)
+
+
+async def test_a_roll_waits_for_the_registration_of_new_workers() -> None:
+    async with running(graph(vllm("worker", replicas=1))) as site:
+        [before] = await site.workers()
+        await site.user.create(WORKER_METADATA, _registered(f"{before}-5d4f-aaaaa"), NAMESPACE)
+        async with site.editing() as obj:
+            obj["spec"]["components"] = [vllm("worker", args=("--new",), replicas=1)]
+        [after] = {*await site.workers()} - {before}
+        assert await _old(site, before) == 1, "the new worker's pod is ready, and no frontend knows it"
+        assert (await site.graph())["status"]["state"] == "pending"
+        await site.create(WORKER_METADATA, _registered(f"{after}-6e5f-bbbbb"))
+        assert before not in await site.workers()
         assert (await site.condition())["status"] == "True"

@@ -6,7 +6,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, GRAPHS
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 
 ADAPTER = "g-decode"
 
@@ -15,7 +15,6 @@ async def _made(site: Site) -> None:
     obj = disagg()
     obj["spec"]["components"][1]["scalingAdapter"] = {}
     await site.make(obj)
-    await site.rest()
 
 
 async def _pods(site: Site) -> int:
@@ -23,8 +22,10 @@ async def _pods(site: Site) -> int:
     return int(next(one["spec"]["replicas"] for name, one in found.items() if name.startswith("g-decode-")))
 
 
-async def _scale(site: Site, replicas: int) -> None:
+async def _scale(site: Site, replicas: int, *, rest: bool = True) -> None:
     await site.user.merge_patch(ADAPTERS, ADAPTER, {"spec": {"replicas": replicas}}, NAMESPACE)
+    if rest:
+        await site.rest()
 
 
 async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() -> None:
@@ -36,7 +37,6 @@ async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() 
             "selector": "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g",
         }
         await _scale(site, 5)
-        await site.rest()
         assert (await site.graph())["spec"]["components"][1]["replicas"] == 5
         assert await _pods(site) == 5
         assert (await site.adapters())[ADAPTER]["status"]["replicas"] == 5
@@ -48,31 +48,11 @@ async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() 
 async def test_other_changes_of_the_graph_leave_the_number_alone() -> None:
     async with running() as site:
         await _made(site)
-        await _scale(site, 5)
-        await site.edit("g", 0, replicas=3)  # both at once: neither has been passed over yet
+        await _scale(site, 5, rest=False)
+        await site.edit("g", 0, rest=False, replicas=3)  # both at once: neither has been passed over yet
         await site.rest()
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 5
         assert await _pods(site) == 5
-
-
-async def test_a_planner_that_writes_the_graph_has_the_adapter_follow() -> None:
-    async with running() as site:
-        await _made(site)
-        await _scale(site, 5)
-        await site.rest()
-        await site.edit("g", 1, replicas=3)
-        await site.rest()
-        assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 3
-        assert await _pods(site) == 3
-
-
-async def test_no_replicas_at_all_is_a_number_too() -> None:
-    async with running() as site:
-        await _made(site)
-        await _scale(site, 0)
-        await site.rest()
-        assert await _pods(site) == 0
-        assert (await site.condition())["status"] == "True"
 
 
 async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten() -> None:
@@ -81,71 +61,44 @@ async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten()
         scaled: list[asyncio.Future[None]] = []
 
         async def meanwhile() -> None:
-            await _scale(site, 7)
+            await _scale(site, 7, rest=False)
 
         def fault(verb: str, _resource: object, _namespace: str, name: str) -> None:
             if verb == "apply" and name == ADAPTER and not scaled:
                 scaled.append(asyncio.ensure_future(meanwhile()))
 
-        obj = await site.graph()
-        obj["spec"]["components"][1]["replicas"] = 4  # the graph leads, and is about to be written into the adapter
-        site.cluster.fail(fault)
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["spec"]["components"][1]["replicas"] = 4  # the graph leads, and is about to be written into the adapter
+            site.cluster.fail(fault)
         assert scaled
         assert await _pods(site) in (4, 7)
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == await _pods(site)
 
 
-async def test_an_adapter_without_its_graph_or_component_waits_for_them() -> None:
-    async with running() as site:
-        alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentScalingAdapter", "metadata": {"name": ADAPTER}}
-        alone |= {"spec": {"replicas": 4, "dgdRef": {"name": "g", "componentName": "decode"}}}
-        await site.user.create(ADAPTERS, alone, NAMESPACE)
-        await site.rest()
-        assert "UpdateFailed" in await site.reasons()
-        await site.make(disagg())
-        await site.rest()
-        assert await _pods(site) == 4
-
-
 async def test_an_adapter_goes_when_the_graph_asks_for_it_no_more() -> None:
     async with running() as site:
         await _made(site)
-        obj = await site.graph()
-        del obj["spec"]["components"][1]["scalingAdapter"]
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            del obj["spec"]["components"][1]["scalingAdapter"]
         assert await site.adapters() == {}
 
 
 async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_forgotten_with_it() -> None:
     async with running() as site:
-        reference = {"name": "g", "componentName": "decode"}
-        adapter = {"apiVersion": ADAPTERS.api_version, "kind": ADAPTERS.kind, "metadata": {"name": "mine", "namespace": NAMESPACE}}
-        await site.user.create(ADAPTERS, {**adapter, "spec": {"replicas": 4, "dgdRef": reference}}, NAMESPACE)
-        await site.rest()
+        await _adapter(site, "mine", 4)
         assert "status" not in (await site.adapters())["mine"]
-        await site.make(disagg())
-        await site.make(disagg("other"))
-        await site.rest()
+        await site.make(disagg(), disagg("other"))
         assert await _pods(site) == 4
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
         graph, other = (Key(GRAPHS.kind, NAMESPACE, name) for name in ("g", "other"))
-        assert site.reconciler.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
-        assert site.reconciler.cache.scaling(other) == []
-        await site.user.delete(ADAPTERS, "mine", NAMESPACE)
-        await site.rest()
-        assert site.reconciler.cache.scaling(graph) == []
+        assert site.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
+        assert site.cache.scaling(other) == []
+        await site.delete(ADAPTERS, "mine")
+        assert site.cache.scaling(graph) == []
 
 
 async def _adapter(site: Site, name: str, replicas: int) -> None:
-    metadata = {"name": name, "namespace": NAMESPACE}
     spec = {"replicas": replicas, "dgdRef": {"name": "g", "componentName": "decode"}}
-    await site.user.create(
-        ADAPTERS, {"apiVersion": ADAPTERS.api_version, "kind": ADAPTERS.kind, "metadata": metadata, "spec": spec}, NAMESPACE
-    )
+    await site.create(ADAPTERS, draft(ADAPTERS, name, spec=spec))
 
 
 async def _numbers(site: Site) -> dict[str, tuple[int, int]]:
@@ -157,29 +110,23 @@ async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> No
         await _made(site)
         await _adapter(site, "a", 4)
         await _adapter(site, "b", 7)
-        await site.rest()
         agreed = await _pods(site)
         assert agreed in (4, 7)
         assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (agreed, agreed))
-        await site.user.merge_patch(ADAPTERS, "a", {"spec": {"replicas": 5}}, NAMESPACE)
-        await site.rest()
+        await site.patch(ADAPTERS, "a", {"spec": {"replicas": 5}})
         assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (5, 5))
-        await _scale(site, 2)
-        await site.rest()
-        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (2, 2))
+        await _scale(site, 0)
+        assert (await _numbers(site), await _pods(site)) == (dict.fromkeys(("a", "b", ADAPTER), (0, 0)), 0)
+        assert (await site.condition())["status"] == "True"
         await site.edit("g", 1, replicas=3)
-        await site.rest()
-        assert await _numbers(site) == dict.fromkeys(("a", "b", ADAPTER), (3, 3))
-        before = len(site.cluster.writes)
-        await site.later(120)
-        assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+        assert (await _numbers(site), await _pods(site)) == (dict.fromkeys(("a", "b", ADAPTER), (3, 3)), 3)
+        assert await site.writes_within(120) == []
 
 
 async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_counts() -> None:
     async with running() as site:
         await _made(site)
         await _adapter(site, "a", 2)
-        await site.rest()
         scaled: list[asyncio.Future[Node]] = []
 
         def fault(verb: str, _resource: object, _namespace: str, name: str) -> None:
@@ -188,7 +135,6 @@ async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_
 
         site.cluster.fail(fault)
         await _scale(site, 5)
-        await site.rest()
         assert scaled
         [number] = {*(await _numbers(site)).values()}
         assert number == (await _pods(site),) * 2
@@ -197,18 +143,12 @@ async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_
 async def test_an_adapter_without_its_graph_says_so_once_until_it_has_one() -> None:
     async with running() as site:
         await _adapter(site, "a", 4)
-        await site.rest()
         await site.later(1900)
         assert [verb for verb, plural, _ in site.cluster.writes if plural == "events"] == ["create"]
         await site.make(disagg())
-        await site.rest()
         await site.edit("g", 1, replicas=4)
-        await site.rest()
         for told in (2, 3):
-            await site.user.delete(GRAPHS, "g", NAMESPACE)
-            await site.rest()
-            await site.user.merge_patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, NAMESPACE)
-            await site.later(700)
+            await site.delete(GRAPHS, "g")
+            await site.patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, 700)
             assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == told
             await site.make(disagg(replicas=4))
-            await site.rest()

@@ -12,9 +12,8 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import SECRETS
 from dynamo_webhooks.reconciler.common.resources import OPTIONAL
 from tests.reconciler.rendering import component, graph
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.site import LWS_API, NAMESPACE, Site, settings
 
-SERVED = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
 MAIN = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
 PER_GRAPH = "secrets: {mpiKeys: perGraph}\n"
 
@@ -27,31 +26,19 @@ def wide(name: str) -> Node:
 async def scene(*names: str, more: str = PER_GRAPH, denied: tuple[tuple[str, str], ...] = (), **there: Node) -> AsyncIterator[Site]:
     """Graphs of several nodes beside Secrets that are there before."""
     site = Site(settings(more))
-    site.cluster.served.update(SERVED)
+    site.serve(LWS_API)
     site.cluster.denied |= {*denied}
     for name, data in there.items():
         made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name.replace("_", "-")}, "data": data}
         await site.user.create(SECRETS, made, NAMESPACE)
-    site.start()
-    try:
-        for name in names:
-            await site.make(wide(name))
-        await site.rest()
+    async with site.running(*map(wide, names)):
         yield site
-    finally:
-        await site.stop()
-
-
-async def secret(site: Site, name: str, namespace: str = NAMESPACE) -> Node:
-    found = await site.user.get(SECRETS, name, namespace)
-    assert found is not None
-    return found
 
 
 async def test_each_graph_has_a_pair_of_its_own_that_goes_with_it() -> None:
     names = [f"g{number}" for number in range(10)]
     async with scene(*names) as site:
-        made = [await secret(site, f"{name}-mpi-ssh") for name in names]
+        made = [await site.get(SECRETS, f"{name}-mpi-ssh") for name in names]
         assert len({one["data"]["private.key"] for one in made}) == 10
         assert [one["metadata"]["ownerReferences"][0]["name"] for one in made] == names
         key = load_ssh_private_key(base64.b64decode(made[0]["data"]["private.key"]), None)
@@ -69,31 +56,31 @@ async def test_each_graph_has_a_pair_of_its_own_that_goes_with_it() -> None:
 
 async def test_without_a_right_to_read_the_pair_is_made_once() -> None:
     async with scene("g", denied=(("get", "secrets"),)) as site:
-        data = (await secret(site, "g-mpi-ssh"))["data"]
-        await site.edit("g", 0, replicas=2)
-        await site.later(120)
+        data = (await site.get(SECRETS, "g-mpi-ssh"))["data"]
+        await site.edit("g", 0, replicas=2, seconds=120)
         assert [name for _, plural, name in site.cluster.writes if plural == "secrets"] == ["g-mpi-ssh"]
         assert "Secret" not in (await site.condition())["message"]
         await site.stop()
         site.start()
         await site.rest()
-        assert (await secret(site, "g-mpi-ssh"))["data"] == data
+        assert (await site.get(SECRETS, "g-mpi-ssh"))["data"] == data
         assert "Secret" not in (await site.condition())["message"]
 
 
-async def test_without_a_right_to_make_it_the_graph_says_what_grants_it() -> None:
-    async with scene("g", denied=(("get", "secrets"), ("create", "secrets"))) as site:
+@pytest.mark.parametrize(("more", "name", "where"), [(PER_GRAPH, "g-mpi-ssh", NAMESPACE), ("", "ssh", "dynamo-system")])
+async def test_without_a_right_to_make_it_the_graph_says_what_grants_it(more: str, name: str, where: str) -> None:
+    async with scene("g", more=more, denied=(("get", "secrets"), ("create", "secrets"))) as site:
         text = (await site.condition())["message"]
-        assert "Secret g-mpi-ssh in demo: the reconciler lacks a permission" in text
+        assert f"Secret {name} in {where}: the reconciler lacks a permission" in text
         assert text.endswith("add the component overlays/mpi-keys, or set reconciler.mpiKeys=true of the chart")
         site.cluster.denied.clear()
         await site.later(70)
-        assert await secret(site, "g-mpi-ssh")
+        assert await site.get(SECRETS, name, where)
 
 
 async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
     async with scene("g", g_mpi_ssh={"x": "eQ=="}) as site:
-        assert (await secret(site, "g-mpi-ssh"))["data"] == {"x": "eQ=="}
+        assert (await site.get(SECRETS, "g-mpi-ssh"))["data"] == {"x": "eQ=="}
         assert "Secret g-mpi-ssh was made by somebody else" in (await site.condition())["message"]
 
 
@@ -108,20 +95,19 @@ async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
 )
 async def test_a_copy_that_is_no_pair_is_told(data: Any, said: str) -> None:
     async with scene("g", more="", ssh=data) as site:
-        assert (await secret(site, "ssh"))["data"] == data
+        assert (await site.get(SECRETS, "ssh"))["data"] == data
         text = (await site.condition())["message"]
         assert f"Secret ssh in demo: {said}" in text
 
 
 async def test_a_copy_with_other_keys_than_its_source_is_told_and_no_value_of_it() -> None:
     async with scene("g", more=PER_GRAPH) as site:
-        other = (await secret(site, "g-mpi-ssh"))["data"]
+        other = (await site.get(SECRETS, "g-mpi-ssh"))["data"]
     async with scene("g", more="", ssh=other) as site:
-        assert (await secret(site, "ssh"))["data"] == other
+        assert (await site.get(SECRETS, "ssh"))["data"] == other
         text = (await site.condition())["message"]
         assert "Secret ssh in demo: must hold the keys of the one in dynamo-system; delete it" in text
         assert other["private.key"][:40] not in str([record.obj for key, record in site.storage.records.items() if key[1] != "secrets"])
-        await site.user.delete(SECRETS, "ssh", NAMESPACE)
-        await site.later(70)
-        assert (await secret(site, "ssh"))["data"] == (await secret(site, "ssh", "dynamo-system"))["data"]
+        await site.delete(SECRETS, "ssh", 70)
+        assert (await site.get(SECRETS, "ssh"))["data"] == (await site.get(SECRETS, "ssh", "dynamo-system"))["data"]
         assert "Secret" not in (await site.condition())["message"]

@@ -1,14 +1,16 @@
 """What the reconciler tells under the names of the Go operator's framework: of passes that go wrong, and of its queue while it works."""
 
+from typing import Any
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.resources import COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENT, GRAPH, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.engine.queue import Cause, Queue
-from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters
+from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters, objects_by_state
 from tests.kube.timing import Timing
-from tests.reconciler.site import Site, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
 from tools.manual.parts import RECONCILER
 
 CONTROLLER = f'controller="{GRAPH.lower()}"'
@@ -38,7 +40,6 @@ def sample(text: str, start: str) -> float:
 
 
 async def text_of(site: Site) -> str:
-    assert site.reconciler is not None
     return (await site.reconciler.metrics()).decode()
 
 
@@ -142,7 +143,37 @@ async def test_what_should_never_happen_is_zero_until_it_does() -> None:
         refused = disagg("refused")
         refused["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
         await site.make(refused)
-        await site.rest()
         after = await text_of(site)
         assert sample(after, errors) >= 1
         assert sample(after, f"controller_runtime_active_workers{{{CONTROLLER}}}") == 0
+
+
+async def test_each_kind_is_counted_by_its_own_state() -> None:
+    async with running(more="controllers: {models: 'off', checkpoints: 'off', requests: 'off'}\n") as site:
+        await site.rest()
+        statuses: dict[Any, list[dict[str, Any]]] = {
+            CHECKPOINTS: [{"phase": "Failed"}, {"phase": "Ready"}, {}],
+            REQUESTS: [{"phase": "Failed"}, {"phase": "Failed"}],
+            MODELS: [{"conditions": [{"type": "Ready", "status": "True"}]}, {}],
+        }
+        counted = await objects_by_state(site.cache, Meters())
+        assert counted == {
+            ("DynamoCheckpoint", "Failed"): 0,
+            ("DynamoGraphDeploymentRequest", "Failed"): 0,
+        }
+        for resource, several in statuses.items():
+            for number, status in enumerate(several):
+                await site.user.create(resource, draft(resource, f"o{number}", spec={}, status=status), NAMESPACE)
+                await site.kubelet.merge_patch(resource, f"o{number}", {"status": status}, NAMESPACE, subresource="status")
+        await site.rest()
+        counted = await objects_by_state(site.cache, Meters())
+        assert counted == {
+            ("DynamoCheckpoint", "Failed"): 1,
+            ("DynamoCheckpoint", "Ready"): 1,
+            ("DynamoCheckpoint", "Pending"): 1,
+            ("DynamoGraphDeploymentRequest", "Failed"): 2,
+            ("DynamoModel", "ready"): 1,
+            ("DynamoModel", "not_ready"): 1,
+        }
+        named = await objects_by_state(site.cache, Meters(namespaces=True))
+        assert {namespace for *_, namespace in named} == {NAMESPACE}

@@ -1,4 +1,4 @@
-"""Which pods the slices of a model hold."""
+"""What is read of slices and models: pods, names of adapters in URLs and in the annotation, and whose an adapter is."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, lighten, list_endpoints
-from tests.reconciler.model.workers import pod, slice_of
+from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names
+from tests.reconciler.model.workers import model, pod, slice_of
 
 
 def found(*slices: Node) -> Found:
@@ -85,3 +86,45 @@ def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:
         found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}}, endpoints=None)).endpoints == ()
     )
     assert found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}})).endpoints == ()
+
+
+def test_a_name_is_one_path() -> None:
+    assert (path_of("a%2Fb"), path_of("..a")) == ("a%252Fb", "..a")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/../b", "a//b", "/a", "a/", "a\nb", "a\x7fb", "a\x85b"])
+def test_a_name_that_calls_another_path_is_refused(name: str) -> None:
+    with pytest.raises(InvalidNameError, match=r"^modelName: must hold no "):
+        path_of(name)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"a":1}', "[" * 100_000, '"\\ud800"'])
+def test_an_annotation_of_others_is_nothing(text: str) -> None:
+    found = model()
+    found["metadata"]["annotations"] = {LOADED: text}
+    assert read_names(found) == {}
+
+
+def test_the_newest_names_are_remembered() -> None:
+    text = encode_names({f"n{number}": "d" for number in range(10)})
+    found = model()
+    found["metadata"]["annotations"] = {LOADED: text}
+    assert list(read_names(found)) == [f"n{number}" for number in range(2, 10)]
+    assert encode_names({}) is None
+
+
+def test_a_type_is_read_without_regard_to_case() -> None:
+    assert is_lora(model(modelType="LoRA"))
+    assert not is_lora(model(modelType="adapter"))
+    assert not is_lora(model(modelType=None))
+    assert lora_of(model(source=None)).uri == ""
+
+
+def test_the_oldest_model_owns_an_adapter() -> None:
+    models = [model("c"), model("b"), model("a")]
+    for one, moment in zip(models, ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), strict=True):
+        one["metadata"]["creationTimestamp"] = moment
+    assert owner_of(models[0], models)["metadata"]["name"] == "a"
+    models[2]["metadata"]["deletionTimestamp"] = "2026-01-03T00:00:00Z"
+    assert owner_of(models[0], models)["metadata"]["name"] == "b"
+    assert owner_of(models[0], [model("x", modelType="base")]) is models[0]

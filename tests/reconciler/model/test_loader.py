@@ -30,9 +30,11 @@ class Scene:
         self.heard: list[Key] = []
         self.loader = Loader(self.workers, self.heard.append, settings, clocks=self.timing.clocks())
 
-    def keep(self, *pods: Node | str, wish: Wish = WISH, check: bool = False, key: Key = MODEL) -> None:
-        """Says what is wanted."""
+    async def keep(self, *pods: Node | str, wish: Wish = WISH, check: bool = False, key: Key = MODEL, seconds: float | None = 0) -> None:
+        """Says what is wanted, and lets time pass unless it is None."""
         self.loader.keep(key, wish, endpoints(*pods), check=check)
+        if seconds is not None:
+            await self.run(seconds)
 
     async def run(self, seconds: float = 0.0) -> None:
         """Lets time pass."""
@@ -49,11 +51,13 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(settings: Models | None = None) -> AsyncIterator[Scene]:
-    """A scene that ends in order."""
+async def scene(*pods: Node | str, settings: Models | None = None) -> AsyncIterator[Scene]:
+    """A scene that ends in order, with pods that the adapter is wanted on."""
     made = Scene(settings)
     verifier = asyncio.ensure_future(made.loader.run())
     try:
+        if pods:
+            await made.keep(*pods)
         yield made
     finally:
         verifier.cancel()
@@ -82,10 +86,8 @@ async def until(question: Callable[[], bool]) -> None:
 async def test_each_pod_is_called_once_however_often_it_is_asked_for() -> None:
     async with scene() as at:
         for number in range(1, 6):
-            at.keep(*many(number))
-            await at.run()
-        at.keep(*many(5))
-        await at.run(30)
+            await at.keep(*many(number))
+        await at.keep(*many(5), seconds=30)
         assert sorted(at.workers.of("POST")) == [(address, "a") for address in many(5)]
         assert at.ready == 5
         assert at.loader.standing(MODEL) == (frozenset(f"uid-p-{address}" for address in many(5)), (), False, True)
@@ -94,8 +96,7 @@ async def test_each_pod_is_called_once_however_often_it_is_asked_for() -> None:
 async def test_a_pod_that_fails_is_tried_after_1_2_and_4_seconds_and_holds_up_no_other() -> None:
     async with scene() as at:
         at.workers.status["10.0.0.2"] = 500
-        at.keep(*many(3))
-        await at.run()
+        await at.keep(*many(3))
         assert at.ready == 2
         assert at.loader.standing(MODEL).failures == (("p-10.0.0.2", "500 busy"),)
         moments = []
@@ -117,8 +118,7 @@ async def test_a_pod_that_fails_is_tried_after_1_2_and_4_seconds_and_holds_up_no
 async def test_what_a_worker_refuses_for_good_is_tried_at_most_every_ten_minutes() -> None:
     async with scene() as at:
         at.workers.status["10.0.0.1"] = 422
-        at.keep("10.0.0.1")
-        await at.run(1023)
+        await at.keep("10.0.0.1", seconds=1023)
         before = len(at.workers.calls)
         for _ in range(12):
             await at.run(100)
@@ -127,10 +127,10 @@ async def test_what_a_worker_refuses_for_good_is_tried_at_most_every_ten_minutes
 
 async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "SLOW", 0.01)
-    async with scene(Models(concurrency=4, per_model=4)) as at:
+    async with scene(settings=Models(concurrency=4, per_model=4)) as at:
         addresses = many(200)
         at.workers.stuck = set(addresses[:20])
-        at.keep(*addresses)
+        await at.keep(*addresses, seconds=None)
         await until(lambda: at.ready == 180)
         assert at.loader.busy(MODEL)
         assert len(at.workers.of("POST")) == 200
@@ -139,26 +139,24 @@ async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: py
 async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "SLOW", 0.001)
     monkeypatch.setattr(under_test, "IN_NAMESPACE", 10)
-    async with scene(Models(concurrency=4, per_model=4)) as at:
+    async with scene(settings=Models(concurrency=4, per_model=4)) as at:
         addresses = many(100)
         at.workers.stuck = set(addresses)
         for number in range(5):
-            at.keep(*addresses, key=Key("DynamoModel", "demo", f"bad{number}"))
+            await at.keep(*addresses, key=Key("DynamoModel", "demo", f"bad{number}"), seconds=None)
         other = Key("DynamoModel", "other", "good")
         await until(lambda: at.workers.open == 10)
-        at.keep("10.9.0.1", key=other)
+        await at.keep("10.9.0.1", key=other, seconds=None)
         await until(lambda: bool(at.loader.standing(other).ready))
         assert at.workers.most <= 11
 
 
 async def test_models_that_wait_share_and_a_lonely_one_has_all() -> None:
-    async with scene(Models(concurrency=8, per_model=3)) as at:
+    async with scene(settings=Models(concurrency=8, per_model=3)) as at:
         at.workers.gate = asyncio.Event()
-        at.keep(*many(20))
-        await at.run()
+        await at.keep(*many(20))
         assert at.workers.open == 8
-        at.keep("10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.4", key=Key("DynamoModel", "demo", "n"))
-        await at.run()
+        await at.keep("10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.4", key=Key("DynamoModel", "demo", "n"))
         assert at.workers.most == 8
         at.workers.gate.set()
         await at.run()
@@ -166,46 +164,28 @@ async def test_models_that_wait_share_and_a_lonely_one_has_all() -> None:
 
 
 async def test_a_pod_that_was_not_ready_is_asked_first_and_called_once_more_if_it_has_lost_the_adapter() -> None:
-    async with scene() as at:
-        at.keep(*many(2))
-        await at.run()
-        at.keep("10.0.0.1", pod("10.0.0.2", ready=False))
-        await at.run()
+    async with scene(*many(2)) as at:
+        await at.keep("10.0.0.1", pod("10.0.0.2", ready=False))
         assert at.ready == 1
         at.workers.loaded["10.0.0.2"].clear()  # a new container
-        at.keep(*many(2))
-        await at.run()
+        await at.keep(*many(2))
         assert at.ready == 2
         assert at.workers.of("POST") == [("10.0.0.1", "a"), ("10.0.0.2", "a"), ("10.0.0.2", "a")]
-        at.keep("10.0.0.1", pod("10.0.0.2", ready=False))
-        at.keep(*many(2))
-        await at.run()
+        await at.keep("10.0.0.1", pod("10.0.0.2", ready=False), seconds=None)
+        await at.keep(*many(2))
         assert len(at.workers.of("POST")) == 3, "it still had the adapter"
 
 
 async def test_a_new_pod_of_an_old_address_is_called() -> None:
-    async with scene() as at:
-        at.keep(pod("10.0.0.1", name="old"))
-        await at.run()
-        at.keep(pod("10.0.0.1", name="new"))
-        await at.run()
+    async with scene(pod("10.0.0.1", name="old")) as at:
+        await at.keep(pod("10.0.0.1", name="new"))
         assert at.workers.of("POST") == [("10.0.0.1", "a")] * 2
-
-
-async def test_a_process_that_begins_asks_first_and_loads_what_is_absent() -> None:
-    async with scene() as at:
-        at.workers.loaded = {"10.0.0.1": {"a": "s3://b/a"}}
-        at.keep(*many(2), check=True)
-        await at.run()
-        assert at.workers.of("POST") == [("10.0.0.2", "a")]
-        assert at.ready == 2
 
 
 async def test_where_workers_do_not_tell_it_loads() -> None:
     async with scene() as at:
         at.workers.lists = False
-        at.keep(*many(2), check=True)
-        await at.run()
+        await at.keep(*many(2), check=True)
         assert len(at.workers.of("POST")) == 2
         at.workers.calls.clear()
         await at.run(2000)
@@ -213,34 +193,22 @@ async def test_where_workers_do_not_tell_it_loads() -> None:
 
 
 async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_look() -> None:
-    async with scene(Models(verify_interval=600)) as at:
-        at.keep(*many(3))
-        await at.run()
-        at.workers.loaded["10.0.0.3"].clear()
+    async with scene(*many(3), settings=Models(verify_interval=600)) as at:
         at.heard.clear()
         await at.run(700)
+        assert (len(at.workers.of("GET")), at.heard) == (3, []), "where nothing has changed nobody is woken"
+        at.workers.calls.clear()
+        at.workers.loaded["10.0.0.3"].clear()
+        await at.run(700)
         assert len(at.workers.of("GET")) == 3
-        assert at.workers.of("POST")[3:] == [("10.0.0.3", "a")]
+        assert at.workers.of("POST") == [("10.0.0.3", "a")]
         assert at.ready == 3
 
 
-async def test_looking_again_where_nothing_has_changed_wakes_nobody() -> None:
-    async with scene(Models(verify_interval=600)) as at:
-        at.keep(*many(3))
-        await at.run()
-        at.heard.clear()
-        await at.run(700)
-        assert len(at.workers.of("GET")) == 3
-        assert at.heard == []
-
-
 async def test_a_renamed_adapter_is_loaded_before_the_old_name_goes() -> None:
-    async with scene() as at:
-        at.keep(*many(2))
-        await at.run()
+    async with scene(*many(2)) as at:
         at.workers.calls.clear()
-        at.keep(*many(2), wish=Wish(Lora("b", "s3://b/a"), stale=("a",)))
-        await at.run()
+        await at.keep(*many(2), wish=Wish(Lora("b", "s3://b/a"), stale=("a",)))
         assert at.workers.loaded == {address: {"b": "s3://b/a"} for address in many(2)}
         for address in many(2):
             assert [verb for verb, where, _ in at.workers.calls if where == address] == ["POST", "DELETE"]
@@ -248,20 +216,17 @@ async def test_a_renamed_adapter_is_loaded_before_the_old_name_goes() -> None:
 
 
 async def test_another_source_is_loaded_after_unloading_on_a_quarter_of_the_pods_at_a_time() -> None:
-    async with scene() as at:
-        at.keep(*many(20))
-        await at.run()
+    async with scene(*many(20)) as at:
         at.workers.calls.clear()
         at.workers.most = 0
-        at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new"), replace=True))
+        await at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new"), replace=True), seconds=None)
         assert at.ready == 0
         await at.run()
         assert at.ready == 20
         assert at.workers.most == 5
         assert at.workers.loaded == {address: {"a": "s3://b/new"} for address in many(20)}
         assert [verb for verb, where, _ in at.workers.calls if where == "10.0.0.1"] == ["DELETE", "POST"]
-        at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new")))
-        await at.run()
+        await at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new")))
         assert len(at.workers.calls) == 40, "the source was told to be in place, and nothing is called"
         assert at.ready == 20
 
@@ -269,10 +234,8 @@ async def test_another_source_is_loaded_after_unloading_on_a_quarter_of_the_pods
 async def test_a_wish_that_changes_during_a_call_is_met_afterwards() -> None:
     async with scene() as at:
         at.workers.gate = asyncio.Event()
-        at.keep("10.0.0.1")
-        await at.run()
-        at.keep("10.0.0.1", wish=Wish(Lora("b", "s3://b/b"), stale=("a",)))
-        await at.run()
+        await at.keep("10.0.0.1")
+        await at.keep("10.0.0.1", wish=Wish(Lora("b", "s3://b/b"), stale=("a",)))
         at.workers.gate.set()
         await at.run()
         assert at.workers.loaded == {"10.0.0.1": {"b": "s3://b/b"}}
@@ -289,12 +252,9 @@ async def test_the_other_address_family_is_tried_where_the_first_takes_no_connec
 
 
 async def test_unloading_goes_on_until_every_pod_has_let_go() -> None:
-    async with scene() as at:
-        at.keep(*many(3))
-        await at.run()
+    async with scene(*many(3)) as at:
         at.workers.status["10.0.0.1"] = 500
-        at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=Wish(Lora("a", ""), unload=True))
-        await at.run(10)
+        await at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=Wish(Lora("a", ""), unload=True), seconds=10)
         assert at.ready == 2
         assert not at.loader.standing(MODEL).clean
         at.workers.status["10.0.0.1"] = 200
@@ -307,8 +267,7 @@ async def test_unloading_goes_on_until_every_pod_has_let_go() -> None:
 async def test_what_is_forgotten_is_called_no_more() -> None:
     async with scene() as at:
         at.workers.status["10.0.0.1"] = 500
-        at.keep("10.0.0.1")
-        await at.run()
+        await at.keep("10.0.0.1")
         at.loader.forget(MODEL)
         await at.run(100)
         assert len(at.workers.calls) == 1
@@ -322,8 +281,7 @@ async def test_a_fault_of_ours_is_a_failure_that_is_tried_again(caplog: pytest.L
             raise RuntimeError("oops")
 
         at.workers.load = broken  # type: ignore[assignment, method-assign]
-        at.keep("10.0.0.1")
-        await at.run()
+        await at.keep("10.0.0.1")
         assert at.loader.standing(MODEL).failures == (("p-10.0.0.1", "internal error; see the reconciler's log"),)
         assert "oops" in caplog.text
 

@@ -9,7 +9,6 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import FINALIZER, MODELS
 from dynamo_webhooks.reconciler.model.lora import LOADED
-from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL
 from tests.reconciler.model.workers import FakeWorkers, model, pod, slice_of
 from tests.reconciler.site import NAMESPACE, Site, settings
@@ -21,12 +20,7 @@ class Scene(Site):
     def __init__(self, more: str = "") -> None:
         super().__init__(settings(more))
         self.fleet = FakeWorkers()
-
-    def begin(self) -> None:
-        """Starts a reconciler."""
-        self.lives += 1
-        clocks = self.timing.clocks()
-        self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks, caller=lambda _: self.fleet))
+        self.callers = {"caller": lambda _: self.fleet}
 
     async def put(self, *objects: Node) -> None:
         """Creates models and slices, or replaces them."""
@@ -39,23 +33,20 @@ class Scene(Site):
                 await self.user.create(resource, obj, NAMESPACE)
             else:
                 await self.user.replace(resource, {**live, **{key: value for key, value in obj.items() if key != "metadata"}})
+        await self.later(3)
 
     async def _pods(self, found: Node) -> None:
         """Makes the pods of a slice, which have its addresses."""
         for one in found["endpoints"]:
             name = one["targetRef"]["name"]
-            if await self.user.get(PODS, name, NAMESPACE) is None:
-                await self.user.create(PODS, {"metadata": {"name": name}}, NAMESPACE)
-            live = await self.user.get(PODS, name, NAMESPACE) or {}
+            live = await self.user.get(PODS, name, NAMESPACE) or await self.user.create(PODS, {"metadata": {"name": name}}, NAMESPACE)
             held = [each["ip"] for each in (live.get("status") or {}).get("podIPs") or ()]
             status = {"podIPs": [{"ip": each} for each in dict.fromkeys((*held, *one["addresses"]))]}
             await self.user.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
 
     async def model(self, name: str = "m") -> Node:
         """A model as it is stored."""
-        found = await self.user.get(MODELS, name, NAMESPACE)
-        assert found is not None
-        return found
+        return await self.get(MODELS, name)
 
     async def told(self, kind: str, name: str = "m") -> tuple[str, str, str]:
         """Status, reason and message of a condition of a model."""
@@ -64,11 +55,11 @@ class Scene(Site):
 
     async def edit_model(self, **fields: Any) -> None:
         """Changes the spec of the model as a user does."""
-        await self.user.merge_patch(MODELS, "m", {"spec": fields}, NAMESPACE)
+        await self.patch(MODELS, "m", {"spec": fields}, 3)
 
     async def delete_model(self, name: str = "m") -> None:
         """Deletes a model as a user does."""
-        await self.user.delete(MODELS, name, NAMESPACE)
+        await self.delete(MODELS, name, 2)
 
     async def gone(self, name: str = "m") -> bool:
         """Whether a model is no more."""
@@ -84,19 +75,14 @@ async def scene(*objects: Node, more: str = "") -> AsyncIterator[Scene]:
     """A cluster with these objects, at rest."""
     made = Scene(more)
     await made.put(*objects)
-    made.begin()
-    try:
-        await made.later(3)
+    async with made.running(seconds=3):
         yield made
-    finally:
-        await made.stop()
 
 
 async def test_a_model_waits_for_endpoints_and_is_loaded_when_they_come() -> None:
     async with scene(model()) as site:
         assert await site.told("EndpointsReady") == ("False", "NoEndpoints", "No endpoint slices found for base model Qwen/Qwen3-0.6B")
         await site.put(slice_of("10.0.0.1", "10.0.0.2"))
-        await site.later(1)
         assert await site.told("EndpointsReady") == ("True", "AllEndpointsReady", "All 2 endpoint(s) are ready")
         assert await site.told("Ready") == ("True", "AllEndpointsReady", "All 2 endpoint(s) are ready")
         status = (await site.model())["status"]
@@ -110,8 +96,7 @@ async def test_an_address_that_no_pod_of_the_name_has_is_not_called() -> None:
     """A slice written by hand, with the label of the controller."""
     async with scene(model(), slice_of("10.0.0.1")) as site:
         await site.user.create(ENDPOINT_SLICES, slice_of(pod("10.96.0.1", name="p-10.0.0.1", uid="u"), name="forged"), NAMESPACE)
-        await site.user.create(ENDPOINT_SLICES, slice_of(pod("10.96.0.2", name="nobody"), name="more"), NAMESPACE)
-        await site.later(30)
+        await site.create(ENDPOINT_SLICES, slice_of(pod("10.96.0.2", name="nobody"), name="more"), 30)
         assert {address for _, address, _ in site.fleet.calls} == {"10.0.0.1"}
         status, reason, text = await site.told("Ready")
         assert (status, reason) == ("False", "LoadFailed")
@@ -120,17 +105,14 @@ async def test_an_address_that_no_pod_of_the_name_has_is_not_called() -> None:
 
 async def test_nothing_is_written_and_called_at_rest() -> None:
     async with scene(model(), slice_of("10.0.0.1")) as site:
-        calls, writes = len(site.fleet.calls), len(site.cluster.writes)
-        await site.later(300)
-        assert len(site.fleet.calls) == calls
-        assert {what for what in site.cluster.writes[writes:] if what[1] != "leases"} == set()
+        calls = len(site.fleet.calls)
+        assert (await site.writes_within(300), len(site.fleet.calls)) == ([], calls)
 
 
 async def test_a_failing_pod_is_named_with_what_it_said() -> None:
     async with scene() as site:
         site.fleet.status["10.0.0.2"] = 503
         await site.put(slice_of("10.0.0.1", "10.0.0.2", "10.0.0.3"), model())
-        await site.later(3)
         assert await site.told("EndpointsReady") == ("False", "NotReady", "Found 2 ready endpoint(s) out of 3 total")
         assert await site.told("Ready") == ("False", "LoadFailed", "p-10.0.0.2: 503 busy")
         site.fleet.status["10.0.0.2"] = 200
@@ -141,17 +123,13 @@ async def test_a_failing_pod_is_named_with_what_it_said() -> None:
 
 async def test_the_cache_keeps_no_endpoints_of_a_status_and_writes_those_that_change() -> None:
     async with scene(model(modelType="base", source=None), slice_of("10.0.0.1")) as site:
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
-        [kept] = site.reconciler.cache.all("DynamoModel")
+        [kept] = site.cache.all("DynamoModel")
         assert isinstance(kept["status"]["endpoints"], str)
         assert len(kept["status"]["endpoints"]) == 16
         await site.put(slice_of(pod("10.0.0.1", ready=False), "10.0.0.2"))
-        await site.later(2)
         told = (await site.model())["status"]["endpoints"]
         assert [(one["address"], one["ready"]) for one in told] == [("http://10.0.0.1:9090", False), ("http://10.0.0.2:9090", True)]
         await site.put(slice_of())
-        await site.later(2)
         assert "endpoints" not in (await site.model())["status"]
 
 
@@ -173,15 +151,7 @@ async def test_a_base_model_is_ready_by_the_readiness_of_its_pods_and_nothing_is
         assert site.fleet.calls == []
         assert "finalizers" not in (await site.model())["metadata"]
         await site.put(slice_of(pod("10.0.0.1", ready=False)))
-        await site.later(1)
         assert (await site.told("Ready"))[:2] == ("False", "NotReady")
-
-
-async def test_the_figures_of_base_models_may_be_those_of_the_go_operator() -> None:
-    async with scene(model(modelType="base", source=None), slice_of("10.0.0.1"), more="models: {baseReady: legacy}\n") as site:
-        status = (await site.model())["status"]
-        assert (status["readyEndpoints"], status["totalEndpoints"], status["endpoints"][0]["ready"]) == (0, 1, False)
-        assert (await site.told("EndpointsReady"))[:2] == ("True", "EndpointsDiscovered")
 
 
 async def test_a_name_that_calls_another_path_is_refused() -> None:
@@ -189,7 +159,6 @@ async def test_a_name_that_calls_another_path_is_refused() -> None:
         assert (await site.told("EndpointsReady"))[:2] == ("False", "InvalidModelName")
         assert site.fleet.calls == []
         await site.delete_model()
-        await site.later(1)
         assert await site.gone()
         assert site.fleet.calls == []
 
@@ -197,9 +166,7 @@ async def test_a_name_that_calls_another_path_is_refused() -> None:
 async def test_two_models_of_one_adapter_do_not_fight() -> None:
     async with scene(slice_of("10.0.0.1")) as site:
         await site.put(model("old"))
-        await site.later(1)
         await site.put(model("young"))
-        await site.later(1)
         calls = len(site.fleet.calls)
         assert await site.told("EndpointsReady", "young") == (
             "False",
@@ -207,13 +174,11 @@ async def test_two_models_of_one_adapter_do_not_fight() -> None:
             "modelName: DynamoModel old has loaded an adapter of this name; rename or delete one of both",
         )
         await site.delete_model("old")
-        await site.later(2)
         assert await site.gone("old")
         assert (await site.told("EndpointsReady", "young"))[:2] == ("True", "AllEndpointsReady")
         assert site.fleet.of("DELETE") == []
         assert len(site.fleet.calls) > calls
         await site.delete_model("young")
-        await site.later(1)
         assert await site.gone("young")
         assert site.fleet.loaded == {"10.0.0.1": {}}
 
@@ -232,10 +197,8 @@ async def test_base_models_with_one_digest_are_kept_apart() -> None:
 async def test_a_renamed_and_resourced_adapter_leaves_nothing_behind() -> None:
     async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
         await site.edit_model(modelName="new")
-        await site.later(3)
         assert site.fleet.loaded == {address: {"new": "s3://b/a"} for address in ("10.0.0.1", "10.0.0.2")}
         await site.edit_model(source={"uri": "s3://b/other"})
-        await site.later(3)
         assert site.fleet.loaded == {address: {"new": "s3://b/other"} for address in ("10.0.0.1", "10.0.0.2")}
         assert (await site.told("Ready"))[0] == "True"
         assert list(json.loads((await site.model())["metadata"]["annotations"][LOADED])) == ["new"]
@@ -245,7 +208,7 @@ async def test_a_source_that_changed_while_nobody_led_is_loaded() -> None:
     async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
         await site.stop()
         await site.edit_model(source={"uri": "s3://b/other"})
-        site.begin()
+        site.start()
         await site.later(20)
         assert site.fleet.loaded == {address: {"org/adapter": "s3://b/other"} for address in ("10.0.0.1", "10.0.0.2")}
 
@@ -255,7 +218,7 @@ async def test_another_process_loads_only_what_is_absent() -> None:
         await site.stop()
         site.fleet.loaded["10.0.0.2"].clear()
         site.fleet.calls.clear()
-        site.begin()
+        site.start()
         await site.later(20)
         assert site.fleet.of("POST") == [("10.0.0.2", "org/adapter")]
         assert sorted(address for address, _ in site.fleet.of("GET")) == ["10.0.0.1", "10.0.0.2"]
@@ -265,7 +228,7 @@ async def test_deletion_waits_for_the_pods_and_says_which_did_not_unload() -> No
     async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
         site.fleet.status["10.0.0.2"] = None
         await site.delete_model()
-        await site.later(55)
+        await site.later(53)
         assert not await site.gone()
         await site.later(10)
         assert await site.gone()
@@ -274,23 +237,12 @@ async def test_deletion_waits_for_the_pods_and_says_which_did_not_unload() -> No
         assert site.fleet.loaded["10.0.0.1"] == {}
 
 
-async def test_deletion_ends_at_once_where_pods_unload_or_know_nothing_of_it() -> None:
-    async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
-        site.fleet.status["10.0.0.2"] = 404
-        await site.delete_model()
-        await site.later(1)
-        assert await site.gone()
-        assert ("m", "LoRAUnloaded", "Unloaded LoRA from 2 endpoint(s)") in await site.events()
-
-
 async def test_a_deletion_is_not_held_up_by_pods_that_are_gone() -> None:
     async with scene(model(), slice_of("10.0.0.1")) as site:
         site.fleet.status["10.0.0.1"] = None
         await site.delete_model()
-        await site.later(5)
         assert not await site.gone()
         await site.put(slice_of())
-        await site.later(2)
         assert await site.gone()
 
 
@@ -298,25 +250,6 @@ async def test_without_a_right_to_slices_the_model_says_so() -> None:
     site = Scene("controllers: {models: 'on'}\n")
     site.cluster.denied |= {("list", ENDPOINT_SLICES.plural), ("watch", ENDPOINT_SLICES.plural)}
     await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(5)
+    async with site.running(seconds=5):
         assert (await site.told("Ready"))[:2] == ("False", "Forbidden")
         assert site.fleet.calls == []
-    finally:
-        await site.stop()
-
-
-async def test_where_models_are_switched_off_or_not_permitted_nothing_happens() -> None:
-    async with scene(model(), slice_of("10.0.0.1"), more="controllers: {models: 'off'}\n") as site:
-        assert "status" not in await site.model()
-    site = Scene()
-    site.cluster.denied |= {("patch", MODELS.plural)}
-    await site.put(model(), slice_of("10.0.0.1"))
-    site.begin()
-    try:
-        await site.later(5)
-        assert "status" not in await site.model()
-        assert site.fleet.calls == []
-    finally:
-        await site.stop()

@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.pod.decide import Plan, decide, find_missing_label, lighten
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import NAMESPACE, Site
+from tests.reconciler.site import NAMESPACE, Site, running
 
 OWNER: Final = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
 ZONE: Final = "topology.kubernetes.io/zone"
@@ -85,17 +85,9 @@ def test_another_pod_stays(pod: Node) -> None:
 
 @contextlib.asynccontextmanager
 async def _site(*denied: tuple[str, str], **experimental: Any) -> AsyncIterator[Site]:
-    site = Site()
-    site.cluster.denied |= set(denied)
-    made = graph(vllm("worker"))
-    made["spec"] |= {"experimental": experimental} if experimental else {}
-    await site.make(made)
-    site.start()
-    try:
+    async with running(graph(vllm("worker"), experimental=experimental), denied=denied) as site:
         await site.later(10)
         yield site
-    finally:
-        await site.stop()
 
 
 async def _labels(site: Site, name: str = "p") -> dict[str, str]:
@@ -154,7 +146,6 @@ async def test_a_broken_pod_is_deleted_where_that_is_permitted() -> None:
             pod, stays = _restored(), {**OWNER, "uid": (await site.graph())["metadata"]["uid"]}
             pod["metadata"]["ownerReferences"] = [stays]
             await site.kubelet.create(PODS, pod, NAMESPACE)
-            await site.kubelet.merge_patch(PODS, "p", {"status": _restored()["status"]}, NAMESPACE, subresource="status")
-            await site.later(5)
+            await site.report(PODS, "p", _restored()["status"], 5)
             assert [*await site.all(PODS)] == left
             assert ("RestoredPodReplaced" in await site.reasons()) is not bool(left)

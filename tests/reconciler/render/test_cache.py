@@ -1,10 +1,14 @@
-"""The compilation cache: where it is mounted, and what is told of it."""
+"""The compilation cache: where it is mounted, what is told of it, and that no pod restarts for a conversion."""
 
 from typing import Any
 
 import pytest
 
-from tests.reconciler.rendering import GROUP, children, graph, main_of, pod_of, rendered, vllm
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import worker_hash
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from tests.reconciler.rendering import alpha, children, component, graph, main_of, pod_of, rendered, vllm
 
 Fields = dict[str, Any]
 _ROOT = "VLLM_CACHE_ROOT"
@@ -15,9 +19,7 @@ def _flagged(framework: str) -> Fields:
     """A v1alpha1 graph whose cache is flagged and has no path."""
     mounts = [{"name": "cache", "useAsCompilationCache": True}, {"name": "other", "mountPoint": "/o"}]
     main = {"image": "i", "command": ["python3", "-m", f"dynamo.{framework}"]}
-    service = {"componentType": "worker", "volumeMounts": mounts, "extraPodSpec": {"mainContainer": main}}
-    metadata = {"name": "g", "namespace": "demo"}
-    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": {"services": {"w": service}}}
+    return alpha("w", "worker", volumeMounts=mounts, extraPodSpec={"mainContainer": main})
 
 
 def test_a_flagged_mount_without_a_path_goes_where_vllm_keeps_its_cache() -> None:
@@ -52,3 +54,34 @@ def test_a_checkpoint_is_taken_of_a_worker_with_its_cache(cache: Fields, path: s
     container = made["DynamoCheckpoint"]["spec"]["job"]["podTemplateSpec"]["spec"]["containers"][0]
     assert {"name": "cache", "mountPath": path} in container["volumeMounts"]
     assert container["env"][-1] == {"name": _ROOT, "value": path}
+
+
+FLAT = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"name": "d", "mountPoint": "/d"}]
+MOUNTS = [{"name": "c", "mountPath": "/c"}, {"name": "d", "mountPath": "/d"}]
+
+
+def _alpha() -> dict[str, Any]:
+    return alpha("w", "worker", volumeMounts=FLAT, extraPodSpec={"mainContainer": {"image": "i"}})
+
+
+def _beta(*mounts: dict[str, str]) -> dict[str, Any]:
+    main = {"image": "i", "volumeMounts": [*mounts]}
+    return graph(component("w", "worker", main, compilationCache={"pvcName": "c", "mountPath": "/c"}))
+
+
+def _mounts(obj: dict[str, Any]) -> Any:
+    return read_graph(obj).members[0].fields["podTemplate"]["spec"]["containers"][0]["volumeMounts"]
+
+
+def test_the_cache_of_v1alpha1_stands_where_its_author_had_it() -> None:
+    assert _mounts(_alpha()) == MOUNTS
+    assert _mounts(convert_object(_alpha(), target("nvidia.com/v1beta1")).object) == MOUNTS
+
+
+def test_the_hash_is_that_of_the_mounts_which_older_operators_stored() -> None:
+    assert worker_hash(read_graph(_alpha()), Line.V1_2) == worker_hash(read_graph(_beta(*MOUNTS)), Line.V1_2)
+
+
+def test_the_mounts_of_v1beta1_stay_as_they_are() -> None:
+    assert _mounts(_beta(MOUNTS[1])) == [MOUNTS[1]]
+    assert worker_hash(read_graph(_beta(MOUNTS[1])), Line.V1_2) != worker_hash(read_graph(_beta(*MOUNTS)), Line.V1_2)

@@ -6,7 +6,6 @@ import pytest
 
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import render
-from dynamo_webhooks.reconciler.render.names import WORKERS
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.render.golden import FOLDER, load_case, names, render_case, text_of
 from tests.reconciler.rendering import VERSION, stored
@@ -32,10 +31,3 @@ def test_the_other_version_of_a_case_renders_the_same_bytes(name: str) -> None:
 
 def test_every_expected_file_belongs_to_a_case() -> None:
     assert {file.name.partition(".")[0] for file in FOLDER.glob("*.yaml")} == set(NAMES)
-
-
-def test_every_type_and_framework_has_a_case() -> None:
-    wanted = {"type-frontend", "type-worker", "type-prefill-decode", "type-planner", "type-epp", "type-default"}
-    wanted |= {f"framework-{name}" for name in ("vllm", "sglang", "trtllm")}
-    assert wanted <= set(NAMES)
-    assert {"worker", "prefill", "decode"} == WORKERS

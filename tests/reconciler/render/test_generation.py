@@ -1,4 +1,4 @@
-"""Generations of workers: what makes a new one, and the steps from one to the next."""
+"""Generations of workers: what makes a new one, the steps from one to the next, and which components carry the mark of a restart."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import worker_hash
-from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, replicas_held_back, share
-from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, order, replicas_held_back, restart_marks, share
+from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
+from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
 from tests.reconciler.rendering import children, component, graph, stored, vllm
 
 Fields = dict[str, Any]
@@ -77,32 +78,28 @@ def test_workers_carry_their_generation_and_others_none() -> None:
     assert "nvidia.com/dynamo-worker-hash" not in made["Deployment g-fe"]["metadata"]["labels"]
 
 
-# desired, old, old available, new, new available -> old, new
-STEPS = [
-    ((4, 4, 4, 0, 0), (3, 1)),
-    ((4, 3, 3, 1, 0), (3, 2)),
-    ((4, 3, 3, 2, 1), (2, 2)),
-    ((4, 2, 2, 2, 2), (1, 3)),
-    ((4, 1, 1, 3, 2), (1, 4)),
-    ((4, 1, 1, 4, 3), (0, 4)),
-    ((4, 0, 0, 4, 4), (0, 4)),
-]
-
-
-@pytest.mark.parametrize(("sizes", "targets"), STEPS)
-def test_a_roll_of_four_goes_step_by_step(sizes: tuple[int, ...], targets: tuple[int, int]) -> None:
-    assert next_sizes(Sizes(*sizes), "", "") == Targets(*targets)
-
-
-def test_old_pods_that_never_came_up_go_at_once() -> None:
-    assert next_sizes(Sizes(4, 3, 0, 3, 3), "0", "1") == Targets(0, 3)
-    assert next_sizes(Sizes(4, 3, 3, 3, 3), "0", "1") == Targets(0, 3)
-    assert next_sizes(Sizes(4, 3, 3, 3, 0), "0", "1") == Targets(3, 3)
-
-
-@pytest.mark.parametrize(("surge", "unavailable"), [("0", "0"), ("0%", "0%")])
-def test_a_roll_that_may_neither_add_nor_remove_adds_one(surge: str, unavailable: str) -> None:
-    assert next_sizes(Sizes(2, 2, 2, 0, 0), surge, unavailable) == Targets(2, 1)
+@pytest.mark.parametrize(
+    ("sizes", "surge", "unavailable", "targets"),
+    [
+        # desired, old, old available, new, new available -> old, new
+        ((4, 4, 4, 0, 0), "", "", (3, 1)),
+        ((4, 3, 3, 1, 0), "", "", (3, 2)),
+        ((4, 3, 3, 2, 1), "", "", (2, 2)),
+        ((4, 2, 2, 2, 2), "", "", (1, 3)),
+        ((4, 1, 1, 3, 2), "", "", (1, 4)),
+        ((4, 1, 1, 4, 3), "", "", (0, 4)),
+        ((4, 0, 0, 4, 4), "", "", (0, 4)),
+        # old pods that never came up go at once
+        ((4, 3, 0, 3, 3), "0", "1", (0, 3)),
+        ((4, 3, 3, 3, 3), "0", "1", (0, 3)),
+        ((4, 3, 3, 3, 0), "0", "1", (3, 3)),
+        # a roll that may neither add nor remove adds one
+        ((2, 2, 2, 0, 0), "0", "0", (2, 1)),
+        ((2, 2, 2, 0, 0), "0%", "0%", (2, 1)),
+    ],
+)
+def test_a_roll_goes_step_by_step(sizes: tuple[int, ...], surge: str, unavailable: str, targets: tuple[int, int]) -> None:
+    assert next_sizes(Sizes(*sizes), surge, unavailable) == Targets(*targets)
 
 
 @pytest.mark.parametrize("desired", range(9))
@@ -158,3 +155,37 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
 )
 def test_a_share_is_a_number_a_percentage_or_the_default(text: str, value: int | str) -> None:
     assert share(text) == value
+
+
+def _restarting(status: dict[str, Any] | None = None, **restart: Any) -> Graph:
+    components = (component(name, "frontend") for name in ("b", "a", "c"))
+    obj = graph(*components)
+    if restart:
+        obj["spec"]["restart"] = restart
+    return read_graph({**stored(obj), **({"status": {"restart": status}} if status else {})})
+
+
+ASKED = _restarting(id="r")
+IN_ORDER = _restarting(id="r", strategy={"type": "Sequential", "order": ["c", "a", "b"]})
+OLD = {"a": "old"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "observed", "marks"),
+    [
+        (_restarting(), NOTHING, {}),
+        (ASKED, NOTHING, {"a": "r"}),
+        (ASKED, Observed(restart_at={"a": "r"}, restarted=frozenset("a")), {"a": "r", "b": "r"}),
+        (ASKED, Observed(restarted=frozenset("abc")), dict.fromkeys("abc", "r")),
+        (IN_ORDER, Observed(restarted=frozenset("c")), {"c": "r", "a": "r"}),
+        # a mark stays when the request is gone
+        (_restarting(), Observed(restart_at=OLD), OLD),
+        # no restart begins during a roll
+        (ASKED, Observed(restart_at=OLD, rolling=True), OLD),
+        (_restarting({"observedID": "r", "phase": "Superseded"}, id="r"), NOTHING, {}),
+        (_restarting({"observedID": "r", "phase": "Completed"}, id="r"), NOTHING, dict.fromkeys("abc", "r")),
+    ],
+)
+def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(asked: Graph, observed: Observed, marks: Fields) -> None:
+    assert restart_marks(asked, observed) == marks
+    assert order(ASKED) == ["a", "b", "c"]

@@ -1,17 +1,17 @@
-"""Graphs on Grove: names, labels, what belongs to the graph, and what keeps a set from being made."""
+"""Graphs on Grove: names, labels, what belongs to the graph, what keeps a set from being made, and what line 1.5 adds."""
 
 import json
 from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
 from dynamo_webhooks.reconciler.render.grove import clique_set
 from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
 from dynamo_webhooks.reconciler.render.grove.names import set_name
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.reconciler.rendering import children, component, env_of, graph, rendered, stored, vllm
+from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, stored, vllm
 
 Fields = dict[str, Any]
 WIDE: Fields = {"multinode": {"nodeCount": 2}}
@@ -43,14 +43,6 @@ def test_long_names_of_graphs_are_cut_so_that_pods_can_be_named(name: str, membe
     assert len(found) == (len(expected) if expected != "twe-" else 8)
 
 
-def test_a_graph_on_grove_has_no_objects_of_components() -> None:
-    done = rendered(graph(component("fe", "frontend"), vllm()), grove=True)
-    kinds = {one["kind"] for one in done.children}
-    assert not kinds & {"DynamoComponentDeployment", "Deployment", "LeaderWorkerSet"}
-    owners = {one["metadata"]["ownerReferences"][0]["kind"] for one in done.children if one["kind"] in ("PodCliqueSet", "Service")}
-    assert owners == {"DynamoGraphDeployment"}
-
-
 @pytest.mark.parametrize("said", ["false", "False", "FALSE"])
 def test_a_graph_can_stay_off_grove(said: str) -> None:
     done = rendered(graph(vllm(), annotations={"nvidia.com/enable-grove": said}), grove=True)
@@ -58,13 +50,9 @@ def test_a_graph_can_stay_off_grove(said: str) -> None:
 
 
 def test_labels_of_the_graph_lose_against_those_of_a_service_and_its_template() -> None:
-    service = {"labels": {"a": "service", "b": "service"}, "extraPodMetadata": {"labels": {"b": "template"}}, "componentType": "frontend"}
-    obj = {
-        "apiVersion": "nvidia.com/v1alpha1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {"name": "g", "namespace": "demo"},
-        "spec": {"labels": {"a": "graph", "b": "graph", "c": "graph", "nvidia.com/selector": "mine"}, "services": {"fe": service}},
-    }
+    service = {"labels": {"a": "service", "b": "service"}, "extraPodMetadata": {"labels": {"b": "template"}}}
+    obj = alpha("fe", "frontend", **service)
+    obj["spec"]["labels"] = {"a": "graph", "b": "graph", "c": "graph", "nvidia.com/selector": "mine"}
     labels = _clique(obj, "fe")["labels"]
     assert [labels[key] for key in "abc"] == ["service", "template", "graph"]
     assert labels["nvidia.com/selector"] == "g-fe"
@@ -102,26 +90,9 @@ def test_a_constraint_stands_on_the_group_where_there_is_one() -> None:
     assert made["podCliqueScalingGroups"][0]["topologyConstraint"] == {"packDomain": "rack"}
 
 
-def test_engines_stand_by_as_often_as_is_said() -> None:
-    worker = vllm("w", experimental={**SHARED, "failover": {"mode": "InterPod", "numShadows": 1}})
-    obj = graph(worker)
-    engine = _clique(obj, "w")
-    assert (engine["spec"]["replicas"], engine["spec"]["minAvailable"], engine["spec"]["startsAfter"]) == (2, 1, ["w-gms-0"])
-    assert engine["labels"]["nvidia.com/dynamo-failover-engine-group-member"] == "true"
-    server = _clique(obj, "w-gms-0")
-    assert "nvidia.com/dynamo-failover-engine-group-member" not in server["labels"]
-    assert [one["spec"]["podSpec"]["restartPolicy"] for one in (server, engine)] == ["Always", "Never"]
-
-
 def test_a_load_format_of_the_users_own_stays() -> None:
     args = _clique(graph(vllm("w", args=("--load-format", "x"), experimental=SHARED)), "w")["spec"]["podSpec"]["containers"][0]["args"]
     assert args == ["--model", "m", "--load-format", "x"]
-
-
-def test_gpus_are_counted_for_sharing() -> None:
-    done = rendered(graph(vllm("w", gpus="500m", experimental=SHARED)), grove=True)
-    assert any("must ask for whole GPUs" in str(one) for one in done.problems)
-    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
 
 
 def test_a_component_that_is_no_pod_keeps_the_set_from_being_made_but_not_its_services() -> None:
@@ -144,7 +115,9 @@ def test_more_nodes_than_any_cluster_has_are_a_problem() -> None:
 
 
 def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
-    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), component("c", pod={"schedulerName": "kai-scheduler"}))
+    pool = {"nvidia.com/kai-scheduler-node-pool": "gb200"}
+    others = component("b", pod={"schedulerName": "mine"}), component("c", pod={"schedulerName": "kai-scheduler"})
+    obj = graph(component("a"), *others, annotations=pool)
     cliques = {one["name"]: one for one in _set(obj, kai=True)["cliques"]}
     assert {name: one["spec"]["podSpec"]["schedulerName"] for name, one in cliques.items()} == {
         "a": "kai-scheduler",
@@ -152,6 +125,7 @@ def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
         "c": "kai-scheduler",
     }
     assert {name: one["labels"].get("kai.scheduler/queue") for name, one in cliques.items()} == {"a": "dynamo", "b": None, "c": "dynamo"}
+    assert {name: one["labels"].get("kai.scheduler/node-pool") for name, one in cliques.items()} == {"a": "gb200", "b": None, "c": "gb200"}
     assert "schedulerName" not in _clique(obj, "a")["spec"]["podSpec"]
 
 
@@ -165,13 +139,6 @@ def test_volcano_places_pods_of_its_queue_instead_of_kai_where_it_is_switched_on
     notes = [str(one) for one in rendered(obj, grove=True).notes]
     assert [one.partition(": has no effect: Volcano")[0] for one in notes] == [f"metadata.annotations[{queue}]"]
     assert rendered(obj, grove=True, volcano=True).notes == []
-
-
-def test_pods_have_the_node_pool_of_kai_that_their_graph_names() -> None:
-    pool = "nvidia.com/kai-scheduler-node-pool"
-    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), annotations={pool: "gb200"})
-    cliques = {one["name"]: one["labels"].get("kai.scheduler/node-pool") for one in _set(obj, kai=True)["cliques"]}
-    assert cliques == {"a": "gb200", "b": None}
 
 
 def test_services_follow_the_graph_not_the_template() -> None:
@@ -282,14 +249,7 @@ def test_a_graph_of_which_too_much_is_copied_into_each_component_is_refused() ->
     ]
 
 
-GROUPS: list[Fields] = [
-    {"multinode": {"nodeCount": 2}},
-    {"experimental": {"gpuMemoryService": {"mode": "InterPod"}}},
-    {"experimental": {"grove": {"forceScalingGroup": True}}},
-]
-
-
-@pytest.mark.parametrize("fields", GROUPS)
+@pytest.mark.parametrize("fields", [WIDE, {"experimental": SHARED}, {"experimental": {"grove": {"forceScalingGroup": True}}}])
 def test_a_scaling_group_without_replicas_is_made_with_the_fewest_and_scaled_then(fields: Fields) -> None:
     for least in (1, 2):
         obj = stored(graph(component("fe", "frontend"), vllm("w", replicas=0, minAvailable=least, **fields)), "1.5.0")
@@ -297,3 +257,89 @@ def test_a_scaling_group_without_replicas_is_made_with_the_fewest_and_scaled_the
         [made] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
         [group] = made["spec"]["template"]["podCliqueScalingGroups"]
         assert (group["replicas"], group["minAvailable"]) == (least, least)
+
+
+API = "grove.io/v1alpha1"
+
+
+def _override(domain: str, **more: Any) -> Fields:
+    return {"apiVersion": API, "value": {"topologyConstraint": {"packDomain": domain}}, **more}
+
+
+def _rendered(*components: Fields, **spec: Any) -> Rendered:
+    obj = graph(*components, **spec)
+    return render(stored(obj, "1.5.0", grove=True), Settings(grove=True))
+
+
+def _template(*components: Fields, **spec: Any) -> Fields:
+    done = _rendered(*components, **spec)
+    assert [str(one) for one in done.problems] == []
+    [found] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+    template: Fields = found["spec"]["template"]
+    return template
+
+
+def _places(template: Fields) -> Fields:
+    """Every constraint of a set, by what it is of."""
+    named = [("set", template), *((f"group {one['name']}", one) for one in template.get("podCliqueScalingGroups", ()))]
+    named += [(one["name"], one) for one in template["cliques"]]
+    return {name: one["topologyConstraint"]["packDomain"] for name, one in named if "topologyConstraint" in one}
+
+
+def test_each_override_stands_in_the_place_that_it_means() -> None:
+    root = {"apiVersion": API, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "zone"}}}}}
+    roles = [{"name": "leader", "providerOverride": _override("host")}, {"name": "worker", "providerOverride": _override("rack")}]
+    wide = vllm("wide", providerOverride=_override("block"), multinode={"nodeCount": 3}, roles=roles)
+    forced = vllm("forced", providerOverride=_override("aisle"), experimental={"grove": {"forceScalingGroup": True}})
+    template = _template(wide, forced, vllm("alone", providerOverride=_override("row")), providerOverride=root)
+    assert _places(template) == {
+        "set": "zone",
+        "group wide": "block",
+        "group forced": "aisle",
+        "wide-ldr": "host",
+        "wide-wkr": "rack",
+        "alone": "row",
+    }
+
+
+def test_a_value_of_grove_is_taken_as_it_is() -> None:
+    value = {"topologyConstraint": {"packConstraint": {"required": "rack", "odd": [None, 1.5]}}}
+    [clique] = _template(vllm("w", providerOverride={"apiVersion": API, "value": value}))["cliques"]
+    assert clique["topologyConstraint"] == value["topologyConstraint"]
+
+
+@pytest.mark.parametrize(
+    ("component", "field", "said"),
+    [
+        ({"providerOverride": _override("r", apiVersion="v2")}, "providerOverride.apiVersion", "must be grove.io/v1alpha1, got 'v2'"),
+        (
+            {"providerOverride": _override("r", target="PodCliqueSet")},
+            "providerOverride.target",
+            "must be PodCliqueTemplateSpec at this place",
+        ),
+        ({"providerOverride": _override("r", value={"spec": {}})}, "providerOverride.value.topologyConstraint", "must be an object"),
+        ({"providerOverride": _override("r", value={"topologyConstraint": "r"})}, "providerOverride.value.topologyConstraint", "must be"),
+        (
+            {"multinode": {"nodeCount": 1}, "roles": [{"name": "leader", "providerOverride": _override("r")}]},
+            "roles[0].providerOverride",
+            "must be absent: only a component on several nodes",
+        ),
+    ],
+)
+def test_an_override_that_means_nothing_is_a_problem(component: Fields, field: str, said: str) -> None:
+    done = _rendered(vllm("w", **component))
+    [problem] = done.problems
+    assert str(problem).startswith(f"spec.components[0].{field}: {said}")
+    assert not any(one["kind"] == "PodCliqueSet" for one in done.children)  # whole or not at all
+
+
+def test_minima_are_of_what_scales() -> None:
+    template = _template(
+        vllm("alone", replicas=4, minAvailable=3),
+        vllm("wide", replicas=4, minAvailable=2, multinode={"nodeCount": 3}),
+        vllm("forced", replicas=5, minAvailable=4, experimental={"grove": {"forceScalingGroup": True}}),
+    )
+    groups = {one["name"]: (one["cliqueNames"], one["replicas"], one["minAvailable"]) for one in template["podCliqueScalingGroups"]}
+    assert groups == {"wide": (["wide-ldr", "wide-wkr"], 4, 2), "forced": (["forced"], 5, 4)}
+    cliques = {one["name"]: (one["spec"]["replicas"], one["spec"]["minAvailable"]) for one in template["cliques"]}
+    assert cliques == {"alone": (4, 3), "wide-ldr": (1, 1), "wide-wkr": (2, 2), "forced": (1, 1)}

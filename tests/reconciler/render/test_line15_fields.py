@@ -1,19 +1,18 @@
-"""Every field that only line 1.5 has either acts, in what is rendered, or is told to have no effect."""
+"""What only line 1.5 has, through the command: fields of Kubernetes' own types, mounts in both places, topologies, images of requests."""
 
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.schema import SINCE, load_definitions, whole_schema
+from dynamo_webhooks.api.schema import SINCE, load_definitions
 from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
-from tests.cli.render.test_kinds import IDENTITY, READY
-from tests.reconciler.rendering import graph, vllm
+from tests.cli.render.test_kinds import IDENTITY
+from tests.reconciler.rendering import graph, vllm, walk
+from tests.reconciler.request.asked import asked
 
 Fields = dict[str, Any]
 CONFIGURATION: Final = (
@@ -21,10 +20,6 @@ CONFIGURATION: Final = (
     + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps, create: true, size: 1Gi}}}\n"
     + "requests: {copierImage: copier:1}\n"
 )
-OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}
-ROOT: Final = {**OVERRIDE, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "rack"}}}}}
-CHECKPOINT: Final = {"enabled": True, "identity": IDENTITY, "startupPolicy": "Immediate", "deletionPolicy": "Retain"}
-WIDE: Final = {"nodeCount": 2}
 TOPOLOGY: Final[Fields] = {
     "apiVersion": "grove.io/v1alpha1",
     "kind": "ClusterTopologyBinding",
@@ -32,33 +27,6 @@ TOPOLOGY: Final[Fields] = {
     "spec": {"levels": [{"domain": "zone", "key": "example/zone"}, {"domain": "rack", "key": "example/rack"}]},
 }
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a place in a container
-ALONE: Final = "only Grove acts on it"
-NO_ROLES: Final = "nothing that is rendered depends on roles"
-# below the component: value, whether it acts on Grove, and without; "" acts, a text is what is said instead
-COMPONENT: Final[dict[str, tuple[Any, str, str]]] = {
-    "minAvailable": (2, "", ALONE),
-    "runtimeVersionOverride": ("1.5.0", "", ""),
-    "providerOverride": (OVERRIDE, "", ALONE),
-    "roles": ([{"name": "leader"}, {"name": "worker"}], NO_ROLES, NO_ROLES),
-    "experimental.grove": ({"forceScalingGroup": True}, "", ALONE),
-    "checkpoint.enabled": (False, "", ""),
-    "checkpoint.startupPolicy": ("WaitForCheckpoint", "", ""),
-    "checkpoint.deletionPolicy": ("Delete", "", ""),
-}
-GRAPH: Final[dict[str, tuple[Any, str, str]]] = {
-    "providerOverride": (ROOT, "", ALONE),
-    "experimental.kvTransferPolicy.clusterTopologyName": ("topo", "", ALONE),
-}
-STANDALONE: Final = {**COMPONENT, "checkpoint.deletionPolicy": ("Delete", "", "a standalone component makes no checkpoint")}
-# fields of a spec, as they are found in the schemas -> where the tables have them
-FOUND: Final = {
-    "DynamoGraphDeployment.v1beta1": ("spec.components[].", COMPONENT, GRAPH),
-    "DynamoGraphDeployment.v1alpha1": ("spec.services{}.", COMPONENT, GRAPH),
-    "DynamoComponentDeployment.v1beta1": ("spec.", STANDALONE, {}),
-    "DynamoComponentDeployment.v1alpha1": ("spec.", STANDALONE, {}),
-    "DynamoGraphDeploymentRequest.v1beta1": ("spec.", {"runtimeVersionOverride": ("1.5.0", "", "")}, {}),
-    "DynamoGraphDeploymentRequest.v1alpha1": ("spec.", {"runtimeVersionOverride": ("1.5.0", "", "")}, {}),
-}
 
 
 def _marked(node: Any, path: str = "") -> Iterator[str]:
@@ -73,93 +41,9 @@ def _marked(node: Any, path: str = "") -> Iterator[str]:
     yield from _marked(node.get("additionalProperties"), f"{path}{{}}")
 
 
-def _cases() -> Iterator[tuple[str, str, bool]]:
-    for kind, version in sorted(list_kind_versions()):
-        for path in _marked(whole_schema(kind, version)):
-            if path.startswith("spec"):
-                yield f"{kind}.{version}", path, False
-                if kind == "DynamoGraphDeployment":
-                    yield f"{kind}.{version}", path, True
-
-
-def _row(where: str, path: str) -> tuple[str, Any, str, str]:
-    """What the tables say of a field: its name, its value, and what is said on Grove and without."""
-    prefix, component, whole = FOUND[where]
-    below = path.startswith(prefix)
-    name = path.removeprefix(prefix if below else "spec.").replace("experimental.checkpoint", "checkpoint")
-    return name, *(component if below else whole)[name]
-
-
-def _put(into: Fields, path: str, value: Any) -> None:
-    *steps, last = path.split(".")
-    for step in steps:
-        into = into.setdefault(step, {})
-    into[last] = {**into[last], **value} if isinstance(into.get(last), dict) else value
-
-
-def _component(version: str, name: str) -> Fields:
-    """A worker with what a field needs beside itself."""
-    fields: Fields = {"type": "worker", "replicas": 2} if version == "v1beta1" else {"componentType": "worker", "replicas": 2}
-    if "multinode" in name or name == "roles":
-        fields["multinode"] = dict(WIDE)
-    if "checkpoint" in name:
-        _put(fields, "experimental.checkpoint" if version == "v1beta1" else "checkpoint", dict(CHECKPOINT))
-    main = vllm()["podTemplate"]["spec"]["containers"][0]
-    pod: Fields = {"podTemplate": {"spec": {"containers": [main]}}}
-    if version == "v1alpha1":
-        pod = {"extraPodSpec": {"mainContainer": {name: value for name, value in main.items() if name not in ("name", "resources")}}}
-        pod["resources"] = {"limits": {"gpu": "1"}}
-    return {**fields, **pod}
-
-
-def objects(where: str, path: str) -> tuple[Fields, Fields]:
-    """An object without the field, and the same with it."""
-    kind, _, version = where.partition(".")
-    name, value, *_ = _row(where, path)
-    spec: Fields = _component(version, name)
-    if kind == "DynamoGraphDeploymentRequest":
-        hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8}
-        old = {"profilingConfig": {"profilerImage": "p:1.5.0", "config": {"hardware": hardware}}}
-        spec = {"model": "m", "backend": "vllm"} | ({"image": "p:1.5.0", "hardware": hardware} if version == "v1beta1" else old)
-    if kind == "DynamoGraphDeployment":
-        spec = {"components": [{"name": "worker", **spec}]} if version == "v1beta1" else {"services": {"worker": spec}}
-    if "kvTransfer" in path:
-        spec["experimental"] = {"kvTransferPolicy": {"domain": "rack"}}
-    before: Fields = {
-        "apiVersion": f"nvidia.com/{version}",
-        "kind": kind,
-        "metadata": {"name": "g", "namespace": "demo", "annotations": {}},
-        "spec": spec,
-    }
-    after = copy.deepcopy(before)
-    at: Fields = after["spec"]
-    if path.startswith(FOUND[where][0]):
-        at = at["components"][0] if "components" in at else at["services"]["worker"] if "services" in at else at
-    _put(at, f"experimental.{name}" if version == "v1beta1" and name.startswith("checkpoint") else name, value)
-    return before, after
-
-
-@pytest.mark.parametrize(("where", "path", "grove"), [*_cases()])
-def test_a_field_acts_or_is_told(command: Command, files: Files, where: str, path: str, *, grove: bool) -> None:
-    before, after = objects(where, path)
-    said = _row(where, path)[2 if grove else 3]
-    held: list[Fields] = [TOPOLOGY] if "kvTransfer" in path else []
-    held += [READY] if where.startswith("DynamoComponent") and path.endswith("enabled") else []  # else there is nothing to restore from
-    files(**{name: json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}) for name, obj in (("a", before), ("b", after))})
-    files(config=CONFIGURATION)
-    version = "1.4.0" if "checkpoint" in path else "1.5.0"  # of the last line with DynamoCheckpoints
-    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "lws=true", "--set-fact", f"operatorVersion={version}")
-    old, new = (command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", name) for name in ("a.yaml", "b.yaml"))
-    assert (old.code, old.err) == (0, "")
-    assert new.code == 0, new.err
-    field = path.partition(".")[2].rpartition("].")[2].rpartition("}.")[2]
-    if not said:
-        assert new.err == ""
-        assert _plain(new.json) != _plain(old.json)
-        return
-    assert field in new.err
-    assert said in new.err
-    assert _plain(new.json) == _plain(old.json)
+def test_every_field_of_kubernetes_types_is_known() -> None:
+    found = {f"{name}.{path}" for name, one in load_definitions().items() for path in _marked(one)}
+    assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
 
 
 @pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoComponentDeployment"])
@@ -175,17 +59,6 @@ def test_mounts_in_both_places_of_v1alpha1_are_rendered_as_the_line_converts_the
         made = command("render", "-q", "-o", "json", *facts, "a.yaml").json
         pods = next(one for one in made if one["kind"] == "Deployment")["spec"]["template"]["spec"]
         assert [mount["mountPath"] for mount in pods["containers"][0]["volumeMounts"]][: len(paths) + 1] == [*paths, SHARED_MEMORY]
-
-
-def _plain(children: Any) -> Any:
-    """What runs: objects of components only hold fields, and all workers' generation."""
-    text = json.dumps([one for one in children if one["kind"] != "DynamoComponentDeployment"])
-    return json.loads(text)
-
-
-def test_every_field_of_kubernetes_types_is_known() -> None:
-    found = {f"{name}.{path}" for name, one in load_definitions().items() for path in _marked(one)}
-    assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
 
 
 POD: Final[Fields] = {
@@ -209,9 +82,8 @@ def test_fields_of_pods_reach_the_jobs_of_checkpoints_and_requests(command: Comm
     checkpoint = {"identity": IDENTITY, "job": {"podTemplateSpec": template}}
     head = {"metadata": {"name": "g", "namespace": "demo"}}
     assert _reached(command, files, {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", **head, "spec": checkpoint}, "1.4.0")
-    request, _ = objects("DynamoGraphDeploymentRequest.v1beta1", "spec.runtimeVersionOverride")
-    request["spec"]["overrides"] = {"profilingJob": {"template": {"spec": {**POD, "containers": [{"name": "profiler"}]}}}}
-    assert _reached(command, files, request)
+    template = {"spec": {**POD, "containers": [{"name": "profiler"}]}}
+    assert _reached(command, files, asked(image="p:1.5.0", overrides={"profilingJob": {"template": template}}))
 
 
 def _reached(command: Command, files: Files, obj: Fields, version: str = "1.5.0", *, grove: bool = False) -> bool:
@@ -220,23 +92,35 @@ def _reached(command: Command, files: Files, obj: Fields, version: str = "1.5.0"
     facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", f"operatorVersion={version}")
     ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
     assert ran.code == 0, ran.err
-    pods = [one for one in _every(ran.json) if one.get("schedulingGroup") == POD["schedulingGroup"]]
+    pods = [one for one in walk(ran.json) if one.get("schedulingGroup") == POD["schedulingGroup"]]
     return any(POD["volumes"][0] in one.get("volumes", ()) for one in pods)
 
 
-def _every(value: Any) -> Iterator[Fields]:
-    if isinstance(value, dict):
-        yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _every(one)
-
-
 def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Files) -> None:
-    _, obj = objects("DynamoGraphDeployment.v1beta1", "spec.experimental.kvTransferPolicy.clusterTopologyName")
+    obj = graph(vllm(), experimental={"kvTransferPolicy": {"domain": "rack", "clusterTopologyName": "topo"}})
     other = {**TOPOLOGY, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack"}, None, {"domain": "rack", "key": 7}]}}
-    for held in ([], [other], [{**TOPOLOGY, "spec": {"levels": 7}}]):
+    for held in ([], [other], [{**TOPOLOGY, "spec": {"levels": 7}}], [TOPOLOGY]):
         files(a=json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}), config=CONFIGURATION)
         facts = ("--set-fact", "grove=true", "--set-fact", "operatorVersion=1.5.0")
         ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
-        assert ran.code == 0
-        assert 'no ClusterTopologyBinding "topo" with the domain "rack" is known' in ran.err
+        assert (ran.code, "example/rack" in ran.out) == (0, held == [TOPOLOGY])
+        assert ('no ClusterTopologyBinding "topo" with the domain "rack" is known' in ran.err) == (held != [TOPOLOGY])
+
+
+def test_the_runtime_of_a_request_may_be_another_than_its_image_says(command: Command, files: Files) -> None:
+    made = []
+    for version in (None, "1.5.0"):
+        files(a=json.dumps(asked(image="p:1.5.0", runtimeVersionOverride=version)), config=CONFIGURATION)
+        ran = command("render", "-q", "-o", "json", "--set-fact", "operatorVersion=1.5.0", "--config", "config.yaml", "a.yaml")
+        assert (ran.code, ran.err) == (0, "")
+        made.append(ran.json)
+    assert made[0] != made[1]
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_there_are_no_pods_until_their_checkpoint_is_ready(command: Command, files: Files, *, grove: bool) -> None:
+    block = {"identity": IDENTITY, "startupPolicy": "WaitForCheckpoint"}
+    files(a=json.dumps(graph(vllm(replicas=2, experimental={"checkpoint": block}))), config=CONFIGURATION)
+    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "operatorVersion=1.4.0")
+    made = {one["kind"]: one.get("spec") for one in command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml").json}
+    assert (made["PodCliqueSet"]["template"]["cliques"][0]["spec"] if grove else made["Deployment"])["replicas"] == 0

@@ -8,7 +8,7 @@ from dynamo_webhooks.reconciler.render.component import set_name
 from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, count_gpus_per_node, grove_rank, grove_roles, lws_roles
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
-from tests.reconciler.rendering import children, component, env_of, graph, rendered, vllm
+from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, vllm
 
 Fields = dict[str, Any]
 WIDE = ("--tensor-parallel-size", "16")
@@ -94,19 +94,9 @@ def test_pipeline_stages_count_as_the_engine_does() -> None:
 
 
 def test_an_annotation_of_a_v1alpha1_service_chooses_ray() -> None:
-    service = {
-        "componentType": "worker",
-        "annotations": {VLLM_EXECUTOR: "ray"},
-        "multinode": {"nodeCount": 2},
-        "resources": {"limits": {"gpu": "8"}},
-        "extraPodSpec": {"mainContainer": {"image": "i", "command": ["python3", "-m", "dynamo.vllm"], "args": [*WIDE]}},
-    }
-    obj = {
-        "apiVersion": "nvidia.com/v1alpha1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {"name": "g", "namespace": "demo"},
-        "spec": {"services": {"w": service}},
-    }
+    main = {"image": "i", "command": ["python3", "-m", "dynamo.vllm"], "args": [*WIDE]}
+    service = {"annotations": {VLLM_EXECUTOR: "ray"}, "multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "8"}}}
+    obj = alpha("w", "worker", **service, extraPodSpec={"mainContainer": main})
     leader, worker = _containers(obj)
     assert leader["args"][0].startswith("ray start --head --port=6379 && python3 -m dynamo.vllm")
     assert worker["args"] == ["ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"]
@@ -153,45 +143,24 @@ def test_replicas_are_one_unless_said() -> None:
     assert (made["replicas"], made["leaderWorkerTemplate"]["size"]) == (0, 2)
 
 
-def test_script_and_keys_come_with_several_nodes_only() -> None:
-    assert not {"ConfigMap", "Secret"} & {one["kind"] for one in rendered(graph(vllm("w")), lws=True).children}
-    for ability in ("lws", "grove"):
-        done = rendered(graph(_wide()), **{ability: True})
-        assert [one["metadata"]["name"] for one in done.children if one["kind"] == "ConfigMap"] == ["g-wait-leader-script"]
-        secrets = [one for one in done.children if one["kind"] == "Secret"]
-        assert [(one["metadata"]["namespace"], "ownerReferences" in one["metadata"]) for one in secrets] == [
-            ("demo", False),
-            ("dynamo-system", False),
-        ]
-
-
 def test_the_graph_may_live_where_the_keys_do() -> None:
     done = rendered(graph(_wide()), lws=True, ssh_secret_namespace="demo")  # noqa: S106 - the name of a namespace
     assert len([one for one in done.children if one["kind"] == "Secret"]) == 1
 
 
-def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made() -> None:
-    done = rendered(graph(_wide(), component("fe", "frontend")))
-    assert [str(one) for one in done.problems] == [
-        "spec.components[0].multinode: needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; "
-        "the cluster serves neither"
-    ]
-    assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-fe"]
-
-
 @pytest.mark.parametrize(
     ("off", "text"),
     [
-        ({"lws"}, "which are switched off in the operator; the cluster does not serve Grove"),
-        ({"grove"}, "which the cluster does not serve; Grove is switched off in the operator"),
-        ({"grove", "lws"}, "which are switched off in the operator; Grove is switched off in the operator"),
+        (set(), ", or Grove, to span several nodes; the cluster serves neither"),
+        ({"lws"}, " to span several nodes, which are switched off in the operator; the cluster does not serve Grove"),
+        ({"grove"}, " to span several nodes, which the cluster does not serve; Grove is switched off in the operator"),
+        ({"grove", "lws"}, " to span several nodes, which are switched off in the operator; Grove is switched off in the operator"),
     ],
 )
-def test_what_the_operator_is_told_not_to_use_is_not_called_missing(off: set[str], text: str) -> None:
-    done = rendered(graph(_wide()), switched_off=frozenset(off))
-    assert [str(one) for one in done.problems] == [
-        f"spec.components[0].multinode: needs LeaderWorkerSets together with Volcano to span several nodes, {text}"
-    ]
+def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made(off: set[str], text: str) -> None:
+    done = rendered(graph(_wide(), component("fe", "frontend")), switched_off=frozenset(off))
+    assert [str(one) for one in done.problems] == [f"spec.components[0].multinode: needs LeaderWorkerSets together with Volcano{text}"]
+    assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-fe"]
 
 
 def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None:

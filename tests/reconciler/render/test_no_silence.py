@@ -51,7 +51,7 @@ ALONE: Final[dict[str, str]] = {
     "checkpoint.identity": "chooses the checkpoint, in tests of the reconciler",
     "checkpoint.targetContainerName": "is the container that is restored",
     "checkpoint.mode": "Manual is what a standalone component does",
-    "checkpoint.deletionPolicy": "Retain is what it does, and Delete is told, in test_line15_fields",
+    "checkpoint.deletionPolicy": "Retain is what it does, and Delete is told, in test_without_effect",
 }
 # what needs GPUs shared between pods, which only Grove runs
 ONLY_ON_GROVE: Final[dict[str, tuple[str, ...]]] = {

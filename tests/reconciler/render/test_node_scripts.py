@@ -11,6 +11,7 @@ import pytest
 
 from dynamo_webhooks.reconciler.render.multinode import wait_for_leader
 from tests.reconciler.render.golden import load_case, render_case
+from tests.reconciler.rendering import walk
 
 BASH = shutil.which("bash")
 SH = shutil.which("sh")
@@ -19,12 +20,7 @@ SCRIPTED = ("nodes-trtllm", "grove-trtllm", "nodes-vllm-elastic", "nodes-vllm-ra
 
 def _containers(value: Any) -> list[dict[str, Any]]:
     """All containers anywhere in a value."""
-    if isinstance(value, list):
-        return [found for one in value for found in _containers(one)]
-    if not isinstance(value, dict):
-        return []
-    here = [one for part in ("containers", "initContainers") for one in value.get(part) or ()]
-    return here + [found for one in value.values() for found in _containers(one)]
+    return [one for each in walk(value) for part in ("containers", "initContainers") for one in each.get(part) or ()]
 
 
 @pytest.mark.parametrize("name", SCRIPTED)

@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.render.pod.container import KINDS
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
 from tests.reconciler.render.golden import load_case, names, render_case
-from tests.reconciler.rendering import component
+from tests.reconciler.rendering import component, walk
 from tests.reconciler.rendering import graph as make_graph
 
 Fields = dict[str, Any]
@@ -50,18 +50,6 @@ EXTRAS: tuple[Fields, ...] = (
 )
 
 
-def _pod_specs(value: Any) -> Iterator[Fields]:
-    """All pod specs anywhere in an object."""
-    if isinstance(value, dict):
-        if isinstance(value.get("containers"), list) and "restartPolicy" in value:
-            yield value
-        for one in value.values():
-            yield from _pod_specs(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _pod_specs(one)
-
-
 def _faults(spec: Fields) -> Iterator[str]:
     containers = [*spec["containers"], *(spec.get("initContainers") or ())]
     lists = {"containers": containers, "volumes": spec.get("volumes") or [], "claims": spec.get("resourceClaims") or []}
@@ -89,7 +77,8 @@ def _twice(found: Iterator[str]) -> list[str]:
 
 
 def _all_faults(children: list[Fields]) -> list[str]:
-    return [f"{one['kind']} {one['metadata']['name']}: {fault}" for one in children for spec in _pod_specs(one) for fault in _faults(spec)]
+    pods = [(child, one) for child in children for one in walk(child) if isinstance(one.get("containers"), list) and "restartPolicy" in one]
+    return [f"{child['kind']} {child['metadata']['name']}: {fault}" for child, spec in pods for fault in _faults(spec)]
 
 
 @pytest.mark.parametrize("name", names())

@@ -1,10 +1,11 @@
-"""What line 1.6 renders otherwise: pods of roles from their own templates, the sidecar `runtime`, and frontend sidecars by their names."""
+"""What line 1.6 renders otherwise: pods of roles, the sidecar `runtime`, frontend sidecars by name; and lpx, which is not run."""
 
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.commands.picture.parts import picture
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -151,3 +152,32 @@ NEVER = {
 def test_only_pods_that_change_make_a_new_generation_on_1_6(obj: Fields, *, rolls: bool) -> None:
     before, after = (worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
     assert (before != after) is rolls
+
+
+OF_ROLE: Fields = {"spec": {"containers": [{"name": "main", "image": "i:1.6.0", "command": ["x"]}]}}
+LPX: Fields = {"name": "x", "type": "lpx", "lpx": {"buildId": "b"}, "roles": [{"name": "agent", "podTemplate": OF_ROLE}]}
+BOTH = [{"name": name, "podTemplate": OF_ROLE} for name in ("leader", "worker")]
+TEMPLATED: Fields = {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "roles": BOTH}
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_a_component_of_type_lpx_is_not_run_and_the_status_says_so(*, grove: bool) -> None:
+    settings = Settings(grove=grove, operator_version="1.6.0")
+    with_it = render(stored(graph(LPX, vllm()), "1.6.0", grove=grove), settings)
+    without = render(stored(graph(vllm()), "1.6.0", grove=grove), settings)
+    assert with_it.problems == without.problems == []
+    assert with_it.children == without.children
+    said = "spec.components[0]: is not run: only the Go operator 1.6 runs components of type lpx"
+    assert [str(note) for note in with_it.notes if note not in without.notes and "components[0]" in str(note)] == [said]
+
+
+def test_a_component_of_type_lpx_is_drawn() -> None:
+    assert [part.name for part in picture(graph(LPX, vllm()), []).parts] == ["worker", "x"]
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_pod_templates_of_roles_are_a_problem_before_line_1_6(*, grove: bool) -> None:
+    done = render(graph(TEMPLATED), Settings(grove=grove, lws=True, operator_version="1.5.0"))
+    said = "spec.components[0].roles: must have no pod templates before line 1.6; use podTemplate"
+    assert said in map(str, done.problems)
+    assert not {one["kind"] for one in done.children} & {"PodCliqueSet", "LeaderWorkerSet", "Deployment"}

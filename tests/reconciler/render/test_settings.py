@@ -60,26 +60,18 @@ def test_durations_are_written_as_go_writes_them(seconds: float, text: str) -> N
     assert go_duration(seconds) == text
 
 
-def test_render_reads_the_configuration_and_facts_win(command: Command, files: Files) -> None:
+@pytest.mark.parametrize(("facts", "version"), [(("--set-fact", "operatorVersion=1.2.0"), "1.2.0"), ((), "1.3.0")])
+def test_render_reads_the_configuration_and_facts_win(command: Command, files: Files, facts: tuple[str, ...], version: str) -> None:
     obj = graph(component("fe", "frontend"))
     files(config=CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, ", ""), a=json.dumps(obj))
-    ran = command("render", "-q", "-o", "json", "--config", "config.yaml", "--set-fact", "operatorVersion=1.2.0", "a.yaml")
-    kinds = [one["kind"] for one in ran.json]
+    ran = command("render", "-o", "json", "--config", "config.yaml", *facts, "a.yaml")
+    made = {one["kind"]: one for one in ran.json}
     assert ran.code == 0
-    assert "Ingress" in kinds
-    assert "Role" not in kinds
-    made = next(one for one in ran.json if one["kind"] == "DynamoComponentDeployment")
-    assert made["spec"]["podTemplate"]["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.2.0"}
-
-
-def test_the_version_comes_from_the_configuration_where_no_fact_says_it(command: Command, files: Files) -> None:
-    files(
-        config=CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, ", ""),
-        a=json.dumps(graph(component("fe", "frontend"))),
-    )
-    ran = command("render", "-o", "json", "--config", "config.yaml", "--only", "DynamoComponentDeployment", "a.yaml")
-    assert ran.json[0]["spec"]["podTemplate"]["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.3.0"}
     assert "operatorVersion" not in ran.err
+    assert "Ingress" in made
+    assert "Role" not in made
+    annotations = made["DynamoComponentDeployment"]["spec"]["podTemplate"]["metadata"]["annotations"]
+    assert annotations == {"nvidia.com/dynamo-operator-origin-version": version}
 
 
 def test_a_wrong_configuration_is_wrong_usage(command: Command, files: Files) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.reconciler.rendering import VERSION, children, component, graph, main_of, pod_of, stored, vllm
+from tests.reconciler.rendering import VERSION, alpha, children, component, graph, main_of, pod_of, stored, vllm
 
 Fields = dict[str, Any]
 SHARED = {"name": "shared-memory", "mountPath": "/dev/shm"}  # noqa: S108 - a place in a container
@@ -39,13 +39,6 @@ def test_pods_off_grove_have_the_priority_class_of_their_graph_or_their_own() ->
     assert classes == {"worker": "high", "mine": "own", "fe": "high"}
 
 
-def test_a_picker_may_start_without_its_configuration() -> None:
-    ref = {"name": "c", "key": "k", "optional": True}
-    made = children(graph(component("epp", "epp", eppConfig={"configMapRef": ref})))
-    [volume] = [one for one in pod_of(made["Deployment g-epp"])["volumes"] if one["name"] == "epp-config"]
-    assert volume["configMap"]["optional"] is True
-
-
 def test_shared_memory_is_mounted_also_where_its_author_says() -> None:
     mount = {"name": "shared-memory", "mountPath": "/cache"}
     assert main_of(children(graph(vllm(main={"volumeMounts": [mount]})))["Deployment g-worker"])["volumeMounts"] == [mount, SHARED]
@@ -62,33 +55,9 @@ def test_what_shared_memory_replaces_is_told_unless_there_is_none() -> None:
 
 def test_labels_of_an_ingress_and_names_that_nothing_reads_are_told_in_the_words_of_v1alpha1() -> None:
     way = {"enabled": True, "host": "h", "ingressControllerClassName": "nginx", "labels": {"a": "b"}, "annotations": {"a/b": "c"}}
-    fe = {"componentType": "frontend", "ingress": way, "serviceName": "mine", "extraPodSpec": {"mainContainer": {"name": "mine"}}}
-    obj = {**graph(), "apiVersion": "nvidia.com/v1alpha1", "spec": {"services": {"fe": fe}}}
+    obj = alpha("fe", "frontend", ingress=way, serviceName="mine", extraPodSpec={"mainContainer": {"name": "mine"}})
     told = [one.partition(": ")[0].removeprefix("spec.services[fe].") for one in _told(obj)]
     assert told == ["serviceName", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"]
-
-
-def test_metrics_of_one_component_are_told_to_stay_on_grove() -> None:
-    name = "nvidia.com/enable-metrics"
-    obj = graph(vllm(podTemplate={"metadata": {"annotations": {name: "false"}}}))
-    told = f"spec.components[0].podTemplate.metadata.annotations[{name}]: has no effect on Grove"
-    assert [one.startswith(told) for one in _told(obj, grove=True)] == [True]
-    assert _told(obj) == []
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"modelRef": {"name": "m", "revision": "r"}}, "modelRef.revision"),
-        ({"podTemplate": {"metadata": {"name": "n"}}}, "podTemplate.metadata.name"),
-        ({"podTemplate": {"metadata": {"namespace": "n"}}}, "podTemplate.metadata.namespace"),
-        ({"podTemplate": {"metadata": {"finalizers": ["example.com/f"]}}}, "podTemplate.metadata.finalizers"),
-    ],
-)
-def test_fields_that_nothing_acts_on_are_told_on_both_sides(fields: Fields, path: str) -> None:
-    for settings in ({}, {"grove": True}):
-        [told] = _told(graph(vllm(**fields)), **settings)
-        assert told.startswith(f"spec.components[0].{path}: has no effect")
 
 
 def test_what_only_deployments_do_is_told_on_grove() -> None:
@@ -102,6 +71,9 @@ def test_what_only_deployments_do_is_told_on_grove() -> None:
     ]
 
 
-def test_the_name_of_a_topology_is_told_to_be_no_placement() -> None:
-    [told] = _told(graph(vllm(), topologyConstraint={"clusterTopologyName": "t", "packDomain": "rack"}), grove=True)
-    assert told.startswith("spec.topologyConstraint.clusterTopologyName: has no effect on placement")
+def test_a_standalone_component_makes_no_checkpoint_that_goes_with_it() -> None:
+    block = {"enabled": True, "identity": {"model": "m", "backendFramework": "vllm"}, "deletionPolicy": "Delete"}
+    alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "demo"}}
+    notes = render({**alone, "spec": vllm(experimental={"checkpoint": block})}, Settings(operator_version="1.4.0")).notes
+    told = "spec.experimental.checkpoint.deletionPolicy: has no effect: a standalone component makes no checkpoint"
+    assert [str(one).startswith(told) for one in notes] == [True]

@@ -1,15 +1,23 @@
-"""What is read from the object of a component: who it belongs to, how its pods are selected, and names that labels can't hold."""
+"""What is read of a component: whose it is, how its pods are selected and what they are told, its rights, a picker's configuration."""
 
+import copy
+import json
+import re
 from typing import Any
 
 import pytest
+import yaml
 
 from dynamo_webhooks.api.operator.controllers import Ingress
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.reconciler.component.observe import observe_component
 from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.names import as_label
 from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.reconciler.rendering import children, component, env_of, graph, main_of, rendered, stored, vllm
+from dynamo_webhooks.reconciler.render.split import component_object
+from tests.reconciler.rendering import VERSION, alpha, children, component, env_of, graph, main_of, rendered, stored, vllm
 
 Fields = dict[str, Any]
 TYPE, SUB_TYPE = "nvidia.com/dynamo-component-type", "nvidia.com/dynamo-sub-component-type"
@@ -89,25 +97,16 @@ def test_observed_generation_sizes_and_frameworks_are_kept() -> None:
     assert spec["template"]["metadata"]["annotations"]["nvidia.com/restartAt"] == "r1"
 
 
-def _alpha(**service: Any) -> Fields:
-    metadata = {"name": "g", "namespace": "demo"}
-    services = {"fe": {"componentType": "frontend", **service}}
-    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": {"services": services}}
-
-
 @pytest.mark.parametrize("grove", [False, True])
 def test_an_empty_ingress_of_a_service_asks_for_none(grove: bool) -> None:
     """It is there, so it wins over what the operator is configured with."""
     ingress = Ingress(virtual_service_gateway="gw", controller_class_name="nginx")
-    kinds = [{one["kind"] for one in rendered(obj, ingress=ingress, grove=grove).children} for obj in (_alpha(), _alpha(ingress={}))]
+    kinds = [
+        {one["kind"] for one in rendered(obj, ingress=ingress, grove=grove).children}
+        for obj in (alpha("fe", "frontend"), alpha("fe", "frontend", ingress={}))
+    ]
     assert {"Ingress", "VirtualService"} <= kinds[0]
     assert {"Ingress", "VirtualService"}.isdisjoint(kinds[1])
-
-
-def test_a_sub_type_is_a_label_whatever_the_type() -> None:
-    made = {one["kind"]: one for one in rendered(_alpha(subComponentType="router")).children}
-    assert made["Deployment"]["metadata"]["labels"][SUB_TYPE] == "router"
-    assert made["Deployment"]["spec"]["template"]["metadata"]["labels"][SUB_TYPE] == "router"
 
 
 def test_labels_that_are_cut_stay_apart() -> None:
@@ -115,3 +114,147 @@ def test_labels_that_are_cut_stay_apart() -> None:
     assert one != two
     assert len(one) == len(two) == 63
     assert as_label("a" * 63) == "a" * 63
+
+
+@pytest.mark.parametrize(
+    ("weight", "text"),
+    [
+        (0.5, "0.5"),
+        (1, "1"),
+        (1.0, "1"),
+        (0, "0"),
+        (0.1, "0.1"),
+        (5e-05, "0.00005"),
+        (0.123456789, "0.12345679"),  # as a 32-bit float keeps it
+        (0.30000000000000004, "0.3"),
+        (7.0, "7"),  # nobody admits it, and nothing breaks
+        (3.4028235e38, "34028235" + "0" * 31),
+        (1e-40, "0.0000000000000000000000000000000000000001"),
+    ],
+)
+def test_a_weight_is_told_in_its_shortest_form(weight: float, text: str) -> None:
+    policy = {"domain": "rack", "labelKey": "example.com/rack", "enforcement": "preferred", "preferredWeight": weight}
+    made = children(graph(vllm("w"), experimental={"kvTransferPolicy": policy}))["Deployment g-w"]
+    assert env_of(main_of(made))["DYN_KV_TRANSFER_PREFERRED_WEIGHT"] == text
+
+
+NAME = "DYN_DEPLOYMENT_CONFIG"
+SAID = {"Frontend": {"port": 1}, "w": {"ServiceArgs": {"workers": 2}}}
+TEXT = json.dumps(SAID)
+
+
+def _configured(*components: dict[str, Any]) -> dict[str, Any]:
+    return graph(*components, env=[{"name": NAME, "value": TEXT}])
+
+
+def _port_told(obj: dict[str, Any], name: str) -> Any:
+    return json.loads(env_of(main_of(children(obj)[f"Deployment {name}"]))[NAME])
+
+
+def test_a_frontends_port_is_told_to_the_frontend_alone() -> None:
+    """Also where the graph says the variable once for all."""
+    obj = _configured(component("fe", "frontend"), vllm("w"))
+    assert _port_told(obj, "g-fe")["Frontend"] == {"port": 8000}
+    assert _port_told(obj, "g-w") == SAID
+
+
+def test_the_order_of_components_changes_no_pod() -> None:
+    there, back = _configured(component("fe", "frontend"), vllm("w")), _configured(vllm("w"), component("fe", "frontend"))
+    assert children(there)["Deployment g-w"] == children(back)["Deployment g-w"]
+
+
+def test_the_graph_stays_as_it_was() -> None:
+    obj = stored(_configured(component("fe", "frontend"), vllm("w")))
+    before = copy.deepcopy(obj)
+    render(obj, Settings(operator_version=VERSION))
+    assert obj == before
+
+
+LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+LONG = "g" * 60
+RIGHTS = {
+    f"ServiceAccount {LONG}-k8s-service-discovery",
+    f"Role {LONG}-k8s-service-discovery-role",
+    f"RoleBinding {LONG}-k8s-service-discovery-binding",
+}
+
+
+def test_a_graph_of_sixty_characters_gets_its_rights() -> None:
+    found = children(graph(component("f", "frontend"), name=LONG))
+    assert found.keys() >= RIGHTS
+    binding = found[f"RoleBinding {LONG}-k8s-service-discovery-binding"]
+    assert [one["name"] for one in binding["subjects"]] == [f"{LONG}-k8s-service-discovery"]
+    assert binding["roleRef"]["name"] == f"{LONG}-k8s-service-discovery-role"
+    for name in RIGHTS:
+        for value in found[name]["metadata"]["labels"].values():
+            assert LABEL.fullmatch(value), value
+
+
+_NAMED = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (
+            {
+                "plugins": [{"type": "t"}],
+                "schedulingProfiles": [{"name": "d", "plugins": [{"pluginRef": "t"}, {"pluginRef": "t", "weight": 2}]}],
+            },
+            {
+                "plugins": [{"name": "", "parameters": None, "type": "t"}],
+                "schedulingProfiles": [{"name": "d", "plugins": [{"pluginRef": "t", "weight": None}, {"pluginRef": "t", "weight": 2}]}],
+            },
+        ),
+        (
+            {"plugins": [], "schedulingProfiles": [{"name": "d"}], "saturationDetector": {"queueDepthThreshold": 5}},
+            {
+                "plugins": [],
+                "schedulingProfiles": [{"name": "d", "plugins": None}],
+                "saturationDetector": {"metricsStalenessThreshold": "0s", "queueDepthThreshold": 5},
+            },
+        ),
+        ({}, {"plugins": None, "schedulingProfiles": None}),
+    ],
+)
+def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, told: Fields) -> None:
+    made = children(graph(component("e", "epp", eppConfig={"config": config}), vllm("w")))["ConfigMap g-epp-config"]
+    assert yaml.safe_load(made["data"]["epp-config-dynamo.yaml"]) == {**told, **_NAMED}
+
+
+def test_a_pickers_configuration_of_another_type_is_left_out() -> None:
+    """v1alpha1 admits it; the definition of components refuses it."""
+    obj = graph(vllm("w", eppConfig={"config": {}}))
+    made = component_object(read_graph(obj), read_graph(obj).members[0], "", "")
+    assert "eppConfig" not in made["spec"]
+    picker = graph(component("e", "epp", eppConfig={"config": {}}), vllm("w"))
+    assert component_object(read_graph(picker), read_graph(picker).members[0], "", "")["spec"]["eppConfig"] == {"config": {}}
+
+
+_OLD = {TYPE: "worker"}
+
+
+def _of_kind(kind: str) -> Node:
+    return {"kind": "DynamoComponentDeployment", "metadata": {"name": "g-x"}, "spec": {"type": kind}}
+
+
+def _child(kind: str, labels: dict[str, str]) -> Node:
+    template = {"metadata": {"labels": labels}}
+    specs = {
+        "Service": {"selector": labels},
+        "Deployment": {"template": template},
+        "LeaderWorkerSet": {"leaderWorkerTemplate": {"workerTemplate": template}},
+    }
+    return {"kind": kind, "metadata": {"name": "g-x"}, "spec": specs[kind]}
+
+
+@pytest.mark.parametrize("kind", ["Service", "Deployment", "LeaderWorkerSet"])
+@pytest.mark.parametrize(("labels", "kept"), [(_OLD, True), ({**_OLD, SUB_TYPE: "decode"}, True), ({**_OLD, SUB_TYPE: "prefill"}, False)])
+def test_any_child_with_the_selectors_of_older_releases_keeps_them(kind: str, labels: dict[str, str], kept: bool) -> None:
+    assert bool(observe_component(_of_kind("decode"), [_child(kind, labels)]).old_selectors) is kept
+
+
+def test_selectors_of_today_and_of_other_types_are_no_old_ones() -> None:
+    assert not observe_component(_of_kind("decode"), [_child("Service", {TYPE: "decode"}), _child("Deployment", {})]).old_selectors
+    assert not observe_component(_of_kind("decode"), [{"kind": "Ingress", "metadata": {"name": "g-x"}}]).old_selectors
+    assert not observe_component(_of_kind("worker"), [_child("Service", _OLD)]).old_selectors

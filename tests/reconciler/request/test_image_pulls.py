@@ -16,9 +16,8 @@ MESSAGE = "Back-off pulling image"
 
 async def _pod(site: Site, name: str, reason: str = "ImagePullBackOff", **labels: str) -> None:
     """A pod whose only container waits for a reason."""
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {}}
-    if await site.kubelet.get(PODS, name, NAMESPACE) is None:
-        await site.kubelet.create(PODS, pod, NAMESPACE)
+    if name not in await site.all(PODS):
+        await site.add_pod(name, labels)
     waiting = {"reason": reason, "message": MESSAGE if reason == "ImagePullBackOff" else "not found"}
     status = {"containerStatuses": [{"name": "main", "state": {"waiting": waiting}}]}
     await site.kubelet.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
@@ -40,33 +39,24 @@ async def test_the_job_of_a_checkpoint() -> None:
         await site.later(62)
         assert _pulled(await site.checkpoint())["message"] == told["message"]
         assert (await site.reasons()).count("ImagePullFailed") == 1
-        await site.kubelet.merge_patch(JOBS, JOB, {"status": {"ready": 1}}, NAMESPACE, subresource="status")
-        await site.later(2)
+        await site.report(JOBS, JOB, {"ready": 1}, 2)
         assert _pulled(await site.checkpoint()) == {}
 
 
-async def test_the_job_of_a_request() -> None:
-    async with test_request.scene() as site:
-        await site.ask()
+async def test_the_job_and_the_graph_of_a_request() -> None:
+    async with test_request.asking() as site:
+        site.newcomers = 0
         await _pod(site, "p", **{"job-name": test_request.JOB})
         await site.later(135)
         assert _pulled(await site.request())["message"].startswith("pod p container main: ImagePullBackOff")
         assert (await site.told("Profiling"))[1] == "ProfilingRunning"
         assert (await site.reasons()).count("ImagePullFailed") == 1
         await site.find()
-        assert _pulled(await site.request()) == {}
-
-
-async def test_the_graph_of_a_request() -> None:
-    async with test_request.scene() as site:
-        site.newcomers = 0
-        await site.ask()
-        await site.find()
-        assert await site.phase() == "Deploying"
-        await _pod(site, "p", **{"nvidia.com/dynamo-graph-deployment-name": "req-dgd"})
+        assert (await site.phase(), _pulled(await site.request())) == ("Deploying", {})
+        await _pod(site, "q", **{"nvidia.com/dynamo-graph-deployment-name": "req-dgd"})
         await site.later(135)
         assert _pulled(await site.request())["reason"] == "ImagePullFailed"
-        assert ("req", "ImagePullFailed") in {(name, reason) for name, reason, _ in await site.events()}
+        assert [text[:5] for _, reason, text in await site.events() if reason == "ImagePullFailed"] == ["pod q"]  # the newest, counted
         site.newcomers = None
         await site.later(5)
         assert await site.phase() == "Deployed"

@@ -1,12 +1,15 @@
 """The profiling Job, its rights, and whether a request can have one."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.controllers import Requests
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.request.annotations import Legacy, graph_name, legacy_of, read_requested_hardware
 from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
 from dynamo_webhooks.reconciler.request.job import config_text, render_job, render_output, render_rights
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
@@ -127,3 +130,35 @@ def test_what_a_request_needs(request_: dict[str, Any], gpus: Cluster, why: str)
     found = explain_invalid(request_, gpus, claim=False)
     assert why in found
     assert bool(found) == bool(why)
+
+
+SAID_HARDWARE: Final = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8}
+PROFILING: Final = {
+    "profilerImage": "p:1.5.0",
+    "outputPVC": "out",
+    "configMapRef": {"name": "map", "key": "k"},
+    "config": {"hardware": SAID_HARDWARE},
+}
+OVERRIDES: Final = {"name": "mine", "namespace": "other", "labels": {"a": "b"}, "annotations": {"c": "d"}}
+
+
+def _request(uid: str, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": "r", "namespace": "ns", **({"uid": uid} if uid else {})}
+    whole = {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "p:1.5.0"}, **spec}
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, "spec": whole}
+
+
+@pytest.mark.parametrize("uid", ["", "u"])
+@pytest.mark.parametrize("line", Line)
+def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, uid: str) -> None:
+    wanted = target("nvidia.com/v1beta1", line)
+    request = dict(convert_object(_request(uid, profilingConfig=PROFILING, deploymentOverrides=OVERRIDES), wanted).object)
+    assert legacy_of(request) == Legacy("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, SAID_HARDWARE)
+    assert (graph_name(request), read_requested_hardware(request)) == ("mine", SAID_HARDWARE)
+    assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == Legacy()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"spec": {"profilingConfig": 1}}', '{"spec": {"deploymentOverrides": {"name": {}}}}'])
+def test_an_annotation_that_cannot_be_read_says_nothing(text: str) -> None:
+    annotations = {"nvidia.com/dgdr-spec": text, "nvidia.com/dgdr-config-map-ref": text}
+    assert legacy_of({"metadata": {"name": "r", "annotations": annotations}}) == Legacy()

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.common.resources import FINALIZER, GRAPHS, REQUESTS, RETRY
-from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
 from dynamo_webhooks.reconciler.request.shared import Scraper
 from tests.reconciler.request.asked import GRAPH, asked
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.site import NAMESPACE, Site, draft, settings
 
 OUTPUT = "dgdr-output-req"
 JOB = "profile-req"
@@ -47,23 +47,18 @@ class FakeExporters(Scraper):
 class Scene(Site):
     """A site with requests and a profiler."""
 
-    def start(self) -> Reconciler:
-        """Starts a reconciler, another one each time."""
-        self.lives += 1
-        clocks = self.timing.clocks()
-        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks, scraper=FakeExporters))
+    def __init__(self, found: OperatorConfiguration) -> None:
+        super().__init__(found)
+        self.callers = {"scraper": FakeExporters}
 
     async def ask(self, **spec: Any) -> None:
         """Creates the request as a user does."""
         self.storage.now = self.timing.now()
-        await self.user.create(REQUESTS, asked(**spec), NAMESPACE)
-        await self.later(1)
+        await self.create(REQUESTS, asked(**spec), 1)
 
     async def request(self) -> Node:
         """The request as it is stored."""
-        found = await self.user.get(REQUESTS, "req", NAMESPACE)
-        assert found is not None
-        return found
+        return await self.get(REQUESTS, "req")
 
     async def phase(self) -> str:
         """Where it is."""
@@ -76,8 +71,7 @@ class Scene(Site):
 
     async def edit_request(self, annotations: dict[str, str] | None = None, **spec: Any) -> None:
         """Changes the request as a user does."""
-        await self.user.merge_patch(REQUESTS, "req", {"metadata": {"annotations": annotations or {}}, "spec": spec}, NAMESPACE)
-        await self.later(1)
+        await self.patch(REQUESTS, "req", {"metadata": {"annotations": annotations or {}}, "spec": spec}, 4)
 
     async def write(self, **data: str) -> None:
         """Writes what the profiler says."""
@@ -87,13 +81,13 @@ class Scene(Site):
     async def end(self, kind: str = "Complete", message: str = "") -> None:
         """Ends the Job."""
         status = {"conditions": [{"type": kind, "status": "True", "message": message}]}
-        await self.kubelet.merge_patch(JOBS, JOB, {"status": status}, NAMESPACE, subresource="status")
-        await self.later(2)
+        await self.report(JOBS, JOB, status, 2)
 
     async def find(self, text: str = GRAPH) -> None:
         """Has the profiler end well."""
         await self.write(profiler_status="success", final_config__yaml=text)
         await self.end()
+        await self.later(3)
 
     def writes_of(self, plural: str) -> int:
         """Writes of the reconciler to a resource so far."""
@@ -102,18 +96,28 @@ class Scene(Site):
 
 @contextlib.asynccontextmanager
 async def scene(more: str = "") -> AsyncIterator[Scene]:
-    site = Scene(settings(CONFIGURATION + more))
-    site.start()
-    try:
-        await site.later(2)
+    async with Scene(settings(CONFIGURATION + more)).running(seconds=2) as site:
         yield site
-    finally:
-        await site.stop()
+
+
+@contextlib.asynccontextmanager
+async def asking(**spec: Any) -> AsyncIterator[Scene]:
+    """The same with a request, which is profiled."""
+    async with scene() as site:
+        await site.ask(**spec)
+        yield site
+
+
+@contextlib.asynccontextmanager
+async def found(text: str = GRAPH, **spec: Any) -> AsyncIterator[Scene]:
+    """The same when the profiler has found something."""
+    async with asking(**spec) as site:
+        await site.find(text)
+        yield site
 
 
 async def test_from_a_request_to_a_graph_that_serves() -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         assert await site.phase() == "Profiling"
         assert (await site.all(JOBS)).keys() == {JOB}
         assert (await site.all(SERVICE_ACCOUNTS)).keys() == {"dgdr-profiling-job-req"}
@@ -137,17 +141,13 @@ async def test_from_a_request_to_a_graph_that_serves() -> None:
 
 @pytest.mark.parametrize("phase", ["Profiling", "Deployed"])
 async def test_nothing_is_written_at_rest(phase: str) -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         if phase == "Deployed":
             await site.find()
-            await site.later(5)
         else:
             await site.later(12)
         assert await site.phase() == phase
-        writes = len(site.cluster.writes)
-        await site.later(300)
-        assert {one for one in site.cluster.writes[writes:] if one[1] != "leases"} == set()
+        assert await site.writes_within(300) == []
 
 
 async def test_gpus_are_found_and_the_spec_stays_as_it_was_written() -> None:
@@ -171,8 +171,7 @@ async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[st
         await site.user.create(REQUESTS, wrong, NAMESPACE)
         await site.ask()
         assert await site.phase() == "Profiling"
-        found = await site.user.get(REQUESTS, "wrong", NAMESPACE)
-        assert found is not None
+        found = await site.get(REQUESTS, "wrong")
         assert found["status"]["phase"] == "Failed"
         [told] = [one for one in found["status"]["conditions"] if one["type"] == "Validation"]
         assert told["message"].startswith(f"spec.{next(iter(odd))}")
@@ -180,9 +179,7 @@ async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[st
 
 async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named() -> None:
     own = dataclasses.replace(settings().operator, pod_name="own", namespace="dynamo-system")
-    site = Scene(dataclasses.replace(settings(), operator=own))
-    site.start()
-    try:
+    async with Scene(dataclasses.replace(settings(), operator=own)).running() as site:
         await site.ask()
         assert (await site.told("Profiling"))[1] == "CopierImageUnknown"
         spec = {"containers": [{"name": "proxy", "image": "proxy:1"}, {"name": "reconciler", "image": "ours:1"}]}
@@ -190,8 +187,6 @@ async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named
         await site.later(62)
         [job] = (await site.all(JOBS)).values()
         assert [one["image"] for one in job["spec"]["template"]["spec"]["initContainers"]] == ["ours:1"]
-    finally:
-        await site.stop()
 
 
 async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -> None:
@@ -201,9 +196,8 @@ async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -
             await site.user.create(REQUESTS, asked(name), NAMESPACE)
         await site.later(12)
         assert len(await site.all(JOBS)) == len(names)
+        assert await site.writes_within(60) == []
         before = len(site.cluster.writes)
-        await site.later(60)
-        assert {one for one in site.cluster.writes[before:] if one[1] != "leases"} == set()
         for name in names:
             await site.kubelet.merge_patch(CONFIG_MAPS, f"dgdr-output-{name}", {"data": {"phase": "SweepingDecode"}}, NAMESPACE)
         await site.later(20)
@@ -249,9 +243,7 @@ async def test_whatever_passes_ends_nothing(error: Exception) -> None:
 async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -> None:
     site = Scene(settings(CONFIGURATION))
     site.kill_at(number)
-    site.start()
-    try:
-        await site.later(2)
+    async with site.running(seconds=2):
         await site.ask()
         await site.later(30)
         [job] = (await site.all(JOBS)).values()
@@ -260,8 +252,6 @@ async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -
         assert await site.phase() == "Deployed"
         assert [one["metadata"]["uid"] for one in (await site.all(JOBS)).values()] == [job["metadata"]["uid"]]
         assert (await site.all(GRAPHS)).keys() == {"req-dgd"}
-    finally:
-        await site.stop()
 
 
 async def test_a_graph_of_somebody_else_is_left_alone() -> None:
@@ -274,21 +264,15 @@ async def test_a_graph_of_somebody_else_is_left_alone() -> None:
         assert (after["spec"], after["metadata"].get("labels")) == (before["spec"], None)
         await site.user.delete(GRAPHS, "req-dgd", NAMESPACE)
         await site.edit_request({RETRY: "1"})
-        await site.later(3)
         assert await site.phase() == "Deployed"
         assert site.writes_of("jobs") == 1  # the result was used again
 
 
 async def test_a_deleted_graph_is_not_made_again_unless_somebody_asks() -> None:
-    async with scene() as site:
-        await site.ask()
-        await site.find()
-        await site.later(3)
-        await site.user.delete(GRAPHS, "req-dgd", NAMESPACE)
-        await site.later(3)
+    async with found() as site:
+        await site.delete(GRAPHS, "req-dgd", 3)
         assert (await site.phase(), (await site.told("DeploymentReady"))[1]) == ("Failed", "DeploymentDeleted")
         await site.edit_request({RETRY: "now"})
-        await site.later(3)
         assert await site.phase() == "Deployed"
 
 
@@ -302,29 +286,22 @@ async def test_a_deleted_graph_is_not_made_again_unless_somebody_asks() -> None:
     ],
 )
 async def test_a_result_that_cant_be_used_ends_one_request_and_no_other(text: str, why: str) -> None:
-    async with scene() as site:
-        await site.ask()
-        await site.find(text)
+    async with found(text) as site:
         assert await site.phase() == "Failed"
         assert why in (await site.told("SpecGenerated"))[2]
         assert (await site.told("Profiling"))[0] == "True"
         assert (await site.told("Succeeded"))[2].startswith("Spec generation failed: ")
         assert not await site.all(GRAPHS)
         await site.edit_request(model="other")
-        await site.later(3)
         assert await site.phase() == "Profiling"
 
 
 @pytest.mark.parametrize("text", [GRAPH, "{{{"])
 async def test_a_default_of_a_newer_definition_is_no_edit(text: str) -> None:
-    async with scene() as site:
-        await site.ask()
-        await site.find(text)
-        await site.later(3)
+    async with found(text) as site:
         phase = await site.phase()
         site.storage.records[REQUESTS.group, REQUESTS.plural, NAMESPACE, "req"].obj["spec"]["newField"] = "default"
         await site.edit_request({"touched": "1"})
-        await site.later(3)
         assert (await site.request())["spec"]["newField"] == "default"
         assert await site.phase() == phase
         assert await site.told("SpecChanged") == ("", "", "")
@@ -332,8 +309,7 @@ async def test_a_default_of_a_newer_definition_is_no_edit(text: str) -> None:
 
 
 async def test_an_edit_while_profiling_has_no_effect_and_can_be_taken_back() -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         await site.edit_request(model="other")
         assert (await site.told("SpecChanged"))[:2] == ("True", "SpecChangeRejected")
         await site.later(30)
@@ -341,80 +317,51 @@ async def test_an_edit_while_profiling_has_no_effect_and_can_be_taken_back() -> 
         await site.edit_request(model="Qwen/Qwen3-0.6B")
         assert await site.told("SpecChanged") == ("", "", "")
         await site.find()
-        await site.later(3)
         assert await site.phase() == "Deployed"
 
 
 async def test_a_result_that_is_changed_after_it_was_read_is_judged_again() -> None:
-    async with scene() as site:
-        await site.ask(autoApply=False)
-        await site.find()
+    async with found(autoApply=False) as site:
         assert await site.phase() == "Ready"
         await site.write(final_config__yaml=GRAPH.replace("replicas: 1", "replicas: -1"))
         await site.edit_request(autoApply=True)
-        await site.later(3)
         assert (await site.phase(), (await site.told("SpecGenerated"))[1]) == ("Failed", "GenerationFailed")
         assert not await site.all(GRAPHS)
 
 
 async def test_a_graph_is_left_to_a_person_until_autoapply_is_switched_on() -> None:
-    async with scene() as site:
-        await site.ask(autoApply=False)
-        await site.find()
+    async with found(autoApply=False) as site:
         assert await site.phase() == "Ready"
         assert "Frontend" in (await site.request())["metadata"]["annotations"][SPEC]
         await site.later(100)
         assert not await site.all(GRAPHS)
         await site.edit_request(autoApply=True)
-        await site.later(3)
         assert await site.phase() == "Deployed"
         assert await site.told("SpecChanged") == ("", "", "")
 
 
 async def test_a_job_that_somebody_deletes_is_made_once_more() -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         for _ in range(2):
-            await site.user.delete(JOBS, JOB, NAMESPACE)
-            await site.later(12)
+            await site.delete(JOBS, JOB, 12)
         assert (await site.phase(), (await site.told("Profiling"))[1]) == ("Failed", "InitializingFailed")
         assert site.writes_of("jobs") == 2
 
 
-async def test_a_job_that_failed_says_what_its_pod_said() -> None:
-    async with scene() as site:
-        await site.ask()
-        end = {"name": "profiler", "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"job-name": JOB}}, "spec": {}}
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        status = {"phase": "Failed", "containerStatuses": [end]}
-        await site.kubelet.merge_patch(PODS, "p", {"status": status}, NAMESPACE, subresource="status")
-        await site.end("Failed", "BackoffLimitExceeded")
-        text = "profiling job failed: BackoffLimitExceeded. Details: Pod: p, Container: profiler, ExitCode: 137, Reason: OOMKilled"
-        assert (await site.told("Profiling"))[1:] == ("InitializingFailed", text)
-        assert (await site.told("Succeeded"))[2] == f"Profiling failed: {text}"
-
-
 async def test_a_pod_that_waits_says_why() -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         waiting = {"name": "profiler", "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "secret not found"}}}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"job-name": JOB}}, "spec": {}}
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        status = {"phase": "Pending", "containerStatuses": [waiting]}
-        await site.kubelet.merge_patch(PODS, "p", {"status": status}, NAMESPACE, subresource="status")
+        await site.add_pod("p", {"job-name": JOB}, {"phase": "Pending", "containerStatuses": [waiting]})
         await site.later(80)
         assert "container profiler: CreateContainerConfigError: secret not found" in (await site.told("Profiling"))[2]
 
 
 async def test_an_unknown_word_of_the_profiler_stops_nothing() -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         await site.write(phase="Bogus", message="hello")
         await site.later(12)
         assert (await site.told("Profiling"))[2] == "the profiler says 'Bogus', which is no known phase: hello"
         await site.find()
-        await site.later(3)
         assert await site.phase() == "Deployed"
 
 
@@ -440,7 +387,6 @@ async def test_an_override_that_is_edited_after_profiling_has_no_effect() -> Non
         assert await site.phase() == "Ready"
         edited = {"dgd": {**said, "spec": {"components": [{"name": "Frontend", "replicas": 3}]}}}
         await site.edit_request(overrides=edited, autoApply=True)
-        await site.later(3)
         assert (await site.told("SpecChanged"))[1] == "SpecChangeRejected"
         assert [one["replicas"] for one in (await site.graph("req-dgd"))["spec"]["components"]] == [2]
 
@@ -457,11 +403,9 @@ async def test_a_merged_graph_that_admission_refuses_is_not_made() -> None:
 
 async def test_config_maps_of_a_result_are_the_graphs_and_others_are_left_alone() -> None:
     async with scene() as site:
-        theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}, "data": {"x": "theirs"}}
-        await site.user.create(CONFIG_MAPS, theirs, NAMESPACE)
+        await site.user.create(CONFIG_MAPS, draft(CONFIG_MAPS, "taken", data={"x": "theirs"}), NAMESPACE)
         await site.ask()
         await site.find(_maps("taken", "free") + GRAPH)
-        await site.later(3)
         found = await site.all(CONFIG_MAPS)
         assert found["taken"]["data"] == {"x": "theirs"}
         assert found["free"]["metadata"]["ownerReferences"][0]["uid"] == (await site.graph("req-dgd"))["metadata"]["uid"]
@@ -488,7 +432,6 @@ async def test_config_maps_of_a_result_are_there_before_its_graph_and_go_where_n
         allow()
         await site.user.create(GRAPHS, FOREIGN, NAMESPACE)
         await site.edit_request({RETRY: "1"})
-        await site.later(3)
         assert (await site.told("DeploymentReady"))[1] == "NameTaken"
         assert "free" not in await site.all(CONFIG_MAPS)
 
@@ -499,7 +442,6 @@ async def test_a_config_map_that_is_refused_is_told_and_keeps_no_graph_away() ->
         site.cluster.fail(lambda *call: refused if call[:2] == ("create", CONFIG_MAPS) and call[3] == "Free_" else None)
         await site.ask()
         await site.find(_maps("Free_", "free") + GRAPH)
-        await site.later(3)
         assert await site.phase() == "Deployed"
         assert "free" in await site.all(CONFIG_MAPS)
         assert "ConfigMapCreationFailed" in await site.reasons()
@@ -510,14 +452,11 @@ async def test_a_deleted_request_takes_everything_but_its_graph_with_it(phase: s
     async with scene("controllers: {requests: on}\n") as site:
         if phase == "Pending":
             site.cluster.denied.add(("create", "jobs"))
-        await site.user.create(REQUESTS, asked() | {"metadata": {**asked()["metadata"], "finalizers": [FINALIZER]}}, NAMESPACE)
-        await site.later(3)
+        await site.create(REQUESTS, asked() | {"metadata": {**asked()["metadata"], "finalizers": [FINALIZER]}}, 3)
         if phase == "Deployed":
             await site.find()
-            await site.later(3)
         assert await site.phase() == phase
-        await site.user.delete(REQUESTS, "req", NAMESPACE)
-        await site.later(3)
+        await site.delete(REQUESTS, "req", 3)
         assert await site.user.get(REQUESTS, "req", NAMESPACE) is None
         left = [await site.all(resource) for resource in (JOBS, CONFIG_MAPS, ROLES)]
         assert [[name for name in each if "req" in name and "req-dgd" not in name] for each in left] == [[], [], []]
@@ -535,7 +474,6 @@ async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_rig
         assert (await site.phase(), (await site.told("DeploymentReady"))[1]) == ("Failed", "DeploymentRejected")
         said["text"] = 'cannot create resource "dynamographdeployments"'
         await site.edit_request({RETRY: "1"})
-        await site.later(2)
         assert await site.phase() == "Deploying"
         assert "the reconciler lacks a permission" in (await site.told("Reconciled"))[2]
 
@@ -543,8 +481,7 @@ async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_rig
 @pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
 async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(resource: Resource, name: str) -> None:
     async with scene() as site:
-        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "data": {"theirs": "1"}}
-        before = await site.user.create(resource, obj, NAMESPACE)
+        before = await site.user.create(resource, draft(resource, name, data={"theirs": "1"}), NAMESPACE)
         await site.ask()
         await site.edit_request({RETRY: "1"})
         await site.edit_request(modelCache=None, sla={"ttft": 5})
@@ -557,9 +494,7 @@ async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(r
 
 @pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
 async def test_what_a_backup_restored_without_its_owner_is_still_the_requests(resource: Resource, name: str) -> None:
-    async with scene() as site:
-        await site.ask()
+    async with asking() as site:
         await site.user.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)
         await site.find()
-        await site.later(3)
         assert await site.phase() == "Deployed"

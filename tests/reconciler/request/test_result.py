@@ -1,11 +1,13 @@
 """What a profiler wrote: read within bounds, and turned into what may be applied."""
 
 import json
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, _Reader, read_documents
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
+from dynamo_webhooks.reconciler.request.phases import lighten
 from dynamo_webhooks.reconciler.request.result import (
     CHOSEN,
     EXTRAS,
@@ -165,3 +167,29 @@ def test_a_failure_says_what_the_profiler_said() -> None:
     assert failure_of({"profiler_status": "failed", "profiler_error": "no GPU"}) == "profiling failed: no GPU"
     assert failure_of({"profiler_status": "success"}) == ""
     assert [is_there(one) for one in (None, {}, {"phase": "Done"}, {"profiler_status": "success"})] == [False, False, False, True]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for _ in range(levels):
+        out = {"a": out}
+    return out
+
+
+def kept(results: dict[str, Any]) -> Any:
+    request = {"metadata": {"name": "r"}, "status": {"phase": "Ready", "profilingResults": results}}
+    lighten(request)
+    return request["status"]
+
+
+def test_a_result_becomes_a_digest() -> None:
+    first, same, other = kept({"a": 1, "b": 2}), kept({"b": 2, "a": 1}), kept({"a": 2})
+    assert first == same == {"phase": "Ready", "profilingResults": first["profilingResults"]}
+    assert len(first["profilingResults"]) == 16
+    assert other != first
+
+
+def test_a_result_of_any_depth_keeps_no_other_request_from_being_read() -> None:
+    status = kept(nested(1020))  # the decoder reads 1,024 levels
+    assert status["phase"] == "Ready"
+    assert isinstance(status["profilingResults"], str)

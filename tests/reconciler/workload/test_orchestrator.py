@@ -7,22 +7,19 @@ import pytest
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import GROVE_API, LWS_API, NAMESPACE, Site, disagg, draft, running
 
 GROVE, LWS = OPTIONAL["grove"], OPTIONAL["leader-worker-sets"]
-GROUPS = {
-    "grove": {"grove.io": frozenset({"v1alpha1"})},
-    "lws": {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})},
-}
+GROUPS = {"grove": GROVE_API, "lws": LWS_API}
 ENABLE = "nvidia.com/enable-grove"
 NAMES_FOR_GROVE = "a-name-that-is-too-long-for-cliques-of-grove-and-their-pods"
 
 
 async def _serve(site: Site, name: str) -> None:
-    site.cluster.served.update(GROUPS[name])
-    site.user.served.update(GROUPS[name])
+    site.serve(GROUPS[name])
     await site.later(40)
 
 
@@ -33,14 +30,7 @@ async def _withdraw(site: Site, group: str) -> None:
 
 async def _say(site: Site, value: str | None, name: str = "g") -> None:
     patch: Node = {"metadata": {"annotations": {ENABLE: value}}}
-    await site.user.merge_patch(GRAPHS, name, patch, NAMESPACE)
-    await site.rest()
-
-
-async def _pod(site: Site) -> None:
-    """A pod of the graph, which ends later than its owners."""
-    pod: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "last", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}}
-    await site.kubelet.create(PODS, pod, NAMESPACE)
+    await site.patch(GRAPHS, name, patch)
 
 
 async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
@@ -54,11 +44,9 @@ async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
             assert (await site.graph(name))["status"]["state"] == "successful"
         assert await site.all(GROVE) == {}
         await site.edit("g", 0, replicas=2)
-        await site.rest()
         assert (await site.condition())["status"] == "True"
         assert {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()} == before
         await site.make(disagg("new"))
-        await site.rest()
         assert set(await site.all(GROVE)) == {"new"}  # what doesn't run yet is made there
 
 
@@ -67,42 +55,31 @@ async def test_a_graph_that_another_operator_runs_on_grove_is_not_made_a_second_
     await site.make(disagg())
     status = {"state": "successful", "components": {"decode": {"componentKind": "PodClique", "replicas": 2}}}
     await site.user.merge_patch(GRAPHS, "g", {"status": status}, NAMESPACE, subresource="status")
-    site.start()
-    try:
+    async with site.running():
         await site.rest()
         assert await site.all(COMPONENTS) == {}
         assert await site.all(DEPLOYMENTS) == {}
         assert (await site.condition(kind="Orchestrator"))["reason"] == "GroveNotServed"
         await _say(site, "false")
         assert len(await site.all(DEPLOYMENTS)) == 3
-    finally:
-        await site.stop()
 
 
 async def test_a_set_that_was_made_beside_running_components_goes_again() -> None:
     """As earlier releases left it."""
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
-        owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "controller": True}
-        owner["uid"] = (await site.graph())["metadata"]["uid"]
-        second: Any = {"apiVersion": GROVE.api_version, "kind": GROVE.kind, "spec": {"template": {"cliques": []}}}
-        second["metadata"] = {"name": "g", "labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [owner]}
-        await site.user.create(GROVE, second, NAMESPACE)
-        await site.rest()
+        metadata = {"labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [reference(await site.graph())]}
+        await site.create(GROVE, draft(GROVE, "g", metadata, spec={"template": {"cliques": []}}))
         assert await site.all(GROVE) == {}
         assert (await site.condition())["status"] == "True"
         assert len(await site.all(DEPLOYMENTS)) == 3
 
 
 async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
         service = (await site.all(SERVICES))["g-frontend"]["metadata"]["uid"]
-        await _pod(site)
+        await site.add_pod("last", {"nvidia.com/dynamo-graph-deployment-name": "g"})  # it ends later than its owners
         await _say(site, "true")
         await site.later(5)
         assert await site.all(DEPLOYMENTS) == await site.all(COMPONENTS) == await site.all(GROVE) == {}
@@ -120,7 +97,7 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
         await _say(site, None)
         await site.later(5)
         assert set(await site.all(GROVE)) == {"g"}  # it stays there
-        await _pod(site)
+        await site.add_pod("last", {"nvidia.com/dynamo-graph-deployment-name": "g"})
         await _say(site, "false")
         await site.later(5)
         assert await site.all(GROVE) == await site.all(COMPONENTS) == {}
@@ -135,15 +112,11 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
 
 
 async def test_what_can_not_be_made_on_grove_goes_on_where_it_runs() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         await _serve(site, "grove")
-        obj = await site.graph()
-        obj["metadata"]["annotations"] = {ENABLE: "true"}
-        obj["spec"]["components"][1]["multinode"] = {"nodeCount": 5000}
-        await site.user.replace(GRAPHS, obj)
-        await site.rest()
+        async with site.editing() as obj:
+            obj["metadata"]["annotations"] = {ENABLE: "true"}
+            obj["spec"]["components"][1]["multinode"] = {"nodeCount": 5000}
         assert (await site.graph())["status"]["state"] == "failed"
         assert len(await site.all(DEPLOYMENTS)) == 3
 
@@ -152,7 +125,6 @@ async def test_a_graph_on_grove_stays_there_when_the_api_vanishes_and_returns() 
     async with running() as site:
         await _serve(site, "grove")
         await site.make(disagg())
-        await site.rest()
         assert set(await site.all(GROVE)) == {"g"}
         await _withdraw(site, "grove.io")
         assert (await site.graph())["status"]["state"] == "pending"
@@ -176,7 +148,6 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         await _serve(site, "lws")
         frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1)
         await site.make(graph(frontend, vllm("decode", "decode", replicas=1, multinode={"nodeCount": 2})))
-        await site.rest()
         [name] = await site.all(LWS)
         workers: Any = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
         workers["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
@@ -184,14 +155,12 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         await site.kubelet.create(sets, workers, NAMESPACE)
         await site.kubelet.merge_patch(sets, f"{name}-0", {"status": {"readyReplicas": 1}}, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
-        await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
-        await site.rest()
+        await site.report(LWS, name, status)
         assert (await site.condition())["status"] == "True"
         await _withdraw(site, "scheduling.volcano.sh")
         await _serve(site, "grove")
         assert (await site.graph())["status"]["state"] == "successful"
-        await site.edit("g", 0, replicas=2)
-        await site.later(5)
+        await site.edit("g", 0, replicas=2, seconds=5)
         assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 2
         assert (await site.graph())["status"]["state"] == "successful"
         assert set(await site.all(LWS)) == {name}

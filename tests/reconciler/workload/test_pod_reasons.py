@@ -84,6 +84,11 @@ def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
     assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == AT_ONCE // 2
 
 
+async def _add(site: Site, pod: Node) -> None:
+    metadata = pod["metadata"]
+    await site.add_pod(metadata["name"], metadata["labels"], pod["status"], metadata=metadata, spec=pod.get("spec") or {})
+
+
 async def _reads(site: Site, pods: list[Node]) -> int:
     """Reads of pods while a graph that never becomes ready waits five minutes."""
     count = 0
@@ -94,8 +99,7 @@ async def _reads(site: Site, pods: list[Node]) -> int:
         return None
 
     for pod in pods:
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        await site.kubelet.merge_patch(PODS, pod["metadata"]["name"], {"status": pod["status"]}, NAMESPACE, subresource="status")
+        await _add(site, pod)
     site.cluster.fail(counted)
     await site.later(300)
     return count
@@ -105,13 +109,10 @@ async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
     async with running() as site:
         site.newcomers = 0
         await site.make(disagg())
-        await site.rest()
         assert "Pods wait" not in (await site.condition())["message"]
         assert 1 <= await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])]) <= 8  # after 5, 10, 20 and 40 seconds, then each minute
         assert (await site.condition())["message"].endswith(". Pods wait: d: Unschedulable: 0/3 nodes: 3 Insufficient gpu")
-        writes = len(site.cluster.writes)
-        await site.later(200)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert await site.writes_within(200) == []
         site.newcomers = None
         await site.rest()
         assert (await site.condition())["message"] == "All resources are ready"
@@ -123,17 +124,18 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
     site.newcomers = 0
     if wide:
         site.cluster.served.update(SERVED["lws"])
-    site.start()
-    spec = {**vllm("w"), **({"multinode": {"nodeCount": 2}} if wide else {})}
-    await site.make({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "lone"}, "spec": spec})
-    await site.rest()
-    label = {"leaderworkerset.sigs.k8s.io/name": "lone"} if wide else {"nvidia.com/selector": "lone"}
-    pod = _pod("p", conditions=[UNSCHEDULABLE])
-    await _reads(site, [{**pod, "metadata": {"name": "p", "labels": label}}])
-    said = condition_of((await site.all(COMPONENTS))["lone"]["status"], "Available")["message"]
-    await site.stop()
-    kind = "LeaderWorkerSet" if wide else "Deployment"
-    assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
+    async with site.running():
+        spec = {**vllm("w"), **({"multinode": {"nodeCount": 2}} if wide else {})}
+        await site.make(
+            {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "lone"}, "spec": spec}
+        )
+        label = {"leaderworkerset.sigs.k8s.io/name": "lone"} if wide else {"nvidia.com/selector": "lone"}
+        pod = _pod("p", conditions=[UNSCHEDULABLE])
+        await _reads(site, [{**pod, "metadata": {"name": "p", "labels": label}}])
+        said = condition_of((await site.all(COMPONENTS))["lone"]["status"], "Available")["message"]
+        await site.stop()
+        kind = "LeaderWorkerSet" if wide else "Deployment"
+        assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
 
 
 @pytest.mark.parametrize("served", [{}, SERVED["grove"], SERVED["lws"]], ids=["deployments", "grove", "lws"])
@@ -146,10 +148,7 @@ async def test_the_reason_is_there_within_seconds(served: dict[str, frozenset[st
         if served is SERVED["lws"]:
             obj["spec"]["components"][1]["multinode"] = {"nodeCount": 2}
         await site.make(obj)
-        await site.rest()
-        pod = _pod("d", conditions=[UNSCHEDULABLE])
-        await site.kubelet.create(PODS, pod, NAMESPACE)
-        await site.kubelet.merge_patch(PODS, "d", {"status": pod["status"]}, NAMESPACE, subresource="status")
+        await _add(site, _pod("d", conditions=[UNSCHEDULABLE]))
         await site.later(10)
         assert "d: Unschedulable" in (await site.condition())["message"]
 
@@ -159,22 +158,18 @@ async def test_reasons_are_read_each_minute_though_the_wall_clock_goes_back(monk
     wall = site.timing.now
     monkeypatch.setattr(site.timing, "now", lambda: wall() - behind[0])
     site.newcomers = 0
-    site.start()
-    await site.make(disagg())
-    await site.rest()
-    await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
-    behind[0] = timedelta(hours=1)
-    await site.kubelet.delete(PODS, "d", NAMESPACE)
-    await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
-    assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
-    await site.stop()
+    async with site.running(disagg()):
+        await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])])
+        behind[0] = timedelta(hours=1)
+        await site.kubelet.delete(PODS, "d", NAMESPACE)
+        await _reads(site, [_pod("e", conditions=[UNSCHEDULABLE])])
+        assert ". Pods wait: e: Unschedulable" in (await site.condition())["message"]
 
 
 async def test_pods_that_can_not_be_made_are_told_of() -> None:
     async with running() as site:
         site.newcomers = 0
         await site.make(disagg())
-        await site.rest()
         refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: gpus"}
         status = (await site.all(DEPLOYMENTS))["g-frontend"]["status"]
         patch = {"status": {"conditions": [*status["conditions"], refused]}}
@@ -191,7 +186,6 @@ async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_a
     async with running() as site:
         site.newcomers = 0
         await site.make(disagg())
-        await site.rest()
         large = _pod("d", conditions=[UNSCHEDULABLE])
         large["metadata"]["annotations"] = {"a": "x" * 200_000}
         large["spec"] = {"serviceAccountName": "mine", "containers": [{"name": "c", "args": ["x" * 200_000]}]}
@@ -212,7 +206,5 @@ async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_a
 
 
 async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        await site.rest()
+    async with running(disagg()) as site:
         assert await _reads(site, []) == 0

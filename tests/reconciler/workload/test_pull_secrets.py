@@ -10,9 +10,9 @@ import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
-from tests.reconciler.render.test_registries import secret
+from dynamo_webhooks.reconciler.render.pod.registries import MOST, addresses, index, names_for
 from tests.reconciler.rendering import component, graph
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 
 ALL = "secrets: {pull: all, namespaces: [demo]}\n"
 LABELLED = "secrets: {pull: labelled, namespaces: [demo]}\n"
@@ -39,8 +39,7 @@ class Scene(Site):
 
     async def names(self) -> list[str]:
         """The pull secrets of the pods."""
-        found = await self.user.get(DEPLOYMENTS, "g-fe", NAMESPACE)
-        assert found is not None
+        found = await self.get(DEPLOYMENTS, "g-fe")
         return [one["name"] for one in found["spec"]["template"]["spec"].get("imagePullSecrets", ())]
 
 
@@ -50,13 +49,8 @@ async def scene(more: str, *names: str, **labels: str) -> AsyncIterator[Scene]:
     site = Scene(more)
     for name in names:
         await site.put(name, **labels)
-    site.start()
-    try:
-        await site.make(graph(_frontend()))
-        await site.rest()
+    async with site.running(graph(_frontend())):
         yield site
-    finally:
-        await site.stop()
 
 
 def _frontend() -> dict[str, Any]:
@@ -78,9 +72,7 @@ async def test_pods_get_the_secrets_of_their_registries(more: str, labels: dict[
         assert await site.names() == names
         assert (await site.condition())["status"] == "True"
         assert {namespace for _, namespace in site.asked} == {NAMESPACE}
-        writes = len(site.cluster.writes)
-        await site.later(100)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert await site.writes_within(100) == []
 
 
 async def test_an_added_secret_waits_for_another_change_and_a_removed_one_does_not() -> None:
@@ -90,13 +82,10 @@ async def test_an_added_secret_waits_for_another_change_and_a_removed_one_does_n
         await site.later(5)
         assert (await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) or {})["spec"] == before
         await site.edit("g", 0, replicas=2)
-        await site.rest()
         assert await site.names() == ["a"]  # more pods of the same kind are no reason to replace those that run
         await site.edit("g", 0, podTemplate={"spec": {"containers": [{"name": "main", "image": "nvcr.io/x:2"}]}})
-        await site.rest()
         assert await site.names() == ["a", "b"]
-        await site.user.delete(SECRETS, "a", NAMESPACE)
-        await site.rest()
+        await site.delete(SECRETS, "a")
         assert await site.names() == ["b"]
 
 
@@ -113,8 +102,7 @@ async def test_opting_in_later_changes_no_pods_that_run() -> None:
 async def test_a_secret_that_can_not_be_read_is_named_and_changes_nothing_for_others() -> None:
     async with scene(ALL, "a") as site:
         await site.user.create(SECRETS, secret("{", apiVersion="v1", metadata={"name": "bad"}), NAMESPACE)
-        await site.user.create(SECRETS, secret("{", "kubernetes.io/dockercfg", apiVersion="v1", metadata={"name": "worse"}), NAMESPACE)
-        await site.rest()
+        await site.create(SECRETS, secret("{", "kubernetes.io/dockercfg", apiVersion="v1", metadata={"name": "worse"}))
         told = [(name, reason) for name, reason, _ in await site.events() if reason == "PullSecretUnreadable"]
         assert sorted(told) == [("bad", "PullSecretUnreadable"), ("worse", "PullSecretUnreadable")]
         assert await site.names() == ["a"]
@@ -124,10 +112,7 @@ async def test_without_a_permission_pods_are_left_as_they_are_and_the_graph_name
     site = Scene(ALL)
     site.cluster.denied |= {("list", "secrets"), ("watch", "secrets")}
     await site.put("a")
-    site.start()
-    try:
-        await site.make(graph(_frontend()))
-        await site.rest()
+    async with site.running(graph(_frontend())):
         assert await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) is None
         text = (await site.condition())["message"]
         assert "the Secrets of the namespace demo can't be read: " in text
@@ -135,18 +120,13 @@ async def test_without_a_permission_pods_are_left_as_they_are_and_the_graph_name
         site.cluster.denied.clear()
         await site.later(120)
         assert await site.names() == ["a"]
-    finally:
-        await site.stop()
 
 
 async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     async with scene(ALL, "a") as site:
-        await site.user.merge_patch(SECRETS, "a", {"metadata": {"annotations": {"last-applied": PASSWORD}}}, NAMESPACE)
-        await site.rest()
-        assert site.reconciler is not None
-        assert site.reconciler.cache is not None
-        kept = json.dumps(site.reconciler.cache.all(SECRET))
+        await site.patch(SECRETS, "a", {"metadata": {"annotations": {"last-applied": PASSWORD}}})
+        kept = json.dumps(site.cache.all(SECRET))
         assert "nvcr.io" in kept
         stored = json.dumps([record.obj for key, record in site.storage.records.items() if key[1] != SECRETS.plural], default=str)
         assert "g-fe" in stored
@@ -157,24 +137,81 @@ async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> Non
 
 async def test_on_grove_additions_wait_and_removals_do_not() -> None:
     site = Scene(ALL)
-    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.serve(GROVE_API)
     await site.put("a")
-    site.start()
 
     async def names() -> list[list[str]]:
         [found] = (await site.user.list(OPTIONAL["grove"], NAMESPACE)).items
         pods = [clique["spec"]["podSpec"] for clique in found["spec"]["template"]["cliques"]]
         return [[one["name"] for one in pod.get("imagePullSecrets", ())] for pod in pods]
 
-    try:
-        await site.make(graph(_frontend()))
-        await site.rest()
+    async with site.running(graph(_frontend())):
         assert await names() == [["a"]]
         await site.put("b")
         await site.later(5)
         assert await names() == [["a"]]
-        await site.user.delete(SECRETS, "a", NAMESPACE)
-        await site.rest()
+        await site.delete(SECRETS, "a")
         assert await names() == [["b"]]
-    finally:
-        await site.stop()
+
+
+def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any) -> dict[str, Any]:
+    text = auths if isinstance(auths, str) else json.dumps(auths if kind.endswith("cfg") else {"auths": auths})
+    name = ".dockercfg" if kind.endswith("cfg") else ".dockerconfigjson"
+    return {"kind": "Secret", "type": kind, "data": {name: base64.b64encode(text.encode()).decode()}, **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (secret({"https://nvcr.io/v2/": {}, "reg:5000": {}}), ["nvcr.io", "reg:5000"]),
+        (secret({"https://index.docker.io/v1/": {}}), ["index.docker.io"]),
+        (secret({"docker.io": {}, "registry-1.docker.io": {}}), ["index.docker.io"]),
+        (secret({"gcr.io/a/": {}, "http://gcr.io/v2/b": {}}), ["gcr.io/a", "gcr.io/b"]),
+        (secret({"": {}, "x.io": {}}), ["x.io"]),
+        (secret({"nvcr.io": {}}, "kubernetes.io/dockercfg"), ["nvcr.io"]),
+        (secret({"nvcr.io": {}}, "Opaque"), []),
+        (secret("{"), None),
+        (secret([]), None),
+        (secret('{"auths": 1}'), None),
+        (secret("[" * 100_000), None),
+        (secret({f"r{number}.io": {} for number in range(MOST + 1)}), None),
+        ({"type": "kubernetes.io/dockerconfigjson"}, None),
+        ({"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "%%"}}, None),
+        ({"type": "kubernetes.io/dockerconfigjson", "data": []}, None),
+        ({"type": ["x"]}, []),
+    ],
+)
+def test_addresses_of_a_secret(given: dict[str, Any], found: list[str] | None) -> None:
+    assert addresses(given) == found
+
+
+@pytest.mark.parametrize(
+    ("image", "names"),
+    [
+        ("nvcr.io/nvidia/x:1", ("a", "b")),
+        ("nvcr.io:443/x", ()),
+        ("NVCR.io/x", ()),
+        ("nginx:1.25", ("hub",)),
+        ("library/nginx", ("hub",)),
+        ("docker.io/library/nginx@sha256:0", ("hub",)),
+        ("gcr.io/a/x", ("deep",)),
+        ("gcr.io/b/x", ("wide",)),
+        ("eu.example.com/x", ("star",)),
+        ("a.eu.example.com/x", ()),
+        ("example.com/x", ()),
+        ("localhost:5000/x", ("local",)),
+        ("", ()),
+        ("/x", ("hub",)),
+    ],
+)
+def test_the_longest_address_of_an_image_counts(image: str, names: tuple[str, ...]) -> None:
+    given = [
+        ("b", ["nvcr.io"]),
+        ("a", ["nvcr.io"]),
+        ("hub", ["index.docker.io"]),
+        ("wide", ["gcr.io"]),
+        ("deep", ["gcr.io/a"]),
+        ("star", ["*.example.com"]),
+        ("local", ["localhost:5000"]),
+    ]
+    assert names_for(image, index(given)) == names

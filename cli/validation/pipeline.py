@@ -20,7 +20,7 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.finding import Finding, Level
+from ...policies.finding import Level
 from ...policies.review import DELETE, Fields
 from ..console.nearest import SURE, nearest
 from ..facts.load import flag_for
@@ -185,7 +185,7 @@ class _Run:
             text, fix, value = allowed(error, there)
             edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
             if error.rule != _UNIQUE or not self.findings.is_repeated(rule, stage, error.path, error.path, text):
-                self.findings.add(rule, ERROR, stage, at, text, fix, edit, format_path(error.path), error.rule)
+                self.findings.add(rule, ERROR, stage, at, text, fix, edit, error.path, error.rule)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
@@ -217,23 +217,22 @@ class _Run:
             fields = shorten(" and ".join(map(format_path, wrong)), 200)
             self.findings.note("policies", "", f"rules wait until the type of {fields} is right", "")
             return
-        for finding in self._judged():
+        try:
+            judged = self.write.judge()
+        except OldError as error:
+            read = read_as(self.kind, Purpose.VALIDATE)
+            reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
+            self.findings.note("policies", "", reason, "")
+            return
+        except ConversionError as error:
+            self.findings.add(checks.UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
+            return
+        for finding in judged:
             if finding.level is Level.NOT_EVALUATED:
                 flag = flag_for(finding.fact, self.settings.line)
                 self.findings.note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
             else:
                 self.findings.add_policy(finding)
-
-    def _judged(self) -> list[Finding]:
-        try:
-            return self.write.judge()
-        except OldError as error:
-            read = read_as(self.kind, Purpose.VALIDATE)
-            reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
-            self.findings.note("policies", "", reason, "")
-        except ConversionError as error:
-            self.findings.add(checks.UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
-        return []
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
         """Asks the users' own rules about an object that can be read into its type."""

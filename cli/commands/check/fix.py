@@ -3,7 +3,6 @@
 What else a file holds stays byte for byte. A comment that gives no reason yet gets this one; a second run changes nothing.
 """
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ....policies.checks import IGNORE_WITHOUT_REASON, UNUSED_IGNORE
-from ...console.exits import OK, REFUSED, UsageError, worst_code
+from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_stderr
 from ...files.write import write_if_unchanged
 from ...objects.manifest import find_manifests
@@ -40,32 +39,6 @@ class Mended(NamedTuple):
     source: Source
     text: str
     edits: int
-
-
-def refuse(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError if an input is no file on disk, so that nothing could be written, or the reason of ignores fits in no comment."""
-    writes = "--add-ignores" if arguments.add_ignores is not None else "--fix"
-    if arguments.fix and arguments.add_ignores is not None:
-        raise UsageError("--fix and --add-ignores both change files: use --fix first")
-    if arguments.diff and not arguments.fix and arguments.add_ignores is None:
-        raise UsageError("--diff shows what --fix or --add-ignores would write: give one of them")
-    for flag, given in (("--cluster", arguments.cluster), ("-k", arguments.kustomize), ("--helm", arguments.helm)):
-        if given:
-            raise UsageError(f"{writes} changes files, and {flag} checks other inputs; fix the sources")
-    if arguments.fix and (arguments.set or arguments.env_file):
-        raise UsageError("--fix would write the values of --set and --env-file into the files; leave them out")
-    if arguments.add_ignores is not None and arguments.update_baseline:
-        raise UsageError("--add-ignores and --update-baseline both accept findings: use one of them")
-    asked = arguments.output and "outputs" not in arguments.laid
-    for flag, given in (("-o", asked), ("--answer", arguments.answer), ("--update-baseline", arguments.update_baseline)):
-        if arguments.diff and given:
-            raise UsageError(f"--diff prints what {writes} would write, and no report: leave out {flag}")
-    if "-" in arguments.paths:
-        raise UsageError(f"{writes} changes files, and - is none")
-    if arguments.add_ignores is not None:
-        arguments.add_ignores = arguments.add_ignores.strip()
-        if not arguments.add_ignores or not arguments.add_ignores.isprintable():
-            raise UsageError("--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'")
 
 
 def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:

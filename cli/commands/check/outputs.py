@@ -13,6 +13,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, w
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.keys import FORMATS, ReportRequest
+from .inputs import refuse
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
@@ -71,15 +72,15 @@ def list_reports(arguments: argparse.Namespace) -> list[ReportRequest]:
         if not one.file:
             continue
         place = os.path.realpath(one.file)
-        if place in seen:
-            raise UsageError(f"-o {one.form}={one.file}: another report is written to this file already")
+        taken = place in needed and (os.path.isfile(place) or not os.path.exists(place))  # noqa: PTH110, PTH113 - as below
+        named = f"-o {one.form}={one.file}"
+        refuse(
+            (place in seen, f"{named}: another report is written to this file already"),
+            (os.path.isdir(place), f"{named}: must be a file, and is a folder"),  # noqa: PTH112 - pathlib's raises for a path that is too long
+            (not os.path.isdir(os.path.dirname(place)), f"{named}: its folder does not exist"),  # noqa: PTH112, PTH120 - as above
+            (taken, f"{named}: {_TAKEN}"),
+        )
         seen.add(place)
-        if os.path.isdir(place):  # noqa: PTH112 - pathlib's raises for a path that is too long
-            raise UsageError(f"-o {one.form}={one.file}: must be a file, and is a folder")
-        if not os.path.isdir(os.path.dirname(place)):  # noqa: PTH112, PTH120 - as above
-            raise UsageError(f"-o {one.form}={one.file}: its folder does not exist")
-        if place in needed and (os.path.isfile(place) or not os.path.exists(place)):  # noqa: PTH110, PTH113 - as above
-            raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
     if arguments.laid:
         from ...project.keys import spare as spare_others
 
@@ -97,19 +98,10 @@ def spare(asked: list[ReportRequest], result: Result) -> None:
 
 def _needed(arguments: argparse.Namespace) -> set[str]:
     """The real paths of all files that flags and arguments name, which a report must not overwrite."""
-    project = arguments.project
-    clusters = project.values.get("clusters", {}) if project is not None else {}
-    named = (
-        *arguments.paths,
-        *arguments.old,
-        *arguments.env_file,
-        *arguments.values,
-        arguments.facts,
-        arguments.files_from,
-        arguments.baseline,
-        *(project.files if project is not None else ()),
-        *(cluster.facts for cluster in clusters.values()),
-    )
+    named = [*arguments.paths, *arguments.old, *arguments.env_file, *arguments.values]
+    named += [arguments.facts, arguments.files_from, arguments.baseline]
+    if (project := arguments.project) is not None:
+        named += [*project.files, *(cluster.facts for cluster in project.values.get("clusters", {}).values())]
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 

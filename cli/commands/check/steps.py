@@ -12,7 +12,7 @@ from ...facts.load import facts_of_line
 from ...project.apply import Targets, apply_project
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
-from .inputs import gather_inputs
+from .inputs import gather_inputs, refuse_changes
 from .lines import add_later_lines, explain_lines, list_steps
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
@@ -32,32 +32,14 @@ _KEYS = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules",
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Does what the flags ask for, and returns the exit code. Raises: UsageError."""
+    """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
     apply_project(arguments, _KEYS, arguments.paths)
     if arguments.show_config:
         from ...project.load import format_effective_settings
 
         write_stdout(format_effective_settings(arguments))
         return OK
-    _refuse_changes(arguments)
-    return _check(arguments)
-
-
-def _refuse_changes(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError for flags that write files, where nothing could be written or the flags contradict each other."""
-    ignoring = arguments.add_ignores is not None
-    changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
-    if arguments.upgrade_to is not None and any(changing.values()):
-        flag = next(flag for flag, given in changing.items() if given)
-        raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
-    if arguments.fix or arguments.diff or ignoring:
-        from .fix import refuse
-
-        refuse(arguments)
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    """Checks everything, and delivers the reports; returns the exit code."""
+    refuse_changes(arguments)
     asked, known = list_reports(arguments), _load_baseline(arguments)
     targets = Targets(arguments)
     choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
@@ -121,7 +103,7 @@ def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended]
     """The files as `--fix` or `--add-ignores` changes them, which are written or shown as a diff, and the exit code."""
     from .fix import diff, fix_files, ignore_findings, write
 
-    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores)
+    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores.strip())
     if not arguments.diff:
         return mends, worst_code((code, write(mends, "fixed" if arguments.fix else "ignored")))
     write_document(diff(mends))

@@ -42,17 +42,13 @@ class Heard(NamedTuple):
 _CREATED: Final = Heard()
 
 
-class _Ignore:
+class _Ignore(NamedTuple):
     """One rule named by one comment."""
 
-    __slots__ = ("comment", "reason", "used", "width", "word")
-
-    def __init__(self, word: str, reason: str, comment: Comment, width: int) -> None:
-        self.word = word
-        self.reason = reason
-        self.comment = comment
-        self.width = width  # of the comment up to its bracket
-        self.used = False
+    word: str
+    reason: str
+    comment: Comment
+    width: int  # of the comment up to its bracket
 
     def covers(self, finding: LocatedFinding) -> bool:
         """Whether the comment names the rule of a finding on its lines; internal errors can't be ignored."""
@@ -72,11 +68,11 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     speaking = _by_line(ignores)
     kept: list[LocatedFinding] = []
     suppressed: list[Suppressed] = []
+    used: set[_Ignore] = set()
     reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
     for finding in sorted(findings, key=lambda one: one.rule in SCHEMA_NAMES):
         covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
-        for ignore in covering:
-            ignore.used = True
+        used.update(covering)
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
         place = finding.identity, finding.path, finding.position
         if finding.rule in SCHEMA_NAMES and not reason:
@@ -86,7 +82,7 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, heard)], suppressed
+    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, used, heard)], suppressed
 
 
 def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
@@ -138,14 +134,14 @@ def _misspelt(source: Source, found: list[Comment]) -> Iterator[LocatedFinding]:
             yield _complaint(source, UNUSED_IGNORE, WARNING, comment, len(comment.text), text)
 
 
-def _wrong(source: Source, ignores: list[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
+def _wrong(source: Source, ignores: list[_Ignore], used: set[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
     for one in ignores:
         place = one.comment, one.width
-        if not one.used and (mistake := explain_unknown_word(one.word)):
+        if one not in used and (mistake := explain_unknown_word(one.word)):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}")
         elif not one.reason:
             yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {one.word} without a reason")
-        elif not one.used and could_speak(one.word, heard):
+        elif one not in used and could_speak(one.word, heard):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {one.word}, which finds nothing here")
 
 

@@ -25,12 +25,9 @@ def document(result: Result, fail_on: str) -> str:
 
 def _by_file(result: Result) -> dict[str, Result]:
     files: defaultdict[str, Result] = defaultdict(empty_result)
-    for one in result.checked:
-        files[one.source.name].checked.append(one)
-    for finding in result.findings:
-        files[finding.source.name].findings.append(finding)
-    for note in result.not_evaluated:
-        files[note.source.name].not_evaluated.append(note)
+    for held in ("checked", "findings", "not_evaluated"):
+        for one in getattr(result, held):
+            getattr(files[one.source.name], held).append(one)
     for error in result.unreadable:
         files[error.name or "inputs"].unreadable.append(error)
     if result.unreachable:

@@ -10,6 +10,7 @@ from ...api.walk.errors import FieldError, Reason
 from ...api.walk.structure import text_errors
 from ...api.wording import shorten
 from ..console.nearest import SURE, nearest
+from .fixes import convert_scalar_type
 
 _SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
 _SHOWN: Final = 80  # characters of a value
@@ -88,15 +89,10 @@ _CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = 
 
 def suggest_quotes(wanted: str, value: Any) -> str:
     """What to do about a scalar of another type; empty where that is not to be seen from it. Texts are not repeated."""
-    if wanted == "string" and isinstance(value, (bool, int, float)):
-        return "Put the value in quotes"
-    if not isinstance(value, str):
-        return ""
-    if wanted == "integer" and re.fullmatch(r"-?\d{1,18}", value.strip()):
-        return f"Write {int(value)}, without quotes"
-    if wanted == "boolean" and value.strip().lower() in ("true", "false"):
-        return f"Write {value.strip().lower()}, without quotes"
-    return ""
+    edit = convert_scalar_type(wanted, value, "it")
+    if edit is None or wanted == "string":
+        return "Put the value in quotes" if edit is not None else ""
+    return f"Write {json.dumps(edit.value)}, without quotes"
 
 
 def _near(pattern: str, value: str) -> str | None:

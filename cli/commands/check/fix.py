@@ -19,7 +19,6 @@ from ...rewrite.align import Origin
 from ...rewrite.emit import emit_double_quoted, emit_flow_scalar
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.tree import is_same_json
-from ...rewrite.unified_diff import format_diff
 from ...validation.finding import LocatedFinding
 from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
 from ...validation.levels import FAULT
@@ -72,11 +71,6 @@ def write(done: list[Mended], what: str = "fixed") -> int:
     return worst_code(codes)
 
 
-def diff(done: list[Mended]) -> str:
-    """What would be written, as one diff that `git apply` takes."""
-    return "".join(format_diff(one.source.name, one.source.text, one.text) for one in done)
-
-
 def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     """The text with the edits of each object, by number. Edits of names come first and replace old names in place.
 
@@ -99,7 +93,13 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     wanted = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
     moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
     if any(moves.values()):
-        return _with_moves(named, wanted, moves)
+        from .version_change import move_fields
+
+        origins: dict[int, Origin] = {}
+        for number, some in moves.items():  # what can't be moved stays
+            if some and (done := move_fields(wanted[number], some)) is not None:
+                wanted[number], origins[number] = done
+        return replace_objects(named.name, named.text, wanted, expands=False, origins=origins).text
     if not any(rest.values()):
         return named.text
     if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
@@ -107,17 +107,6 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
         if placed is not None:
             return placed
     return replace_objects(named.name, named.text, wanted, expands=False).text
-
-
-def _with_moves(source: Source, wanted: list[Any], moves: dict[int, list[Edit]]) -> str:
-    """The text with changed objects, whose fields of the other version are in their places; those that can't be moved stay."""
-    from .version_change import move_fields
-
-    origins: dict[int, Origin] = {}
-    for number, some in moves.items():
-        if some and (done := move_fields(wanted[number], some)) is not None:
-            wanted[number], origins[number] = done
-    return replace_objects(source.name, source.text, wanted, expands=False, origins=origins).text
 
 
 def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:

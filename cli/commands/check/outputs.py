@@ -25,15 +25,8 @@ _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summa
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     output = parser.add_argument_group("output")
-    output.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        type=wish,
-        default=[],
-        metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)",
-    )
+    formats = f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)"
+    output.add_argument("-o", "--output", action="append", type=wish, default=[], metavar="FORMAT[=FILE]", help=formats)
     output.add_argument(
         "--answer", action="store_true", help="also print the API server's response for each object, in the words of Kubernetes 1.34"
     )
@@ -140,8 +133,7 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
 
 
 def _put(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int) -> None:
-    colour = _coloured(arguments.color, to_file=bool(one.file))
-    report = _report(arguments, one, result, code, colour=colour)
+    report = _report(arguments, one, result, code)
     report = report if one.form in _ESCAPED else inert(report)
     if one.form == "text" and not one.file:
         write_stdout(report)
@@ -155,12 +147,14 @@ def _put(arguments: argparse.Namespace, one: ReportRequest, result: Result, code
     replace_file(one.file, data)
 
 
-def _report(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int, *, colour: bool) -> str:
+def _report(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int) -> str:
     form = one.form
     if form == "text":
         from .reports.text import statistics, text
 
-        return statistics(result) if arguments.statistics and not one.file else text(result, colour=colour, quiet=arguments.quiet)
+        if arguments.statistics and not one.file:
+            return statistics(result)
+        return text(result, colour=_coloured(arguments.color, to_file=bool(one.file)), quiet=arguments.quiet)
     if form == "github":
         from .reports import github
 

@@ -166,21 +166,16 @@ def could_speak(word: str, heard: Heard) -> bool:
         return False
     own_rule = next((rule for rule in CHECKS if word in (rule.name, rule.code)), None)
     if own_rule is None:
-        return _policy_could_speak(word, heard)
+        from ....policies.catalogue import list_rules, list_user_rules
+
+        rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
+        # an update does not report old violations again
+        return rule is not None and heard.operations <= rule.on and not (rule.ratchets and UPDATE in heard.operations)
     # only a run with the other file can decide on duplicates
     if own_rule is DUPLICATE or DELETE in heard.operations or (own_rule in _SCHEMA_RULES and not heard.schema):
         return False
     # what an update leaves alone, an API server doesn't hold against the schema again
     return not (own_rule in _RATCHETING and UPDATE in heard.operations)
-
-
-def _policy_could_speak(word: str, heard: Heard) -> bool:
-    from ....policies.catalogue import list_rules, list_user_rules
-
-    rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
-    if rule is None or not heard.operations <= rule.on:
-        return False
-    return not (rule.ratchets and UPDATE in heard.operations)  # an update does not report old violations again
 
 
 def _complaint(source: Source, rule: Rule, level: str, comment: Comment, width: int, text: str) -> LocatedFinding:

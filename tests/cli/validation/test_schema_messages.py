@@ -53,6 +53,7 @@ def test_the_switch_of_a_checkpoint_says_what_line_1_2_meant_without_it() -> Non
     [
         ("integer", " 12 ", "Write 12, without quotes"),
         ("integer", "1.5", ""),
+        ("integer", "--5", ""),
         ("integer", "9" * 5000, ""),
         ("boolean", "False", "Write false, without quotes"),
         ("boolean", "yes", ""),

@@ -1,4 +1,4 @@
-"""The report as one page: summary by rule and file, a filter, findings in their source, pictures of graphs, and the pages of the rules.
+"""The report as one page: summary by rule, a filter, findings in their source, pictures of graphs, and the pages of the rules.
 
 The page fetches nothing. Manifests are not trusted: all their texts are escaped, and the page's policy allows only its own two scripts
 and styles, by their hashes; pictures are images, which run nothing. It has at most MOST characters of findings.
@@ -23,7 +23,7 @@ from .shared import LEVELS, count_levels, group_notes, relative, report_root
 from .text import COLUMNS, escape_terminal, format_summary, split_line
 
 MOST: Final = 8_000_000  # characters of findings
-ROWS: Final = 1_000  # of the table of files, and of each list
+ROWS: Final = 1_000  # of each list
 AROUND: Final = 2  # lines of source before and behind a finding
 _CODE: Final = re.compile(r"`([^`]+)`")
 # in the reader's light or dark theme
@@ -46,7 +46,6 @@ _STYLE: Final = """
 font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.5rem 0 .5rem;overflow-wrap:anywhere}
 h4{margin:.75rem 0 .25rem}p{margin:.4rem 0}a{color:var(--link)}code,pre,.frame{font:13px/1.45 ui-monospace,monospace}
-.beside{display:flex;flex-wrap:wrap;column-gap:4rem}
 table{border-collapse:collapse}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
 td.n,th.n{text-align:right}td{overflow-wrap:anywhere}
 article{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.75rem 1rem;margin:.75rem 0;overflow-wrap:anywhere}
@@ -109,10 +108,7 @@ def document(result: Result, folder: str = "") -> str:
     ]
     body = [
         f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p></header>",
-        '<div class="beside">',
         *_by_rule(result),
-        *_by_file(files),
-        "</div>",
         *_findings(files),
         *_pictures(result.pictures),
         *_list("Not checked", [*unread, *result.unreachable]),
@@ -154,16 +150,6 @@ def _by_rule(result: Result) -> Iterator[str]:
     yield "</table></section>"
 
 
-def _by_file(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
-    if not files:
-        return
-    yield '<section id="files"><h2>By file</h2><table><tr><th>File</th><th>Findings</th></tr>'
-    for number, (name, findings) in enumerate(files[:ROWS]):
-        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{count_levels(findings)}</td></tr>'
-    yield "</table>"
-    yield f"<p>{count_of(len(files) - ROWS, 'more file')}.</p></section>" if len(files) > ROWS else "</section>"
-
-
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
@@ -185,7 +171,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
     search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
     yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
     room, left = MOST, 0
-    for number, (name, findings) in enumerate(files):
+    for name, findings in files:
         blocks = []
         for one in findings:
             block = _finding(one) if room > 0 else ""
@@ -193,7 +179,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
             blocks += [block] if block and room >= 0 else []
         left += len(findings) - len(blocks)
         if blocks:
-            yield f'<section class="file" id="file-{number}"><h3>{_text(name)}</h3>'
+            yield f'<section class="file"><h3>{_text(name)}: {count_levels(findings)}</h3>'
             yield from blocks
             yield "</section>"
     if left:

@@ -13,6 +13,7 @@ from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, ERROR
 from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
 from dynamo_webhooks.cli.validation.server_response import Answer, simulate_server
 from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from tests.cli.samples import BAD, GOOD, NEEDS_GROVE
@@ -91,7 +92,6 @@ def test_what_can_t_be_stored_is_the_conversion_s_refusal(monkeypatch: pytest.Mo
         "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: a}\n"
         "spec: {replicas: 1, dgdRef: {name: g, serviceName: w}}\n"
     )
-    from dynamo_webhooks.conversion.lens.protocol import ConversionError
 
     def refuse(*_: object) -> None:
         raise ConversionError(("spec", "replicas"), "must be otherwise")

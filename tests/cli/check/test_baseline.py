@@ -177,16 +177,6 @@ def test_a_baseline_that_cannot_be_used_is_wrong_usage(command: Command, files: 
         assert Path(FILE).read_text() == text
 
 
-def test_flags_that_mean_no_file_are_wrong_usage(command: Command, files: Files) -> None:
-    files(a=BAD)
-    assert "--update-baseline needs --baseline with the file to write" in command("check", "--update-baseline", "a.yaml").err
-    assert command("check", "--baseline", "-", "a.yaml").code == 2
-    assert command("check", "--baseline", "", "a.yaml").err == 'dynamo-webhooks check: --baseline "": does not exist\n'
-    ran = command("check", "--baseline", "no/such/folder", "--update-baseline", "a.yaml")
-    assert (ran.code, ran.out) == (2, "")
-    assert "no/such/folder can't be written: its folder does not exist" in ran.err
-
-
 def _finding(**changes: Any) -> LocatedFinding:
     base = LocatedFinding(
         "rule", "DYN999", "error", "policies", Source("a", ""), Position(1, 1, 2), Identity("K", "n", "o"), "spec.a", "m", "f"

@@ -75,7 +75,10 @@ def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Comman
     items = "".join("- " + text.replace("\n", "\n  ").rstrip() + "\n" for text in (GOOD, OTHER_KIND, BAD))
     files(list=f"{OTHER_KIND}---\napiVersion: v1\nkind: List\nitems:\n{items}", typed=f"kind: DynamoGraphDeploymentList\nitems:\n{items}")
     ran = command("check", "list.yaml", "typed.yaml", "-o", "json", "--ignore", "duplicate-object")
-    assert ran.json["summary"]["objects"] == 4
+    assert (ran.json["summary"]["objects"], ran.json["summary"]["others"]) == (4, 3)
+    assert (
+        "4 objects checked by line 1.6 (the default; --line names another), 3 documents of other kinds not: " in command("check", ".").err
+    )
     assert [finding["line"] for finding in ran.json["findings"]] == [31, 26]
     assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
 
@@ -203,15 +206,6 @@ def test_defaults_reach_the_other_version_before_its_schema(command: Command, fi
     rules = {one["rule"] for one in command("check", "a.yaml", "-o", "json", "--line", "1.2").json["findings"]}
     assert "epp-config-required" in rules
     assert "epp-single-replica" not in rules
-
-
-def test_two_components_of_one_name_are_one_finding(command: Command, files: Files) -> None:
-    files(a=BETA_GRAPH + "    - name: worker\n", b=BETA_GRAPH + "    - name: WORKER\n")
-    [finding] = [one for one in command("check", "a.yaml", "-o", "json").json["findings"] if "unique" in str(one)]
-    assert (finding["path"], [one["rule"] for one in finding["also"]]) == ("spec.components[1]", ["schema-rule", "unconvertible"])
-    rules = {one["rule"]: one for one in command("check", "b.yaml", "-o", "json").json["findings"]}
-    assert "schema-rule" not in rules
-    assert [one["rule"] for one in rules["service-name-collision"]["also"]] == ["schema-rule"]
 
 
 def test_facts_come_from_a_file_and_from_flags(command: Command, files: Files) -> None:

@@ -12,7 +12,9 @@ from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.conversion.engine import Converted, convert
 from dynamo_webhooks.conversion.kind import Kind
+from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.remainder import annotation_keys
 from dynamo_webhooks.conversion.weight import NAME
 from dynamo_webhooks.policies.checks import LONG_REMAINDER
 from tests.cli.conftest import Command, Files
@@ -20,6 +22,7 @@ from tests.cli.samples import GOOD
 from tests.conversion.test_bounds import noise
 
 GRAPH = "DynamoGraphDeployment"
+KEY = annotation_keys(KINDS[GRAPH])[0]
 BOTH = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -36,24 +39,16 @@ def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
     return [(loss.name, loss.level.value, loss.path) for loss in found]
 
 
-def _keys() -> tuple[str, str]:
-    from dynamo_webhooks.conversion.kinds import KINDS
-    from dynamo_webhooks.conversion.remainder import annotation_keys
-
-    return annotation_keys(KINDS[GRAPH])
-
-
 @pytest.mark.parametrize("text", [GOOD, BOTH, GOOD.replace("metadata:\n  name: good\n  namespace: llm\n", "")])
 def test_what_comes_home_is_no_finding(text: str) -> None:
     assert _losses(load_documents(text)[0].data) == []
 
 
 def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(command: Command, files: Files) -> None:
-    key = _keys()[0]
-    files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {key}: '{{broken'\n"))
+    files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {KEY}: '{{broken'\n"))
     (found,) = command("check", "a.yaml", "-o", "json").json["findings"]
     assert (found["rule"], found["level"], found["stage"], found["line"]) == ("damaged-remainder", "warning", "conversion", 7)
-    assert found["path"] == f"metadata.annotations[{key}]"
+    assert found["path"] == f"metadata.annotations[{KEY}]"
     assert "broken" not in found["message"]
 
 
@@ -88,7 +83,7 @@ def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str
     (loss,) = found = _losses(obj)
     assert _told(found) == [("conversion-loss", FAULT, path)]
     assert "secret" not in loss.text
-    obj["metadata"]["annotations"][_keys()[0]] = '{"version":1,"spec":{}}'
+    obj["metadata"]["annotations"][KEY] = '{"version":1,"spec":{}}'
     assert _told(_losses(obj)) == [("conversion-loss", FAULT if change is _raised else WARNING, path)]
     assert _losses(obj, admitted=False) == []
 
@@ -109,13 +104,11 @@ def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
 
 
 def test_the_proof_holds_only_where_nothing_is_kept() -> None:
-    from dynamo_webhooks.conversion.kinds import KINDS
-
     kind, obj = KINDS[GRAPH], load_documents(BOTH)[0].data
     there = convert(kind, obj, "v1beta1").object
     assert module._is_proven(kind, obj, there)
-    assert not module._is_proven(kind, {"metadata": {"annotations": {_keys()[0]: "{}"}}}, there)
-    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {_keys()[0]: '{"kept":[]}'}}})
+    assert not module._is_proven(kind, {"metadata": {"annotations": {KEY: "{}"}}}, there)
+    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {KEY: '{"kept":[]}'}}})
     assert not module._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)
 
 

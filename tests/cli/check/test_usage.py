@@ -10,6 +10,10 @@ from tests.cli.samples import GOOD, MODEL
 
 SECRET = "hunter2-hunter2"  # noqa: S105 - nobody's
 WRONG = [
+    ("--update-baseline a.yaml", "--update-baseline needs --baseline with the file to write"),
+    ("--baseline - a.yaml", "--baseline must be a file, and - is standard input"),
+    ("--baseline '' a.yaml", '--baseline "": does not exist'),
+    ("--baseline no/such/folder --update-baseline a.yaml", "no/such/folder can't be written: its folder does not exist"),
     ("a.yaml --set-fact grve=true", "--set-fact grve=true: must be NAME=VALUE with a known fact; did you mean grove?"),
     ("a.yaml --set-fact grove", "--set-fact grove: must be NAME=VALUE with a known fact; did you mean grove?"),
     ("a.yaml --set-fact grove=1", "--set-fact grove=1: grove: must be true, false or null, got 1"),

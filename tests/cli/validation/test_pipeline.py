@@ -130,12 +130,7 @@ def test_what_is_said_several_times_of_one_value_is_told_once() -> None:
     assert rules.count("unconvertible") == 1
 
 
-REQUEST = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: a}
-spec: {model: m, image: 1}
-"""
+REQUEST = ODD_GPU.replace("hardware: {gpuSku: H100}", "image: 1")
 
 
 def test_an_update_that_no_mutating_webhook_reads_is_refused_by_the_schema(command: Command, files: Files) -> None:

@@ -84,17 +84,13 @@ def test_a_region_is_exactly_what_is_meant(command: Command, files: Files, text:
     assert run["columnKind"] == "unicodeCodePoints"
 
 
-def _fingerprints(command: Command, *words: str) -> list[str]:
-    return [result["partialFingerprints"][sarif.FINGERPRINT] for result in _run(command("check", *words, "-o", "sarif"))["results"]]
-
-
 def test_a_suppressed_finding_keeps_its_fingerprint_and_says_why(command: Command, files: Files) -> None:
     files(a=BAD)
-    before = _fingerprints(command, "a.yaml")
+    (before,) = _run(command("check", "a.yaml", "-o", "sarif"))["results"]
     files(a=BAD.replace("{enabled: true}", f"{{enabled: true}}  # dynamo-webhooks: ignore[{BAD_RULE}] the gateway knows it"))
     ran = command("check", "a.yaml", "-o", "sarif")
     (result,) = _run(ran)["results"]
-    assert (ran.code, result["partialFingerprints"][sarif.FINGERPRINT]) == (0, before[0])
+    assert (ran.code, result["partialFingerprints"]) == (0, before["partialFingerprints"])
     assert result["suppressions"] == [{"kind": "inSource", "justification": "the gateway knows it"}]
 
 

@@ -165,8 +165,7 @@ def merge_duplicates(findings: Sequence[LocatedFinding]) -> list[LocatedFinding]
             at = first.get((*place, one.path.removesuffix(_NAME), _got(one)))
         if at is None and one.rule == CEL_RULE.name:
             at = next((first.get((*place, one.path, twin)) for begin, twin in _TWINS.items() if one.message.startswith(begin)), None)
-        main = merged[at] if at is not None else None
-        if at is not None and main is not None:
+        if at is not None and (main := merged[at]) is not None:
             also = (*main.also, Also(one.rule, one.code, one.stage, one.path, one.message))
             merged[at] = main._replace(also=also, since=min(main.since, one.since))
             merged[index] = None

@@ -133,10 +133,7 @@ def _example(schema: Node, path: Path) -> Any:
     """The smallest object with a path, with names in lists, by which lenses identify components and containers."""
     if not path:
         return {}
-    node = resolve(schema)
-    if "items" in node:
-        below = _example(node["items"], path[1:])
+    below = _example(child_node(resolve(schema), path[0]) or {}, path[1:])
+    if "items" in resolve(schema):
         return [{"name": str(path[0]), **below}] if isinstance(below, dict) else [below]
-    properties = node.get("properties") or {}
-    below_schema = properties.get(path[0]) or node.get("additionalProperties")
-    return {str(path[0]): _example(below_schema if isinstance(below_schema, dict) else {}, path[1:])}
+    return {str(path[0]): below}

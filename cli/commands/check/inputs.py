@@ -134,8 +134,7 @@ def refuse_changes(arguments: argparse.Namespace) -> None:
     changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
     if arguments.upgrade_to is not None and (flag := next(filter(changing.get, changing), "")):
         raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
-    unnamed = arguments.update_baseline and arguments.baseline is None
-    refuse((unnamed, "--update-baseline needs --baseline with the file to write"))
+    refuse((arguments.update_baseline and arguments.baseline is None, "--update-baseline needs --baseline with the file to write"))
     if not arguments.fix and not ignoring:
         refuse((arguments.diff, "--diff shows what --fix or --add-ignores would write: give one of them"))
         return

@@ -65,7 +65,7 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     if not found:
         return findings, []
     ignores = [ignore for comment in found for ignore in _ignores(comment)]
-    speaking = _by_line(ignores)
+    speaking = _speaking(source)
     kept: list[LocatedFinding] = []
     suppressed: list[Suppressed] = []
     used: set[_Ignore] = set()
@@ -98,11 +98,6 @@ def reason_for(finding: LocatedFinding) -> str:
     return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
 
 
-@lru_cache(maxsize=1)  # findings come file by file
-def _speaking(source: Source) -> dict[int, list[_Ignore]]:
-    return _by_line([ignore for comment in _comments(source) for ignore in _ignores(comment)])
-
-
 def _comments(source: Source) -> list[Comment]:
     """The comments that may ignore something."""
     if not source.holds(MARK):
@@ -112,10 +107,11 @@ def _comments(source: Source) -> list[Comment]:
     return comments(source, MARK)
 
 
-def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
+@lru_cache(maxsize=1)  # findings come file by file
+def _speaking(source: Source) -> dict[int, list[_Ignore]]:
     """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
     found: dict[int, list[_Ignore]] = {}
-    for ignore in ignores:
+    for ignore in (ignore for comment in _comments(source) for ignore in _ignores(comment)):
         for line in {ignore.comment.line, ignore.comment.of}:
             found.setdefault(line, []).append(ignore)
     return found

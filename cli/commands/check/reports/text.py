@@ -29,10 +29,8 @@ _LEAD: Final = 40  # of them before the finding
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
-        lines = [
-            *(f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings),
-            *map(_fate, result.answers),
-        ]
+        lines = [f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings]
+        lines += map(_fate, result.answers)
         return "".join(f"{line}\n" for line in lines)
     blocks = ["\n".join(_block(finding, colour)) for finding in result.findings]
     if result.not_evaluated:

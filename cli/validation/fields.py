@@ -1,4 +1,4 @@
-"""Fields of a schema in the sentences of `check`: where a path leads, and what stands beside it."""
+"""Fields of a schema in the sentences of `check`: where a path leads, and which fields are beside it."""
 
 from ...api.line import OLDEST, Line
 from ...api.paths import Path

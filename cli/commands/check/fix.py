@@ -90,7 +90,7 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     named = source if text == source.text else Source(source.name, text)
     documents = documents if named is source else _objects(named)
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
-    wanted = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
+    wanted: list[Any] = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
     moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
     if any(moves.values()):
         from .version_change import move_fields

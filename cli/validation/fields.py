@@ -1,14 +1,8 @@
-"""Fields of a schema in the sentences of `check`: where a path leads, and what an unknown field was probably meant to be."""
+"""Fields of a schema in the sentences of `check`: where a path leads, and which fields are beside it."""
 
 from ...api.line import OLDEST, Line
 from ...api.paths import Path
 from ...api.schema import Node, load_schema, resolve
-from ..console.nearest import did_you_mean
-
-
-def field_hint(schema: Node, path: Path) -> str:
-    """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
-    return did_you_mean(str(path[-1]), known_fields(schema, path))
 
 
 def known_fields(schema: Node, path: Path) -> dict[str, object]:

@@ -108,31 +108,22 @@ class Findings:
         self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
 
     def add(
-        self,
-        rule: Rule,
-        level: str,
-        stage: str,
-        path: Path,
-        text: str,
-        fix: str = "",
-        edit: Edit | None = None,
-        field: str = "",
-        constraint: str = "",
+        self, rule: Rule, level: str, stage: str, at: Path, text: str, fix: str = "", edit: Edit | None = None, of: Path = (), by: str = ""
     ) -> None:
-        """Adds a finding; `fix` replaces that of the rule, and `field` the path as text. `constraint` is the id of a broken CEL rule."""
+        """Adds a finding; `fix` replaces the rule's. `of` is the field to name if it is not `at`, `by` the id of a broken CEL rule."""
         document = self.found.document
-        position = document.position(path) if rule in (UNKNOWN_FIELD, OTHER_VERSION) else document.value_position(path)
-        field, text = shorten(field or format_path(path), LONGEST), shorten(text, LONGEST)
+        position = document.position(at) if rule in (UNKNOWN_FIELD, OTHER_VERSION) else document.value_position(at)
+        field, text = (shorten(words, LONGEST) for words in (format_path(of or at), text))
         made = report_own(rule, level, stage, document.source, position, self.found.identity, field, text)
         if rule in (SCHEMA_RULE, CEL_RULE):  # the field's own page has more than theirs
-            made = made._replace(field=field_of(self.write.schema, path))
-        self.located.append(made._replace(edit=edit, fix=fix or made.fix, since=self._since(rule, path, constraint)))
+            made = made._replace(field=field_of(self.write.schema, at))
+        self.located.append(made._replace(edit=edit, fix=fix or made.fix, since=self._since(rule, at, by)))
 
-    def _since(self, rule: Rule, path: Path, constraint: str) -> str:
+    def _since(self, rule: Rule, path: Path, by: str) -> str:
         """The line that a finding begins with, by its rule and its field; empty for all lines, and for a field of later lines alone."""
         if not self.found.known:
             return ""
-        begins = next((one.since for one in ALL if one.id == constraint), rule.since or OLDEST)
+        begins = next((one.since for one in ALL if one.id == by), rule.since or OLDEST)
         line = max(begins, first_line(self.found.identity.kind, self.found.version, path))
         return str(line) if OLDEST < line <= self.write.settings.facts.line else ""
 
@@ -174,8 +165,7 @@ def merge_duplicates(findings: Sequence[LocatedFinding]) -> list[LocatedFinding]
             at = first.get((*place, one.path.removesuffix(_NAME), _got(one)))
         if at is None and one.rule == CEL_RULE.name:
             at = next((first.get((*place, one.path, twin)) for begin, twin in _TWINS.items() if one.message.startswith(begin)), None)
-        main = merged[at] if at is not None else None
-        if at is not None and main is not None:
+        if at is not None and (main := merged[at]) is not None:
             also = (*main.also, Also(one.rule, one.code, one.stage, one.path, one.message))
             merged[at] = main._replace(also=also, since=min(main.since, one.since))
             merged[index] = None

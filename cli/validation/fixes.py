@@ -56,7 +56,7 @@ def convert_scalar_type(wanted: str, value: Any, written: str) -> Edit | None:
     if wanted == "string" and isinstance(value, (bool, int, float)) and written and written[0] not in "\"'&*!|>{[":
         return Edit(SET, (), written)
     word = value.strip() if isinstance(value, str) else ""
-    if wanted == "integer" and word.lstrip("-").isascii() and word.lstrip("-").isdecimal() and len(word) < 19:
+    if wanted == "integer" and re.fullmatch(r"-?[0-9]{1,18}", word):
         return Edit(SET, (), int(word))
     if wanted == "boolean" and word.lower() in ("true", "false"):
         return Edit(SET, (), word.lower() == "true")

@@ -24,11 +24,7 @@ class Foreign(NamedTuple):
     there: Path
     here: Path | None
     name: str  # of the own field, from the block that holds the foreign one
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether its value can be moved: it has a place, and each list item on the way there has a name."""
-        return self.here is not None and _NAME not in self.there
+    is_sure: bool  # whether its value can be moved: it has a place, and each list item on the way there has a name
 
 
 def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | None:
@@ -44,7 +40,7 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
     back = _translated(kind, there, other, version)
     here = back.path if back.exact else None
     within = here[len(parent) :] if here is not None and here[: len(parent)] == parent else here or ()
-    return Foreign(other, there, here, format_path(within))
+    return Foreign(other, there, here, format_path(within), here is not None and _NAME not in there)
 
 
 def find_foreign_keys(kind: str, version: str, data: Any) -> Iterator[tuple[Path, str]]:
@@ -137,10 +133,7 @@ def _example(schema: Node, path: Path) -> Any:
     """The smallest object with a path, with names in lists, by which lenses identify components and containers."""
     if not path:
         return {}
-    node = resolve(schema)
-    if "items" in node:
-        below = _example(node["items"], path[1:])
+    below = _example(child_node(resolve(schema), path[0]) or {}, path[1:])
+    if "items" in resolve(schema):
         return [{"name": str(path[0]), **below}] if isinstance(below, dict) else [below]
-    properties = node.get("properties") or {}
-    below_schema = properties.get(path[0]) or node.get("additionalProperties")
-    return {str(path[0]): _example(below_schema if isinstance(below_schema, dict) else {}, path[1:])}
+    return {str(path[0]): below}

@@ -20,13 +20,13 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.finding import Finding, Level
+from ...policies.finding import Level
 from ...policies.review import DELETE, Fields
-from ..console.nearest import SURE, nearest
+from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
-from .fields import field_hint, find_node, first_line, known_fields
+from .fields import find_node, first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARNING
@@ -129,8 +129,9 @@ class _Run:
                 continue
             if self._foreign(path, level, lost):
                 continue
-            text = f"is no field of this kind{lost}" + field_hint(schema, path)
-            edit = correct_spelling(self.found.data, path, known_fields(schema, path))
+            known = known_fields(schema, path)
+            text = f"is no field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
+            edit = correct_spelling(self.found.data, path, known)
             fix = f"Rename it to {edit.value}" if edit is not None else ""
             self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         for path in _asked(done.dropped, self.kind):
@@ -185,7 +186,7 @@ class _Run:
             text, fix, value = allowed(error, there)
             edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
             if error.rule != _UNIQUE or not self.findings.is_repeated(rule, stage, error.path, error.path, text):
-                self.findings.add(rule, ERROR, stage, at, text, fix, edit, format_path(error.path), error.rule)
+                self.findings.add(rule, ERROR, stage, at, text, fix, edit, error.path, error.rule)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
@@ -217,23 +218,22 @@ class _Run:
             fields = shorten(" and ".join(map(format_path, wrong)), 200)
             self.findings.note("policies", "", f"rules wait until the type of {fields} is right", "")
             return
-        for finding in self._judged():
+        try:
+            judged = self.write.judge()
+        except OldError as error:
+            read = read_as(self.kind, Purpose.VALIDATE)
+            reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
+            self.findings.note("policies", "", reason, "")
+            return
+        except ConversionError as error:
+            self.findings.add(checks.UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
+            return
+        for finding in judged:
             if finding.level is Level.NOT_EVALUATED:
                 flag = flag_for(finding.fact, self.settings.line)
                 self.findings.note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
             else:
                 self.findings.add_policy(finding)
-
-    def _judged(self) -> list[Finding]:
-        try:
-            return self.write.judge()
-        except OldError as error:
-            read = read_as(self.kind, Purpose.VALIDATE)
-            reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
-            self.findings.note("policies", "", reason, "")
-        except ConversionError as error:
-            self.findings.add(checks.UNCONVERTIBLE, ERROR, POLICIES, error.path, error.reason)
-        return []
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
         """Asks the users' own rules about an object that can be read into its type."""
@@ -248,17 +248,13 @@ class _Run:
             return
         from ...admission.losses import losses
 
-        write, admitted = self.write, self._is_admitted()
+        ours = (checks.UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
+        refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
+        write, admitted = self.write, self.settings.schema and not refused  # by the schema, as far as it was asked
         for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
             rule = checks.CHECKS_BY_NAME[loss.name]
             if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
-
-    def _is_admitted(self) -> bool:
-        """Whether the schema lets the object pass, as far as it was asked."""
-        ours = (checks.UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
-        refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
-        return self.settings.schema and not refused
 
 
 def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:

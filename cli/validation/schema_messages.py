@@ -10,6 +10,7 @@ from ...api.walk.errors import FieldError, Reason
 from ...api.walk.structure import text_errors
 from ...api.wording import shorten
 from ..console.nearest import SURE, nearest
+from .fixes import convert_scalar_type
 
 _SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
 _SHOWN: Final = 80  # characters of a value
@@ -30,21 +31,13 @@ def explain_schema_error(error: FieldError, value: Any) -> Told:
         return Told(
             "must be given since line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
         )
-    for shape, say in _SENTENCES:
+    for shape, must, fix in _SENTENCES:
+        if found := re.fullmatch(shape, text):
+            return Told(must.format(*found.groups(), got=_got(value), count=_count(value)), fix.format(*found.groups()))
+    for shape, say in _CHOICES:
         if found := re.fullmatch(shape, text, re.DOTALL):
             return say(found, value)
     return Told(text if "got " in text else f"{text}{_got(value)}")
-
-
-def _least(found: re.Match[str], value: Any) -> Told:
-    inclusive, least = found.groups()
-    must, fix = (f"{least} or more", f"{least} or more") if inclusive else (f"greater than {least}", f"more than {least}")
-    return Told(f"must be {must}{_got(value)}", f"Write {fix}")
-
-
-def _most(found: re.Match[str], value: Any) -> Told:
-    most = f"{found[2]} or less" if found[1] else f"less than {found[2]}"
-    return Told(f"must be {most}{_got(value)}", f"Write {most}")
 
 
 def _one_of(found: re.Match[str], value: Any) -> Told:
@@ -52,7 +45,7 @@ def _one_of(found: re.Match[str], value: Any) -> Told:
     words = [one for one in allowed if isinstance(one, str)]
     near = nearest(value, words) if isinstance(value, str) and value else None
     fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {found[1]}"
-    text = f"must be one of {found[1]}{_got(value)}" if len(allowed) > 1 else f"must be {found[1]}{_got(value)}"
+    text = f"must be {'one of ' if len(allowed) > 1 else ''}{found[1]}{_got(value)}"
     return Told(text, fix, nearest(value, words, SURE) if near is not None else None)
 
 
@@ -62,56 +55,44 @@ def _longest(found: re.Match[str], value: Any) -> Told:
     return Told(f"must have at most {found[1]} characters{_count(value)}", f"Shorten it to {found[1]} characters")
 
 
-def _shortest(found: re.Match[str], value: Any) -> Told:
-    if found[1] == "1":
-        return Told("must not be empty", "Write a value, or leave the field out")
-    return Told(f"must have at least {found[1]} characters{_count(value)}", f"Write {found[1]} characters or more")
-
-
 def _matching(found: re.Match[str], value: Any) -> Told:
     near = _near(found[1], value) if isinstance(value, str) else None
     return Told(f"must match '{found[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
 
 
 def _typed(found: re.Match[str], value: Any) -> Told:
-    seen = found[2] or ""
-    return Told(f"must be of type {found[1]}{f', got {seen}' if seen else _got(value)}", suggest_quotes(found[1], value))
+    seen = f", got {found[2]}" if found[2] else _got(value)
+    return Told(f"must be of type {found[1]}{seen}", suggest_quotes(found[1], value))
 
 
-# what the API server says behind a field -> our sentence
-_SENTENCES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = (
-    (r"should be greater than (or equal to )?(\S+)", _least),
-    (r"should be less than (or equal to )?(\S+)", _most),
-    (r"should be a non-negative integer", lambda _, value: Told(f"must be 0 or more{_got(value)}", "Write 0 or more")),
+# what the API server says behind a field -> our sentence and remedy
+_SENTENCES: Final = (
+    (r"should be greater than or equal to (\S+)", "must be {0} or more{got}", "Write {0} or more"),
+    (r"should be greater than (\S+)", "must be greater than {0}{got}", "Write more than {0}"),
+    (r"should be less than or equal to (\S+)", "must be {0} or less{got}", "Write {0} or less"),
+    (r"should be less than (\S+)", "must be less than {0}{got}", "Write less than {0}"),
+    (r"should be a non-negative integer", "must be 0 or more{got}", "Write 0 or more"),
+    (r"should be at least 1 chars long", "must not be empty", "Write a value, or leave the field out"),
+    (r"should be at least (\d+) chars long", "must have at least {0} characters{count}", "Write {0} characters or more"),
+    (r"should have at least (\d+) (?:properties|items)", "must have at least {0} items{count}", "Write {0} or more"),
+    (r"Too many: must have at most (\d+) items", "must have at most {0} items{count}", "Keep {0} of them at most"),
+    (r"Required value", "must be given", "Add the field"),
+    (r"Duplicate value", "must be unique in its list{got}", "Remove it, or give it another name"),
+)
+_CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = (
     (r"Unsupported value: supported values: (.+)", _one_of),
     (r"Too long: may not be more than (\d+) bytes", _longest),
-    (r"should be at least (\d+) chars long", _shortest),
     (r"should match '(.+)'", _matching),
-    (
-        r"should have at least (\d+) (?:properties|items)",
-        lambda found, value: Told(f"must have at least {found[1]} items{_count(value)}", f"Write {found[1]} or more"),
-    ),
-    (
-        r"Too many: must have at most (\d+) items",
-        lambda found, value: Told(f"must have at most {found[1]} items{_count(value)}", f"Keep {found[1]} of them at most"),
-    ),
     (r'must be of type (\S+?)(?:: "(\w+)")?', _typed),
-    (r"Required value", lambda *_: Told("must be given", "Add the field")),
-    (r"Duplicate value", lambda _, value: Told(f"must be unique in its list{_got(value)}", "Remove it, or give it another name")),
 )
 
 
 def suggest_quotes(wanted: str, value: Any) -> str:
     """What to do about a scalar of another type; empty where that is not to be seen from it. Texts are not repeated."""
-    if wanted == "string" and isinstance(value, (bool, int, float)):
-        return "Put the value in quotes"
-    if not isinstance(value, str):
-        return ""
-    if wanted == "integer" and re.fullmatch(r"-?\d{1,18}", value.strip()):
-        return f"Write {int(value)}, without quotes"
-    if wanted == "boolean" and value.strip().lower() in ("true", "false"):
-        return f"Write {value.strip().lower()}, without quotes"
-    return ""
+    edit = convert_scalar_type(wanted, value, "it")
+    if edit is None or wanted == "string":
+        return "Put the value in quotes" if edit is not None else ""
+    return f"Write {json.dumps(edit.value)}, without quotes"
 
 
 def _near(pattern: str, value: str) -> str | None:

@@ -2,14 +2,14 @@
 
 from ...admission.pipeline import Admission
 from ...admission.userrules.evaluate import Write, ask
-from ...api.paths import Key, Path
-from ...api.schema import Node, resolve
+from ...api.paths import Path
+from ...api.schema import Node
+from ...api.shape import child
 from ...policies.facts import Facts
 from ...policies.finding import Level
 from ...policies.review import DELETE
 from ..facts.load import flag_for
 from ..userrules.load import Asked
-from .fields import find_node
 from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA
 
@@ -38,7 +38,6 @@ def _with_keys(path: Path, schema: Node) -> Path:
     steps: list[str | int] = []
     node: Node | None = schema
     for step in path:
-        is_key = isinstance(step, str) and node is not None and "additionalProperties" in resolve(node)
-        node = find_node(node, (step,)) if node is not None else None
-        steps.append(Key(step) if is_key else step)
+        named, node = child(node, step)
+        steps.append(named)
     return tuple(steps)

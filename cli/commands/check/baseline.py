@@ -5,7 +5,7 @@ An entry is only called outdated where its object was looked at and its rule cou
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -85,10 +85,7 @@ class Entry(NamedTuple):
     @property
     def about(self) -> str:
         """The object and field, or the file where there is no object."""
-        if not self.kind:
-            return self.file
-        identity = Identity(self.kind, self.namespace, self.name)
-        return f"{identity}, {self.path}" if self.path else str(identity)
+        return ", ".join(filter(None, (str(Identity(*self.about_object)), self.path))) if self.kind else self.file
 
 
 class Held(NamedTuple):
@@ -113,10 +110,8 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
         raise UsageError(f"{_FLAG} {error}{writes}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{_FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
-    except RecursionError:
-        raise UsageError(f"{_FLAG} {file}: must be a baseline, is nested too deep") from None
-    except ValueError:
-        raise UsageError(f"{_FLAG} {file}: must be a baseline, holds a number of too many digits") from None
+    except (RecursionError, ValueError):
+        raise UsageError(f"{_FLAG} {file}: must be a baseline, is nested too deep or holds a number of too many digits") from None
     if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
         raise UsageError(f"{_FLAG} {file}: must be a baseline, an object with format and findings")
     if data.get("format") != FORMAT:
@@ -171,15 +166,13 @@ def _unseen(entries: list[Entry], result: Result) -> set[tuple[str, str, str]]:
 
 def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[Entry]:
     """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have spoken."""
-    if not entries:
-        return
-    operations: dict[object, set[str]] = {}  # by identity, and by file
-    notes: dict[object, list[NotEvaluated]] = {}
+    operations: defaultdict[object, set[str]] = defaultdict(set)  # by identity, and by file
+    notes: defaultdict[object, list[NotEvaluated]] = defaultdict(list)
     for one in result.checked:
         for key in (tuple(one.identity), one.source.name):
-            operations.setdefault(key, set()).add(one.operation)
+            operations[key].add(one.operation)
     for note in result.not_evaluated:
-        notes.setdefault(tuple(note.identity), []).append(note)
+        notes[tuple(note.identity)].append(note)
     for entry in entries:
         about = entry.about_object if entry.kind else entry.file
         asked = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))

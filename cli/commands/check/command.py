@@ -30,12 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     strictness.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error", help="findings that make the exit code 1 (default %(default)s)"
     )
-    strictness.add_argument(
-        "--validate",
-        type=lambda word: {"true": STRICT, "false": IGNORE}.get(word, word),  # kubectl's other words
-        choices=(STRICT, WARN, IGNORE),
-        help="what becomes of unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)",
-    )
+    others = {"true": STRICT, "false": IGNORE}  # kubectl's other words
+    text = "what becomes of unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)"
+    strictness.add_argument("--validate", type=lambda word: others.get(word, word), choices=(STRICT, WARN, IGNORE), help=text)
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
     strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
     # of earlier versions: scripts of pipelines go on

@@ -3,7 +3,6 @@
 What else a file holds stays byte for byte. A comment that gives no reason yet gets this one; a second run changes nothing.
 """
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ....policies.checks import IGNORE_WITHOUT_REASON, UNUSED_IGNORE
-from ...console.exits import OK, REFUSED, UsageError, worst_code
+from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_stderr
 from ...files.write import write_if_unchanged
 from ...objects.manifest import find_manifests
@@ -20,7 +19,6 @@ from ...rewrite.align import Origin
 from ...rewrite.emit import emit_double_quoted, emit_flow_scalar
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.tree import is_same_json
-from ...rewrite.unified_diff import format_diff
 from ...validation.finding import LocatedFinding
 from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
 from ...validation.levels import FAULT
@@ -40,32 +38,6 @@ class Mended(NamedTuple):
     source: Source
     text: str
     edits: int
-
-
-def refuse(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError if an input is no file on disk, so that nothing could be written, or the reason of ignores fits in no comment."""
-    writes = "--add-ignores" if arguments.add_ignores is not None else "--fix"
-    if arguments.fix and arguments.add_ignores is not None:
-        raise UsageError("--fix and --add-ignores both change files: use --fix first")
-    if arguments.diff and not arguments.fix and arguments.add_ignores is None:
-        raise UsageError("--diff shows what --fix or --add-ignores would write: give one of them")
-    for flag, given in (("--cluster", arguments.cluster), ("-k", arguments.kustomize), ("--helm", arguments.helm)):
-        if given:
-            raise UsageError(f"{writes} changes files, and {flag} checks other inputs; fix the sources")
-    if arguments.fix and (arguments.set or arguments.env_file):
-        raise UsageError("--fix would write the values of --set and --env-file into the files; leave them out")
-    if arguments.add_ignores is not None and arguments.update_baseline:
-        raise UsageError("--add-ignores and --update-baseline both accept findings: use one of them")
-    asked = arguments.output and "outputs" not in arguments.laid
-    for flag, given in (("-o", asked), ("--answer", arguments.answer), ("--update-baseline", arguments.update_baseline)):
-        if arguments.diff and given:
-            raise UsageError(f"--diff prints what {writes} would write, and no report: leave out {flag}")
-    if "-" in arguments.paths:
-        raise UsageError(f"{writes} changes files, and - is none")
-    if arguments.add_ignores is not None:
-        arguments.add_ignores = arguments.add_ignores.strip()
-        if not arguments.add_ignores or not arguments.add_ignores.isprintable():
-            raise UsageError("--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'")
 
 
 def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
@@ -99,11 +71,6 @@ def write(done: list[Mended], what: str = "fixed") -> int:
     return worst_code(codes)
 
 
-def diff(done: list[Mended]) -> str:
-    """What would be written, as one diff that `git apply` takes."""
-    return "".join(format_diff(one.source.name, one.source.text, one.text) for one in done)
-
-
 def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     """The text with the edits of each object, by number. Edits of names come first and replace old names in place.
 
@@ -123,10 +90,16 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     named = source if text == source.text else Source(source.name, text)
     documents = documents if named is source else _objects(named)
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
-    wanted = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
+    wanted: list[Any] = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
     moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
     if any(moves.values()):
-        return _with_moves(named, wanted, moves)
+        from .version_change import move_fields
+
+        origins: dict[int, Origin] = {}
+        for number, some in moves.items():  # what can't be moved stays
+            if some and (done := move_fields(wanted[number], some)) is not None:
+                wanted[number], origins[number] = done
+        return replace_objects(named.name, named.text, wanted, expands=False, origins=origins).text
     if not any(rest.values()):
         return named.text
     if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
@@ -134,17 +107,6 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
         if placed is not None:
             return placed
     return replace_objects(named.name, named.text, wanted, expands=False).text
-
-
-def _with_moves(source: Source, wanted: list[Any], moves: dict[int, list[Edit]]) -> str:
-    """The text with changed objects, whose fields of the other version are in their places; those that can't be moved stay."""
-    from .version_change import move_fields
-
-    origins: dict[int, Origin] = {}
-    for number, some in moves.items():
-        if some and (done := move_fields(wanted[number], some)) is not None:
-            wanted[number], origins[number] = done
-    return replace_objects(source.name, source.text, wanted, expands=False, origins=origins).text
 
 
 def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...console import flags
@@ -47,34 +48,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.paths(inputs)
     inputs.add_argument("--stdin-name", default="", metavar="NAME", help="name of standard input in reports")
     inputs.add_argument("--files-from", metavar="FILE", help="file of paths, one a line, or - for standard input")
-    inputs.add_argument(
-        "-k",
-        "--kustomize",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder to render with kustomize, without fetching; repeatable",
-    )
-    inputs.add_argument("--helm", action="append", default=[], metavar="DIR", help="chart to render with helm; repeatable")
-    inputs.add_argument("--values", action="append", default=[], metavar="FILE", help="with --helm: values file of all charts; repeatable")
-    inputs.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable",
-    )
-    inputs.add_argument(
-        "--env-file",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="file of such values, one NAME=VALUE a line; --set overrides it; repeatable",
-    )
+    repeatable = partial(inputs.add_argument, action="append", default=[])
+    repeatable("-k", "--kustomize", metavar="DIR", help="folder to render with kustomize, without fetching; repeatable")
+    repeatable("--helm", metavar="DIR", help="chart to render with helm; repeatable")
+    repeatable("--values", metavar="FILE", help="with --helm: values file of all charts; repeatable")
+    values = "value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable"
+    repeatable("--set", metavar="NAME=VALUE", help=values)
+    repeatable("--env-file", metavar="FILE", help="file of such values, one NAME=VALUE a line; --set overrides it; repeatable")
     inputs.add_argument("--fix", action="store_true", help="write remedies that need no judgement into the files, then check these")
     inputs.add_argument("--diff", action="store_true", help="with --fix: print the changes, and write nothing")
     flags.cluster(inputs, "judge files as updates of a cluster's objects; without files, check its objects; also reads unknown facts")
-    inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
+    repeatable("--old", metavar="PATH", help="stored objects of an update; repeatable")
     inputs.add_argument("--against", metavar="GIT-REF", help="take stored objects from this Git revision")
 
 
@@ -92,12 +76,10 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
         fill = parse_values(arguments.set, arguments.env_file)
     old, sight = _old(arguments, files, fill), None
     if arguments.cluster:
-        from ...objects.cluster_snapshot import snapshot_cluster
+        from ...objects.cluster_snapshot import Live, snapshot_cluster
 
         sight = snapshot_cluster(arguments.kubeconfig, arguments.context, arguments.namespace)
         if _names_files(arguments):
-            from ...objects.cluster_snapshot import Live
-
             old = Live(sight, arguments.namespace)
         else:
             files = [*sight.files]
@@ -126,25 +108,57 @@ def _rendered(arguments: argparse.Namespace) -> Iterator[Source | InputError]:
 
 def _agree(arguments: argparse.Namespace) -> None:
     """Refuses flags that don't go together."""
-    against = arguments.against is not None
-    if against and arguments.old:
-        raise UsageError("--against and --old both name the stored objects: use one of them")
-    if against and arguments.op != "auto":
-        raise UsageError(f"--against decides between update and create: leave out --op {arguments.op}")
-    if against and arguments.cluster:
-        raise UsageError("--against and --cluster both give the stored objects: use one of them")
-    if arguments.cluster and _names_files(arguments) and (arguments.old or arguments.op != "auto"):
-        raise UsageError(f"--cluster decides which files are updates: leave out {'--old' if arguments.old else f'--op {arguments.op}'}")
+    against, named = arguments.against is not None, _names_files(arguments)
+    decided = arguments.cluster and named
+    refuse(
+        (against and arguments.old, "--against and --old both name the stored objects: use one of them"),
+        (against and arguments.op != "auto", f"--against decides between update and create: leave out --op {arguments.op}"),
+        (against and arguments.cluster, "--against and --cluster both give the stored objects: use one of them"),
+        (decided and arguments.old, "--cluster decides which files are updates: leave out --old"),
+        (decided and arguments.op != "auto", f"--cluster decides which files are updates: leave out --op {arguments.op}"),
+    )
     flags.need_cluster(arguments, "check what a cluster holds")
-    for flag, folders in (("-k", arguments.kustomize), ("--helm", arguments.helm)):
-        if against and folders:
-            raise UsageError(f"--against compares files, and what {flag} renders is none: use --old")
-    if arguments.values and not arguments.helm:
-        raise UsageError("--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files")
-    if arguments.op == "update" and not arguments.old:
-        raise UsageError("--op update needs --old with the stored objects")
-    if not (_names_files(arguments) or arguments.cluster):
-        raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster; or paths in .dynamo-webhooks.yaml")
+    nothing = "name at least one file, folder or glob, - for standard input, or --cluster"
+    rendered = {"-k": arguments.kustomize, "--helm": arguments.helm}
+    refuse(
+        *((against and given, f"--against compares files, and what {flag} renders is none: use --old") for flag, given in rendered.items()),
+        (arguments.values and not arguments.helm, "--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files"),
+        (arguments.op == "update" and not arguments.old, "--op update needs --old with the stored objects"),
+        (not (named or arguments.cluster), f"{nothing}; or paths in .dynamo-webhooks.yaml"),
+    )
+
+
+def refuse_changes(arguments: argparse.Namespace) -> None:
+    """Refuses flags that write files, where nothing could be written or the flags contradict each other."""
+    ignoring = arguments.add_ignores is not None
+    changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
+    if arguments.upgrade_to is not None and (flag := next(filter(changing.get, changing), "")):
+        raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
+    refuse((arguments.update_baseline and arguments.baseline is None, "--update-baseline needs --baseline with the file to write"))
+    if not arguments.fix and not ignoring:
+        refuse((arguments.diff, "--diff shows what --fix or --add-ignores would write: give one of them"))
+        return
+    writes, reason = "--add-ignores" if ignoring else "--fix", (arguments.add_ignores or "").strip()
+    said = reason and reason.isprintable()
+    filled, report = arguments.set or arguments.env_file, arguments.output and "outputs" not in arguments.laid
+    others = {"--cluster": arguments.cluster, "-k": arguments.kustomize, "--helm": arguments.helm}
+    reports = {"-o": report, "--answer": arguments.answer, "--update-baseline": arguments.update_baseline} if arguments.diff else {}
+    refuse(
+        (arguments.fix and ignoring, "--fix and --add-ignores both change files: use --fix first"),
+        *((given, f"{writes} changes files, and {flag} checks other inputs; fix the sources") for flag, given in others.items()),
+        (arguments.fix and filled, "--fix would write the values of --set and --env-file into the files; leave them out"),
+        (ignoring and arguments.update_baseline, "--add-ignores and --update-baseline both accept findings: use one of them"),
+        *((given, f"--diff prints what {writes} would write, and no report: leave out {flag}") for flag, given in reports.items()),
+        (STDIN in arguments.paths, f"{writes} changes files, and - is none"),
+        (ignoring and not said, "--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'"),
+    )
+
+
+def refuse(*mistakes: tuple[object, str]) -> None:
+    """Raises: UsageError with the sentence of the first mistake that was made."""
+    for made, sentence in mistakes:
+        if made:
+            raise UsageError(sentence)
 
 
 def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:

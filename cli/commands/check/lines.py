@@ -2,16 +2,19 @@
 
 import argparse
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Final
 
 from ....api.line import NEAREST, Line, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
 from ...project.apply import Target, Targets
-from ...validation.finding import LocatedFinding, NotEvaluated
 from .result import DEFAULT, JudgedBy, Result
 
 _UPGRADE: Final = "--upgrade-to"
+# what a finding is about: its sentence may name other choices on another line
+_about = attrgetter("source.name", "identity", "rule", "path", "position")
+_of_note = attrgetter("source.name", "identity", "rule", "reason")
 
 
 def explain_lines(arguments: argparse.Namespace, targets: Targets, files: Iterable[str], fill: Callable[[Facts], Facts]) -> list[JudgedBy]:
@@ -63,12 +66,3 @@ def add_later_lines(result: Result, steps: list[Line], judge: Callable[[Line], R
         notes += new
     lines = (*result.lines, *(JudgedBy(str(line), _UPGRADE) for line in steps))
     return result._replace(findings=findings, not_evaluated=notes, lines=lines)
-
-
-def _about(one: LocatedFinding) -> tuple[object, ...]:
-    """What a finding is about: its rule and place. Its sentence may name other choices on another line."""
-    return one.source.name, one.identity, one.rule, one.path, one.position
-
-
-def _of_note(one: NotEvaluated) -> tuple[object, ...]:
-    return one.source.name, one.identity, one.rule, one.reason

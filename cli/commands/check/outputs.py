@@ -13,6 +13,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, w
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.keys import FORMATS, ReportRequest
+from .inputs import refuse
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
@@ -24,15 +25,8 @@ _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summa
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     output = parser.add_argument_group("output")
-    output.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        type=wish,
-        default=[],
-        metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)",
-    )
+    formats = f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)"
+    output.add_argument("-o", "--output", action="append", type=wish, default=[], metavar="FORMAT[=FILE]", help=formats)
     output.add_argument(
         "--answer", action="store_true", help="also print the API server's response for each object, in the words of Kubernetes 1.34"
     )
@@ -71,15 +65,15 @@ def list_reports(arguments: argparse.Namespace) -> list[ReportRequest]:
         if not one.file:
             continue
         place = os.path.realpath(one.file)
-        if place in seen:
-            raise UsageError(f"-o {one.form}={one.file}: another report is written to this file already")
+        taken = place in needed and (os.path.isfile(place) or not os.path.exists(place))  # noqa: PTH110, PTH113 - as below
+        named = f"-o {one.form}={one.file}"
+        refuse(
+            (place in seen, f"{named}: another report is written to this file already"),
+            (os.path.isdir(place), f"{named}: must be a file, and is a folder"),  # noqa: PTH112 - pathlib's raises for a path that is too long
+            (not os.path.isdir(os.path.dirname(place)), f"{named}: its folder does not exist"),  # noqa: PTH112, PTH120 - as above
+            (taken, f"{named}: {_TAKEN}"),
+        )
         seen.add(place)
-        if os.path.isdir(place):  # noqa: PTH112 - pathlib's raises for a path that is too long
-            raise UsageError(f"-o {one.form}={one.file}: must be a file, and is a folder")
-        if not os.path.isdir(os.path.dirname(place)):  # noqa: PTH112, PTH120 - as above
-            raise UsageError(f"-o {one.form}={one.file}: its folder does not exist")
-        if place in needed and (os.path.isfile(place) or not os.path.exists(place)):  # noqa: PTH110, PTH113 - as above
-            raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
     if arguments.laid:
         from ...project.keys import spare as spare_others
 
@@ -97,19 +91,10 @@ def spare(asked: list[ReportRequest], result: Result) -> None:
 
 def _needed(arguments: argparse.Namespace) -> set[str]:
     """The real paths of all files that flags and arguments name, which a report must not overwrite."""
-    project = arguments.project
-    clusters = project.values.get("clusters", {}) if project is not None else {}
-    named = (
-        *arguments.paths,
-        *arguments.old,
-        *arguments.env_file,
-        *arguments.values,
-        arguments.facts,
-        arguments.files_from,
-        arguments.baseline,
-        *(project.files if project is not None else ()),
-        *(cluster.facts for cluster in clusters.values()),
-    )
+    named = [*arguments.paths, *arguments.old, *arguments.env_file, *arguments.values]
+    named += [arguments.facts, arguments.files_from, arguments.baseline]
+    if (project := arguments.project) is not None:
+        named += [*project.files, *(cluster.facts for cluster in project.values.get("clusters", {}).values())]
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 
@@ -148,8 +133,7 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
 
 
 def _put(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int) -> None:
-    colour = _coloured(arguments.color, to_file=bool(one.file))
-    report = _report(arguments, one, result, code, colour=colour)
+    report = _report(arguments, one, result, code)
     report = report if one.form in _ESCAPED else inert(report)
     if one.form == "text" and not one.file:
         write_stdout(report)
@@ -163,12 +147,14 @@ def _put(arguments: argparse.Namespace, one: ReportRequest, result: Result, code
     replace_file(one.file, data)
 
 
-def _report(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int, *, colour: bool) -> str:
+def _report(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int) -> str:
     form = one.form
     if form == "text":
         from .reports.text import statistics, text
 
-        return statistics(result) if arguments.statistics and not one.file else text(result, colour=colour, quiet=arguments.quiet)
+        if arguments.statistics and not one.file:
+            return statistics(result)
+        return text(result, colour=_coloured(arguments.color, to_file=bool(one.file)), quiet=arguments.quiet)
     if form == "github":
         from .reports import github
 

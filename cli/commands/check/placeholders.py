@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ....api.paths import Path, format_path, lookup
@@ -28,8 +29,8 @@ _FLAGGED: Final = re.compile(r"\$[{(]([A-Za-z_]\w*)[})]")  # what --set fills
 _OF_SHELLS: Final = frozenset(("args", "command", "env", "envs", "lifecycle", "annotations"))  # hold such words for others
 _LIKELY: Final = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _VERSION: Final = "9999.0.0"  # the tag of an image of which no rule can say that it is too old
-_NAMED: Final = 5
 _SHOWN: Final = 60  # characters of one
+_key = attrgetter("rule", "path", "message")  # of a finding
 
 
 class _Open(NamedTuple):
@@ -54,8 +55,7 @@ class _Open(NamedTuple):
     @property
     def shown(self) -> str:
         """The placeholders."""
-        more = f" and {len(self.texts) - _NAMED} more" if len(self.texts) > _NAMED else ""
-        return ", ".join(shorten(text, _SHOWN) for text in self.texts[:_NAMED]) + more
+        return shorten(", ".join(shorten(text, _SHOWN) for text in self.texts), 5 * _SHOWN)
 
 
 class _Place(NamedTuple):
@@ -145,17 +145,11 @@ def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings
 
 def _level(one: _Open, findings: list[LocatedFinding]) -> str:
     """Whether a server refuses the placeholder, there or in what holds it."""
-    errors = (each for each in findings if each.level == ERROR)
-    there = any(each.position == one.position or (each.stage != POLICIES and _holds(each.path, one.name)) for each in errors)
-    return ERROR if there else WARNING
-
-
-def _holds(path: str, name: str) -> bool:
-    return name.startswith(path) and name[len(path) :][:1] in ("", ".", "[")
-
-
-def _key(finding: LocatedFinding) -> tuple[str, str, str]:
-    return finding.rule, finding.path, finding.message
+    for each in findings:
+        holds = each.stage != POLICIES and one.name.startswith(each.path) and one.name[len(each.path) :][:1] in ("", ".", "[")
+        if each.level == ERROR and (holds or each.position == one.position):
+            return ERROR
+    return WARNING
 
 
 def _changed(found: Manifest, written: Fields, opened: list[_Open], *, remove: bool) -> Manifest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....policies.checks import DUPLICATE
@@ -104,19 +105,16 @@ def joined(parts: Sequence[Result]) -> Result:
 
 def sort_result(found: Result) -> Result:
     """Sort findings by file, line and rule, and the other lists alike."""
+    order = attrgetter("name", "line", "column", "text")  # of errors
     return found._replace(
         findings=sorted(found.findings, key=lambda finding: finding.order),
         not_evaluated=sorted(found.not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
-        unreadable=sorted(found.unreadable, key=_order),
+        unreadable=sorted(found.unreadable, key=order),
         checked=sorted(found.checked, key=lambda one: (one.source.name, one.line, one.identity)),
         suppressed=sorted(found.suppressed, key=lambda one: one.finding.order),
         answers=sorted(found.answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
-        passed=sorted(found.passed, key=_order),
+        passed=sorted(found.passed, key=order),
     )
-
-
-def _order(error: InputError) -> tuple[str, int, int, str]:
-    return error.name, error.line, error.column, error.text
 
 
 def by_rule(result: Result) -> list[Row]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ....api.paths import format_path
-from ....api.wording import shorten
+from ....api.wording import escape_unprintable, shorten
 from ....policies.checks import STAYS_AFTER_MOVE
 from ....policies.review import CREATE, DELETE, UPDATE, Fields
+from ...console.output import write_stderr
 from ...files.documents import read_documents
 from ...files.read import STDIN
 from ...objects.manifest import Identity, Manifest, place_in, unfold_all
@@ -60,20 +61,20 @@ class Run:
         self._found = empty_result()  # in the order in which files are checked
         self._others = 0
 
-    def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Result:
-        """Check all files; call `tell` before each. Many files are checked in several processes where none needs what others found."""
+    def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> Result:
+        """Check all files; `tell` names each on stderr. Many files are checked in several processes where none needs what others found."""
         if self.settings.judged and len(files) >= MANY:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
         def take_all(share: Sequence[Item]) -> tuple[Result, int]:
             self._found, self._others = empty_result(), 0
             for file in share:
-                if tell is not None:
-                    tell(file)
+                if tell:
+                    write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
                 self.take(file, stdin_name)
             return self._found, self._others
 
-        alone = self.old is None and self.fill is None and self.settings.asked is None and tell is None
+        alone = self.old is None and self.fill is None and self.settings.asked is None and not tell
         if not alone or len(files) < 2 * MANY:
             take_all(files)
             return self.result()
@@ -104,7 +105,8 @@ class Run:
                     self._others += 1
                     continue
                 one = place_in(written, self.settings.namespace)
-                findings += [_numbered(finding, number) for finding in self._object(one, written.identity)]
+                located = self._object(one, written.identity)  # an edit knows which object of the file it is for
+                findings += [each._replace(edit=each.edit and each.edit._replace(number=number)) for each in located]
                 number += 1
         if source is not None:
             findings = _told(source, findings)
@@ -168,11 +170,6 @@ class Run:
         if found.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
             return past
         return self.old.past(found._replace(identity=written), self.settings.line)
-
-
-def _numbered(finding: LocatedFinding, number: int) -> LocatedFinding:
-    """The finding, whose edit knows which object of the file it is for."""
-    return finding if finding.edit is None else finding._replace(edit=finding.edit._replace(number=number))
 
 
 def _name(found: Manifest) -> Position | None:

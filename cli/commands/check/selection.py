@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....policies.catalogue import list_all
@@ -26,41 +27,17 @@ if TYPE_CHECKING:
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
 
-class Overrides:
-    """The severities that a project file sets for rules in some files; they override those for all files."""
-
-    def __init__(self, severities: Mapping[str, Severity], overrides: Sequence[Override], won: frozenset[str]) -> None:
-        """`won` are the rules that flags name, over which the project decides nothing."""
-        from ...project.discover import own
-
-        self._severities, self._overrides, self._won = severities, overrides, won
-        self._owners = own((number, one.paths) for number, one in enumerate(overrides))
-        self._known: dict[tuple[int, ...], Mapping[str, Severity]] = {}
-
-    def at(self, file: str) -> Mapping[str, Severity]:
-        """The severities in a file: of several overrides that name it, the last one decides."""
-        from ...project.discover import find_owners
-
-        numbers = tuple(find_owners(file, self._owners))
-        if numbers not in self._known:
-            found = dict(self._severities)
-            for number in numbers:
-                found |= self._overrides[number].rules
-            self._known[numbers] = {name: one for name, one in found.items() if name not in self._won}
-        return self._known[numbers]
-
-
 class Choice(NamedTuple):
     """The words of both flags, and what a project makes of single rules; no selecting word means every rule."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
-    overrides: Overrides | None = None
+    overrides: Callable[[str], Mapping[str, Severity]] | None = None  # the severities in a file
 
     def at(self, file: str) -> Choice:
         """The choice for a file."""
-        return self if self.overrides is None else self._replace(severities=self.overrides.at(file))
+        return self if self.overrides is None else self._replace(severities=self.overrides(file))
 
     def takes(self, rule: str, code: str) -> bool:
         """Whether findings of a rule are reported.
@@ -112,7 +89,23 @@ def select_rules(
     won = {UNKNOWN_FIELD.name} if validated else set()
     won |= {name for name, code in _known() if (severities or overrides) and {name, code} & {*chosen}}
     left = {name: one for name, one in severities.items() if name not in won}
-    return Choice(chosen, ignored, left, Overrides(left, overrides, frozenset(won)) if overrides else None)
+    return Choice(chosen, ignored, left, _override(left, overrides, won) if overrides else None)
+
+
+def _override(severities: Mapping[str, Severity], overrides: Sequence[Override], won: set[str]) -> Callable[[str], Mapping[str, Severity]]:
+    """Finds the severities of rules in a file: of several overrides that name it, the last one decides, and over `won` rules none."""
+    from ...project.discover import find_owners, own
+
+    owners = own((number, one.paths) for number, one in enumerate(overrides))
+
+    @cache
+    def combined(numbers: tuple[int, ...]) -> Mapping[str, Severity]:
+        found = dict(severities)
+        for number in numbers:
+            found |= overrides[number].rules
+        return {name: one for name, one in found.items() if name not in won}
+
+    return lambda file: combined(tuple(find_owners(file, owners)))
 
 
 def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None) -> Asked | None:

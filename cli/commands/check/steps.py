@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ....api.wording import count_of, escape_unprintable
-from ...console.exits import OK, REFUSED, UsageError, worst_code
+from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
 from ...project.apply import Targets, apply_project
+from ...validation.finding import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
-from .inputs import gather_inputs
+from .inputs import gather_inputs, refuse_changes
 from .lines import add_later_lines, explain_lines, list_steps
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
-from .run import Item, Run
+from .run import Run
 from .selection import Choice, ask_rules, select_rules
 from .suppress import Heard
 
@@ -32,32 +33,14 @@ _KEYS = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules",
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Does what the flags ask for, and returns the exit code. Raises: UsageError."""
+    """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
     apply_project(arguments, _KEYS, arguments.paths)
     if arguments.show_config:
         from ...project.load import format_effective_settings
 
         write_stdout(format_effective_settings(arguments))
         return OK
-    _refuse_changes(arguments)
-    return _check(arguments)
-
-
-def _refuse_changes(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError for flags that write files, where nothing could be written or the flags contradict each other."""
-    ignoring = arguments.add_ignores is not None
-    changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
-    if arguments.upgrade_to is not None and any(changing.values()):
-        flag = next(flag for flag, given in changing.items() if given)
-        raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
-    if arguments.fix or arguments.diff or ignoring:
-        from .fix import refuse
-
-        refuse(arguments)
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    """Checks everything, and delivers the reports; returns the exit code."""
+    refuse_changes(arguments)
     asked, known = list_reports(arguments), _load_baseline(arguments)
     targets = Targets(arguments)
     choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
@@ -82,7 +65,7 @@ def _check(arguments: argparse.Namespace) -> int:
         running = Run(by, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill)
         mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
         files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
-        return running.through(files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
+        return running.through(files, arguments.stdin_name, tell=arguments.verbose)
 
     result = checked()
     spare(asked, result)
@@ -103,10 +86,7 @@ def _check(arguments: argparse.Namespace) -> int:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if known is not None:
         result = _leave_out_known(arguments, _hold(arguments, result, known, choice, usual.line))
-    if len(result.findings) > 1:
-        from ...validation.finding import merge_duplicates
-
-        result = result._replace(findings=merge_duplicates(result.findings))
+    result = result._replace(findings=merge_duplicates(result.findings))
     code = exit_code(result, arguments.fail_on, require_facts=arguments.require_facts, allow_empty=arguments.allow_empty)
     if arguments.diff:
         return _count_rest(arguments, result, worst_code((fixed, code)))
@@ -119,12 +99,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended], int]:
     """The files as `--fix` or `--add-ignores` changes them, which are written or shown as a diff, and the exit code."""
-    from .fix import diff, fix_files, ignore_findings, write
+    from ...rewrite.unified_diff import format_diff
+    from .fix import fix_files, ignore_findings, write
 
-    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores)
+    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores.strip())
     if not arguments.diff:
         return mends, worst_code((code, write(mends, "fixed" if arguments.fix else "ignored")))
-    write_document(diff(mends))
+    write_document("".join(format_diff(one.source.name, one.source.text, one.text) for one in mends))
     return mends, worst_code((code, REFUSED if mends else OK))
 
 
@@ -137,15 +118,9 @@ def _count_rest(arguments: argparse.Namespace, result: Result, code: int) -> int
     return code
 
 
-def _tell(file: Item) -> None:
-    write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
-
-
 def _load_baseline(arguments: argparse.Namespace) -> list[Entry] | None:
     """The baseline's findings; None without one. Read before anything else, so that a mistake costs no time."""
     if arguments.baseline is None:
-        if arguments.update_baseline:
-            raise UsageError("--update-baseline needs --baseline with the file to write")
         return None
     from .baseline import load
 

@@ -42,17 +42,13 @@ class Heard(NamedTuple):
 _CREATED: Final = Heard()
 
 
-class _Ignore:
+class _Ignore(NamedTuple):
     """One rule named by one comment."""
 
-    __slots__ = ("comment", "reason", "used", "width", "word")
-
-    def __init__(self, word: str, reason: str, comment: Comment, width: int) -> None:
-        self.word = word
-        self.reason = reason
-        self.comment = comment
-        self.width = width  # of the comment up to its bracket
-        self.used = False
+    word: str
+    reason: str
+    comment: Comment
+    width: int  # of the comment up to its bracket
 
     def covers(self, finding: LocatedFinding) -> bool:
         """Whether the comment names the rule of a finding on its lines; internal errors can't be ignored."""
@@ -69,14 +65,14 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     if not found:
         return findings, []
     ignores = [ignore for comment in found for ignore in _ignores(comment)]
-    speaking = _by_line(ignores)
+    speaking = _speaking(source)
     kept: list[LocatedFinding] = []
     suppressed: list[Suppressed] = []
+    used: set[_Ignore] = set()
     reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
     for finding in sorted(findings, key=lambda one: one.rule in SCHEMA_NAMES):
         covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
-        for ignore in covering:
-            ignore.used = True
+        used.update(covering)
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
         place = finding.identity, finding.path, finding.position
         if finding.rule in SCHEMA_NAMES and not reason:
@@ -86,7 +82,7 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, heard)], suppressed
+    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, used, heard)], suppressed
 
 
 def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
@@ -102,11 +98,6 @@ def reason_for(finding: LocatedFinding) -> str:
     return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
 
 
-@lru_cache(maxsize=1)  # findings come file by file
-def _speaking(source: Source) -> dict[int, list[_Ignore]]:
-    return _by_line([ignore for comment in _comments(source) for ignore in _ignores(comment)])
-
-
 def _comments(source: Source) -> list[Comment]:
     """The comments that may ignore something."""
     if not source.holds(MARK):
@@ -116,10 +107,11 @@ def _comments(source: Source) -> list[Comment]:
     return comments(source, MARK)
 
 
-def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
+@lru_cache(maxsize=1)  # findings come file by file
+def _speaking(source: Source) -> dict[int, list[_Ignore]]:
     """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
     found: dict[int, list[_Ignore]] = {}
-    for ignore in ignores:
+    for ignore in (ignore for comment in _comments(source) for ignore in _ignores(comment)):
         for line in {ignore.comment.line, ignore.comment.of}:
             found.setdefault(line, []).append(ignore)
     return found
@@ -138,14 +130,14 @@ def _misspelt(source: Source, found: list[Comment]) -> Iterator[LocatedFinding]:
             yield _complaint(source, UNUSED_IGNORE, WARNING, comment, len(comment.text), text)
 
 
-def _wrong(source: Source, ignores: list[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
+def _wrong(source: Source, ignores: list[_Ignore], used: set[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
     for one in ignores:
         place = one.comment, one.width
-        if not one.used and (mistake := explain_unknown_word(one.word)):
+        if one not in used and (mistake := explain_unknown_word(one.word)):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}")
         elif not one.reason:
             yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {one.word} without a reason")
-        elif not one.used and could_speak(one.word, heard):
+        elif one not in used and could_speak(one.word, heard):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {one.word}, which finds nothing here")
 
 
@@ -170,21 +162,16 @@ def could_speak(word: str, heard: Heard) -> bool:
         return False
     own_rule = next((rule for rule in CHECKS if word in (rule.name, rule.code)), None)
     if own_rule is None:
-        return _policy_could_speak(word, heard)
+        from ....policies.catalogue import list_rules, list_user_rules
+
+        rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
+        # an update does not report old violations again
+        return rule is not None and heard.operations <= rule.on and not (rule.ratchets and UPDATE in heard.operations)
     # only a run with the other file can decide on duplicates
     if own_rule is DUPLICATE or DELETE in heard.operations or (own_rule in _SCHEMA_RULES and not heard.schema):
         return False
     # what an update leaves alone, an API server doesn't hold against the schema again
     return not (own_rule in _RATCHETING and UPDATE in heard.operations)
-
-
-def _policy_could_speak(word: str, heard: Heard) -> bool:
-    from ....policies.catalogue import list_rules, list_user_rules
-
-    rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
-    if rule is None or not heard.operations <= rule.on:
-        return False
-    return not (rule.ratchets and UPDATE in heard.operations)  # an update does not report old violations again
 
 
 def _complaint(source: Source, rule: Rule, level: str, comment: Comment, width: int, text: str) -> LocatedFinding:

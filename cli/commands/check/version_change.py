@@ -6,7 +6,7 @@ new version has no field for, one entry of a list that v1alpha1 merges as a whol
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ....api.kinds import ALPHA, BETA, BY_NAME, api_version
@@ -47,13 +47,15 @@ def stays(old: Fields, new: Fields) -> Iterator[Stay]:
         return
     if not set(annotation_keys(kind)) & ((new.get("metadata") or {}).get("annotations") or {}).keys():
         yield from _without_field(kind.name, old, new, version)
-    for path, before, after in _components(old, new):
-        yield from _entries(path, before, after) if version == BETA else _role(path, before, after)
+    before = _components(old)
+    for name, (path, after) in _components(new).items():
+        if name in before:
+            yield from (_entries if version == BETA else _role)(path, before[name][1], after)
 
 
 def _without_field(kind: str, old: Fields, new: Fields, version: str) -> Iterator[Stay]:
     """Fields that the new version lacks; of components that remain, and only values other than the default."""
-    names = {name for _, name in _named(new)}
+    names = _components(new)
     for left, right, _ in field_rows(KINDS[kind]):
         pattern = "" if left and right else right if version == ALPHA else left
         for path in _found(old, tuple(pattern.replace(_EACH, f".{_EACH}").split("."))) if pattern.startswith("spec.") else ():
@@ -73,35 +75,18 @@ def _found(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[Pa
 
 def _by_default(obj: Fields, path: Path) -> bool:
     left, last = copy.deepcopy(obj), str(path[-1])
-    holder = _at(left, path[:-1])
+    holder: Any = lookup(left, path[:-1])
     value = holder.pop(last)
     default(left, whole_schema(obj["kind"], str(obj["apiVersion"]).rpartition("/")[2]))
     return bool(holder.get(last) == value)
 
 
-def _named(obj: Fields) -> Iterator[tuple[Path, str]]:
-    """Where the components of a graph are, and their names; for a component the spec."""
+def _components(obj: Fields) -> dict[str, tuple[Path, Fields]]:
+    """Where the components of a graph are, by name, and what each says; for a component the spec."""
     spec = obj.get("spec") or {}
-    if obj["kind"] != "DynamoGraphDeployment":
-        yield ("spec",), ""
-    for name in spec.get("services") or ():
-        yield ("spec", "services", Key(name)), name
-    for index, one in enumerate(spec.get("components") or ()):
-        yield ("spec", "components", index), one.get("name")
-
-
-def _components(old: Fields, new: Fields) -> Iterator[tuple[Path, Fields, Fields]]:
-    """Components that are in both, and where in the new one."""
-    before = {name: _at(old, path) for path, name in _named(old)}
-    for path, name in _named(new):
-        if name in before:
-            yield path, before[name], _at(new, path)
-
-
-def _at(value: Any, path: Path) -> Fields:
-    for name in path:
-        value = value[name]
-    return value or {}
+    found: dict[str, tuple[Path, Fields]] = {} if obj["kind"] == "DynamoGraphDeployment" else {"": (("spec",), spec)}
+    found |= {name: (("spec", "services", Key(name)), one or {}) for name, one in (spec.get("services") or {}).items()}
+    return found | {one.get("name"): (("spec", "components", index), one) for index, one in enumerate(spec.get("components") or ())}
 
 
 def _entries(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
@@ -157,12 +142,13 @@ def move_fields(data: Fields, edits: Sequence[Edit]) -> tuple[Fields, Origin] | 
     merged = _merged(rest.get("spec") or {}, made["spec"])
     if merged is MISSING:
         return None
-    new, back, relocate = {**rest, "spec": merged}, trace_converted(KINDS[kind], part, made), _relocator(made)
+    new = {**rest, "spec": merged}
+    back = trace_converted(KINDS[kind], part, new)
 
     def origin(path: Path) -> Path | None:
         if lookup(rest, path) is not MISSING:
             return path
-        old = back(relocate(path, new))
+        old = back(path)
         around = [place for place in places if old is not None and old[: len(place[0])] == place[0]]
         if old is None or not around:
             return None
@@ -234,29 +220,3 @@ def _merged(one: Any, other: Any) -> Any:
 def _name(item: Any) -> str:
     name = item.get("name") if isinstance(item, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _relocator(whole: Fields) -> Callable[[Path, Any], Path]:
-    """A function that finds paths of the merged object in the converted part, whose lists hold some of its items."""
-    known: dict[int, dict[str, int]] = {}  # by id of a list: the first index of each name
-
-    def names(items: list[Any]) -> dict[str, int]:
-        if id(items) not in known:
-            known[id(items)] = {name: index for index, item in reversed([*enumerate(items)]) if (name := _name(item))}
-        return known[id(items)]
-
-    def relocate(path: Path, new: Any) -> Path:
-        made: Any = whole
-        steps: list[str | int] = []
-        for step in path:
-            new = new[step]
-            at: str | int = step
-            if isinstance(step, int):
-                at = names(made).get(_name(new), step) if isinstance(made, list) else step
-                made = made[at] if isinstance(made, list) and isinstance(at, int) and at < len(made) else None
-            else:
-                made = made.get(step) if isinstance(made, dict) else None
-            steps.append(at)
-        return tuple(steps)
-
-    return relocate

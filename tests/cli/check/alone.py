@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 PATIENCE: Final = 60  # seconds, for what takes one
 # what nobody may do in that process: open a socket, write a file; nothing is written when the null device is
@@ -36,7 +36,7 @@ NUMBERS: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
 
 def run(folder: Path | str, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Runs a script in a folder, without a home or a place for temporary files."""
-    return _run(folder, script, words, environment, None)
+    return _run(folder, script, words, environment)
 
 
 def run_without(stream: str, folder: Path | str, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -44,19 +44,10 @@ def run_without(stream: str, folder: Path | str, *words: str, **environment: str
     return _run(folder, COMMAND, words, environment, lambda: os.close(NUMBERS[stream]))
 
 
-def _run(
-    folder: Path | str, script: str, words: tuple[str, ...], environment: dict[str, str], before: Callable[[], None] | None
-) -> subprocess.CompletedProcess[bytes]:
+def _run(folder: Path | str, script: str, words: Sequence[str], given: Mapping[str, str], before: Callable[[], None] | None = None) -> Any:
     own = ("HOME", "TMPDIR", "PYTHONHASHSEED", "NO_COLOR", "FORCE_COLOR", "LANG", "LC_ALL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     inherited = {name: value for name, value in os.environ.items() if name not in own}
     bare = {"HOME": "/nonexistent", "TMPDIR": "/nonexistent", "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(
-        [sys.executable, "-B", "-c", script, *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-        cwd=folder,
-        env={**inherited, **bare, **environment},
-        preexec_fn=before,
-    )
+    program, environment = [sys.executable, "-B", "-c", script, *words], {**inherited, **bare, **given}
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
+    return subprocess.run(program, timeout=PATIENCE, check=False, cwd=folder, env=environment, preexec_fn=before, **streams)

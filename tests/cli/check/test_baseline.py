@@ -108,32 +108,24 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
 
 
 def test_what_was_not_looked_at_stays_known(command: Command, files: Files) -> None:
-    files(a=BAD, b=WARNED, g=NEEDS_GROVE)
-    _update(command, "a.yaml", "b.yaml", "g.yaml", "--set-fact", "grove=false")
-    names = [one["name"] for one in _entries()]
-    assert sorted(names) == ["bad", "graph", "warned"]
+    files(a=BAD, b=WARNED, g=NEEDS_GROVE, u=UNSCHEMATIC.replace("bad", "u"))
+    _update(command, "a.yaml", "b.yaml", "g.yaml", "u.yaml", "--set-fact", "grove=false")
+    names = [(one["name"], one["rule"]) for one in _entries()]
+    assert {name for name, _ in names} == {"bad", "graph", "u", "warned"}
+    assert {rule for name, rule in names if name == "u"} == {"schema-mismatch", "resources-quantity-invalid"}
     files(a=MENDED)
-    for words in (["b.yaml"], ["g.yaml"], ["a.yaml", "--select", "warn-"], ["a.yaml", "--ignore", BAD_CODE], ["a.yaml", "--old", "a.yaml"]):
-        assert "no longer found" not in _check(command, *words).err
-        _update(command, *words)
-        assert [one["name"] for one in _entries()] == names
-
-
-@pytest.mark.parametrize("words", [["--no-schema"], ["--op", "delete"]])
-def test_what_was_not_asked_for_stays_known(command: Command, files: Files, words: list[str]) -> None:
-    files(a=UNSCHEMATIC)
-    _update(command, "a.yaml")
-    before = _entries()
-    assert {one["rule"] for one in before} == {"schema-mismatch", "resources-quantity-invalid"}
-    assert "no longer found" not in _check(command, "a.yaml", *words).err
-    assert "0 removed" in _update(command, "a.yaml", *words).err
-    assert _entries() == before
+    ways = "b.yaml", "g.yaml", "a.yaml --select warn-", f"a.yaml --ignore {BAD_CODE}", "a.yaml --old a.yaml"
+    for words in (*ways, "u.yaml --no-schema", "u.yaml --op delete"):
+        assert "no longer found" not in _check(command, *words.split()).err
+        _update(command, *words.split())
+        assert [(one["name"], one["rule"]) for one in _entries()] == names, words
 
 
 def test_a_rule_that_is_no_more_is_removed(command: Command, files: Files) -> None:
-    files(a=GOOD)
-    entry = {"fingerprint": "a", "kind": "DynamoGraphDeployment", "namespace": "llm", "name": "good", "rule": "of-old"}
+    files(a=MODEL)
+    entry = {"fingerprint": "a", "kind": "DynamoModel", "namespace": "llm", "name": "m", "rule": "of-old", "path": "\x1b[31m\n"}
     Path(FILE).write_text(json.dumps({"format": 1, "findings": [entry]}))
+    assert "no longer found: of-old in DynamoModel llm/m, \\x1b[31m\\n;" in _check(command, "a.yaml").err
     assert f"{FILE}: 0 known, 0 new, 1 removed" in _update(command, "a.yaml").err
 
 
@@ -168,8 +160,8 @@ def test_a_finding_of_no_object_is_known_by_its_file(command: Command, files: Fi
         ('{"format": 2, "findings": []}', f"--baseline {FILE}: format must be 1, got 2"),
         ('{"format": 1, "findings": [1]}', f"--baseline {FILE}: findings[0] must be an object with a fingerprint"),
         ('{"format": 1, "findings": [{"fingerprint": "a", "rule": [2]}]}', f"--baseline {FILE}: findings[0].rule must be text, got [2]"),
-        ("[" * 100_000, f"--baseline {FILE}: must be a baseline, is nested too deep"),
-        ("9" * 5000, f"--baseline {FILE}: must be a baseline, holds a number of too many digits"),
+        ("[" * 100_000, f"--baseline {FILE}: must be a baseline, is nested too deep or"),
+        ("9" * 5000, f"--baseline {FILE}: must be a baseline, is nested too deep or holds"),
     ],
     ids=["missing", "empty", "merge", "list", "format", "entry", "word", "deep", "number"],
 )
@@ -183,23 +175,6 @@ def test_a_baseline_that_cannot_be_used_is_wrong_usage(command: Command, files: 
     if text is not None:
         assert _update(command, "a.yaml").code == 2
         assert Path(FILE).read_text() == text
-
-
-def test_an_entry_can_not_paint_the_terminal(command: Command, files: Files) -> None:
-    files(a=MODEL)
-    entry = {"fingerprint": "a", "kind": "DynamoModel", "namespace": "llm", "name": "m", "rule": BAD_RULE, "path": "\x1b[31m\n"}
-    Path(FILE).write_text(json.dumps({"format": 1, "findings": [entry]}))
-    assert f"no longer found: {BAD_RULE} in DynamoModel llm/m, \\x1b[31m\\n;" in _check(command, "a.yaml").err
-
-
-def test_flags_that_mean_no_file_are_wrong_usage(command: Command, files: Files) -> None:
-    files(a=BAD)
-    assert "--update-baseline needs --baseline with the file to write" in command("check", "--update-baseline", "a.yaml").err
-    assert command("check", "--baseline", "-", "a.yaml").code == 2
-    assert command("check", "--baseline", "", "a.yaml").err == 'dynamo-webhooks check: --baseline "": does not exist\n'
-    ran = command("check", "--baseline", "no/such/folder", "--update-baseline", "a.yaml")
-    assert (ran.code, ran.out) == (2, "")
-    assert "no/such/folder can't be written: its folder does not exist" in ran.err
 
 
 def _finding(**changes: Any) -> LocatedFinding:
@@ -219,15 +194,8 @@ def test_a_fingerprint_is_of_what_is_wrong_where() -> None:
         assert fingerprint(_finding(**changed), 0) != same
     assert fingerprint(_finding(), 1) != same
     assert fingerprint(_finding(identity=None, source=Source("b", "")), 0) != fingerprint(_finding(identity=None), 0)
-
-
-def test_equal_findings_are_told_apart_by_their_order() -> None:
-    other = _finding(path="spec.b")
-    assert fingerprints([_finding(), other, _finding(message="x")]) == [
-        fingerprint(_finding(), 0),
-        fingerprint(other, 0),
-        fingerprint(_finding(), 1),
-    ]
+    named = fingerprints([_finding(), _finding(path="spec.b"), _finding(message="x")])
+    assert named == [same, fingerprint(_finding(path="spec.b"), 0), fingerprint(_finding(), 1)]
 
 
 def test_an_object_is_outdated_only_where_all_files_of_its_name_were_looked_at(command: Command, files: Files) -> None:

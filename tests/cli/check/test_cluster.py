@@ -79,19 +79,21 @@ def test_a_kind_that_may_not_be_listed_is_unreadable_and_the_others_are_seen() -
     assert sight.unreachable == ""
 
 
-def test_a_conversion_that_fails_is_no_lost_cluster() -> None:
+@pytest.mark.parametrize(
+    ("failing", "error", "said"),
+    [
+        ("dynamographdeployments", UnavailableError(500, "", "broken"), ["cluster:dynamographdeployments: can't be listed: broken"]),
+        ("groups", UnavailableError(0, "", "nobody there"), "nobody there"),
+        ("groups", InvalidError(400, "", "what?"), "what?"),
+        ("list", UnavailableError(0, "", "nobody there"), "nobody there"),
+    ],
+)
+def test_a_conversion_that_fails_is_no_lost_cluster(failing: str, error: Exception, said: str | list[str]) -> None:
     made = cluster(GOOD)
-    broken = UnavailableError(500, "InternalError", "conversion webhook failed")
-    made.fail(lambda verb, resource, *_: broken if resource and resource.plural == "dynamographdeployments" else None)
-    [error] = _see(made).files
-    assert str(error) == "cluster:dynamographdeployments: can't be listed: conversion webhook failed"
-
-
-@pytest.mark.parametrize("verb", ["groups", "list"])
-def test_a_cluster_that_does_not_answer_is_unreachable(verb: str) -> None:
-    made = cluster(GOOD)
-    made.fail(lambda called, *_: UnavailableError(0, "", "nobody there") if called == verb else None)
-    assert _see(made) == Sight([], {}, "the cluster can't be asked: nobody there")
+    made.fail(lambda verb, resource, *_: error if failing in (verb, resource and resource.plural) else None)
+    sight = _see(made)
+    lost = "" if isinstance(said, list) else f"the cluster can't be asked: {said}"
+    assert (sight.unreachable, [*map(str, sight.files)]) == (lost, said if isinstance(said, list) else [])
 
 
 def test_unknown_facts_come_from_the_cluster_and_known_ones_stay() -> None:
@@ -112,16 +114,12 @@ def test_the_command_checks_the_stored_objects(command: Command, connected: Call
     assert (finding["rule"], finding["file"]) == (BAD_RULE, "cluster:dynamographdeployments/llm/bad")
     assert (report["summary"]["objects"], report["notEvaluated"]) == (2, [])
     assert command("check", "--cluster", "-n", "nowhere").code == 3
+    out = command("check", "--cluster").out
+    assert out.startswith(f"cluster:dynamographdeployments/llm/bad:14:7 error {BAD_RULE}")
+    assert "\n     14 |       ingress:\n" in out
     # what was given wins over what the cluster says
     report = command("check", "--cluster", "--set-fact", "grove=false", "-o", "json").json
     assert {finding["object"]["name"] for finding in report["findings"]} == {"bad", "graph"}
-
-
-def test_the_frame_shows_the_rendered_text(command: Command, connected: Callable[..., Any]) -> None:
-    connected(cluster(BAD))
-    ran = command("check", "--cluster")
-    assert ran.out.startswith(f"cluster:dynamographdeployments/llm/bad:14:7 error {BAD_RULE}")
-    assert "\n     14 |       ingress:\n" in ran.out
 
 
 def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, files: Files, connected: Callable[..., Any]) -> None:
@@ -136,37 +134,12 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
     assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--cluster", "--kubeconfig", "none.yaml"], "--kubeconfig: "),
-        (["-n", "x", "a.yaml"], "--namespace is for --cluster: add it to check what a cluster holds"),
-        (["--context", "x", "a.yaml"], "--context is for --cluster"),
-        (["--cluster", "--against", "main"], "--against and --cluster both give the stored objects: use one of them"),
-        (["--cluster", "--old", "a.yaml", "a.yaml"], "--cluster decides which files are updates: leave out --old"),
-        (["--cluster", "--op", "create", "a.yaml"], "--cluster decides which files are updates: leave out --op create"),
-        ([], "name at least one file, folder or glob, - for standard input, or --cluster"),
-    ],
-)
-def test_flags_that_do_not_go_together_are_wrong_usage(command: Command, files: Files, words: list[str], sentence: str) -> None:
-    files(a=GOOD)
-    ran = command("check", *words)
-    assert (ran.code, ran.out) == (2, "")
-    assert sentence in ran.err
-
-
 def test_an_object_with_odd_text_is_read_back_as_it_is(tmp_path: Path) -> None:
     odd = {"yes": "no", "n": "1:30", "e": "1e3", "block": "# dynamo-webhooks: ignore[x] y\n- a\n", "u": "\u2028\x7f é", "empty": ""}
     made = cluster(yaml.safe_dump({**yaml.safe_load(MODEL), "metadata": {"name": "m", "namespace": "n", "annotations": odd}}))
     [one] = _see(made).files
     assert isinstance(one, Source)
     assert load_documents(one.text)[0].data["metadata"]["annotations"] == odd
-
-
-def test_a_group_that_answers_strangely_is_said() -> None:
-    made = cluster(GOOD)
-    made.fail(lambda verb, *_: InvalidError(400, "", "what?") if verb == "groups" else None)
-    assert _see(made).unreachable == "the cluster can't be asked: what?"
 
 
 LIVE: Final = """\

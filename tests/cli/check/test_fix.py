@@ -152,47 +152,6 @@ def test_what_needs_no_judgement_makes_bad_examples_clean(rule: Rule) -> None:
     assert mends == (rule.name in MENDED)
 
 
-def test_a_switch_that_a_line_requires_is_added(command: Command, files: Files) -> None:
-    text = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: g}
-spec:
-  components:
-  - name: w
-    type: worker
-    experimental:
-      checkpoint:   # of the base model
-        checkpointRef: base
-    podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-"""
-    folder = files(a=text)
-    command("check", "a.yaml", "--line", "1.5", "--fix")
-    fixed = (folder / "a.yaml").read_text()
-    assert yaml.safe_load(fixed)["spec"]["components"][0]["experimental"] == {"checkpoint": {"checkpointRef": "base", "enabled": True}}
-    assert "checkpoint:   # of the base model\n" in fixed
-    assert "must be given since line 1.5" not in command("check", "a.yaml", "--line", "1.5").out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--diff",), "--diff shows what --fix or --add-ignores would write: give one of them"),
-        (("--fix", "--set", "A=b"), "--fix would write the values of --set and --env-file into the files; leave them out"),
-        (("--fix", "-k", "x"), "--fix changes files, and -k checks other inputs; fix the sources"),
-        (("--fix", "--cluster"), "--fix changes files, and --cluster checks other inputs; fix the sources"),
-        (("--fix", "--diff", "-o", "json"), "--diff prints what --fix would write, and no report: leave out -o"),
-        (("--fix", "--diff", "--answer"), "--diff prints what --fix would write, and no report: leave out --answer"),
-        (("--fix", "--diff", "--baseline", "b", "--update-baseline"), "and no report: leave out --update-baseline"),
-    ],
-)
-def test_what_is_no_file_is_refused(command: Command, files: Files, words: tuple[str, ...], said: str) -> None:
-    files(chat=MANIFEST)
-    ran = command("check", "chat.yaml", *words)
-    assert (ran.code, said in ran.err) == (2, True)
-    assert command("check", "-", "--fix").code == 2
-
-
 def test_a_file_that_can_not_be_read_as_a_whole_is_left_as_it_is(command: Command, files: Files) -> None:
     folder = files(chat=MANIFEST + "---\na: [\n")
     ran = command("check", ".", "--fix")
@@ -240,15 +199,12 @@ def test_git_applies_a_diff(command: Command, files: Files, name: str, end: str)
     assert (folder / name).read_bytes() == told
 
 
-def test_names_are_found_behind_whatever_ends_a_line(command: Command, files: Files) -> None:
-    text = '{"apiVersion": "nvidia.com/v1beta1",\r\n "kind": "DynamoGraphDeployment",\n "metadata": {"name": "g"}, "spec":\n'
-    text += ' {"backendFramwork": "vllm",\r\n "components": [{"name": "ü", "typ": "worker"}]}}\n'
-    folder = files(chat=text)
-    command("check", ".", "--fix")
-    with (folder / "chat.yaml").open(newline="") as file:
-        assert file.read() == text.replace("Framwork", "Framework").replace('"typ"', '"type"')
-
-
+JSON = """\
+{"apiVersion": "nvidia.com/v1beta1",\r\n "kind": "DynamoGraphDeployment",
+ "metadata": {"name": "g"}, "spec":
+ {"backendFramwork": "vllm",\r\n "components": [{"name": "ü", "typ": "worker"}]}}
+"""
+SWITCHLESS = FIXED.partition("---")[0].replace("scalingAdapter: {}", "experimental: {checkpoint: {checkpointRef: c}}")
 SHARED = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -264,10 +220,20 @@ spec:
 """
 
 
-def test_a_name_that_several_places_share_is_written_once(command: Command, files: Files) -> None:
-    folder = files(chat=SHARED)
-    command("check", ".", "--fix")
-    assert (folder / "chat.yaml").read_text() == SHARED.replace("replica:", "replicas:")
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        (JSON, JSON.replace("Framwork", "Framework").replace('"typ"', '"type"')),
+        (SHARED, SHARED.replace("replica:", "replicas:")),  # several places share the name
+        (SWITCHLESS, SWITCHLESS.replace("Ref: c", "Ref: c, enabled: true")),
+    ],
+    ids=["odd ends of lines", "shared", "a switch that line 1.5 requires"],
+)
+def test_an_edit_is_made_in_place(command: Command, files: Files, text: str, fixed: str) -> None:
+    folder = files(a=text)
+    command("check", ".", "--fix", "--line", "1.5")
+    with (folder / "a.yaml").open(newline="") as file:
+        assert file.read() == fixed
 
 
 def test_two_fields_that_would_get_one_name_stay_and_the_rest_is_mended(command: Command, files: Files) -> None:
@@ -303,17 +269,6 @@ def test_a_value_of_another_type_becomes_one_of_the_fields_type_or_stays(wanted:
     made = convert_scalar_type(wanted, value, written)
     kinds = {"string": str, "integer": int, "boolean": bool}
     assert made is None or type(made.value) is kinds[wanted]
-
-
-def test_nothing_is_mended_where_nothing_is_found() -> None:
-    assert fix_files([]) == ([], 0)
-
-
-def test_the_switch_that_line_1_5_requires_is_written(command: Command, files: Files) -> None:
-    text = MANIFEST.partition("---")[0].replace("scalingAdaptr: {}", "experimental: {checkpoint: {checkpointRef: c}}")
-    folder = files(chat=text)
-    command("check", ".", "--fix", "--line", "1.5")
-    assert "experimental: {checkpoint: {checkpointRef: c, enabled: true}}\n" in (folder / "chat.yaml").read_text()
 
 
 SHARING = """\
@@ -404,11 +359,8 @@ def test_a_file_keeps_its_form(command: Command, files: Files, form: str) -> Non
     if form == "json":
         wanted = json.loads(before.replace(b"Worker", b"worker").replace(b'"2"', b"2").replace(b": 5}", b': "5"}'))
         assert json.loads(after) == wanted
+        word = before.replace(b'{"components"', b'{"backendFramework": 5, "components"')
+        text = with_edits(Source("a.json", word.decode()), {0: [Edit(SET, ("spec", "backendFramework"), "vllm")]})
+        assert json.loads(text) == json.loads(word.replace(b"5, ", b'"vllm", ')), "a word is quoted"
     else:
         assert (after[:3], after.count(b"\r\n")) == (before[:3], before.count(b"\r\n"))
-
-
-def test_a_word_in_json_is_quoted() -> None:
-    graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": {"backendFramework": 5}}
-    text = with_edits(Source("a.json", json.dumps(graph)), {0: [Edit(SET, ("spec", "backendFramework"), "vllm")]})
-    assert json.loads(text) == {**graph, "spec": {"backendFramework": "vllm"}}

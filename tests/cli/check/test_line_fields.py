@@ -22,20 +22,13 @@ IMAGE: Final = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.5.0"
 POD: Final[dict[str, Any]] = {"containers": [{"name": "main", "image": IMAGE}]}
 CERTIFICATE: Final = {"signerName": "example.com/signer", "keyType": "ED25519"}
 FACTS: Final[dict[str, Any]] = {
-    "operatorScope": "cluster",
-    "operatorVersion": "1.5.0",
-    "operatorPrincipal": "system:serviceaccount:dynamo-system:operator",
-    "grove": True,
-    "inferencePool": True,
-    "clusterTopologies": {"default": ["zone", "rack"]},
-    "gpuDiscovery": True,
-    "dra": True,
-    "lws": True,
-    "istio": False,
-    "checkpoint": True,
-    "allowGmsSnapshot": True,
+    **dict.fromkeys(("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "checkpoint", "allowGmsSnapshot"), True),
     "excludedNamespaces": [],
     "switchedOff": [],
+    "operatorScope": "cluster",
+    "operatorPrincipal": "system:serviceaccount:dynamo-system:operator",
+    "clusterTopologies": {"default": ["zone", "rack"]},
+    "istio": False,
 }
 ALPHA_PART: Final = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": IMAGE}}}
 BETA_PART: Final = {"type": "worker", "podTemplate": {"spec": POD}}

@@ -1,4 +1,4 @@
-"""The last stage of `check`: the way to the kind's other version and back."""
+"""The last stage of `check`: the way to the kind's other version and back, also of objects that are too long for it."""
 
 from typing import Any
 
@@ -9,13 +9,20 @@ from dynamo_webhooks.admission.losses import Loss, losses
 from dynamo_webhooks.api.kinds import ALPHA
 from dynamo_webhooks.cli.validation.levels import FAULT, WARNING
 from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.conversion.engine import Converted, convert
 from dynamo_webhooks.conversion.kind import Kind
+from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.remainder import annotation_keys
+from dynamo_webhooks.conversion.weight import NAME
+from dynamo_webhooks.policies.checks import LONG_REMAINDER
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD
+from tests.conversion.test_bounds import noise
 
 GRAPH = "DynamoGraphDeployment"
+KEY = annotation_keys(KINDS[GRAPH])[0]
 BOTH = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -32,24 +39,16 @@ def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
     return [(loss.name, loss.level.value, loss.path) for loss in found]
 
 
-def _keys() -> tuple[str, str]:
-    from dynamo_webhooks.conversion.kinds import KINDS
-    from dynamo_webhooks.conversion.remainder import annotation_keys
-
-    return annotation_keys(KINDS[GRAPH])
-
-
 @pytest.mark.parametrize("text", [GOOD, BOTH, GOOD.replace("metadata:\n  name: good\n  namespace: llm\n", "")])
 def test_what_comes_home_is_no_finding(text: str) -> None:
     assert _losses(load_documents(text)[0].data) == []
 
 
 def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(command: Command, files: Files) -> None:
-    key = _keys()[0]
-    files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {key}: '{{broken'\n"))
+    files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {KEY}: '{{broken'\n"))
     (found,) = command("check", "a.yaml", "-o", "json").json["findings"]
     assert (found["rule"], found["level"], found["stage"], found["line"]) == ("damaged-remainder", "warning", "conversion", 7)
-    assert found["path"] == f"metadata.annotations[{key}]"
+    assert found["path"] == f"metadata.annotations[{KEY}]"
     assert "broken" not in found["message"]
 
 
@@ -84,7 +83,7 @@ def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str
     (loss,) = found = _losses(obj)
     assert _told(found) == [("conversion-loss", FAULT, path)]
     assert "secret" not in loss.text
-    obj["metadata"]["annotations"][_keys()[0]] = '{"version":1,"spec":{}}'
+    obj["metadata"]["annotations"][KEY] = '{"version":1,"spec":{}}'
     assert _told(_losses(obj)) == [("conversion-loss", FAULT if change is _raised else WARNING, path)]
     assert _losses(obj, admitted=False) == []
 
@@ -105,11 +104,74 @@ def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
 
 
 def test_the_proof_holds_only_where_nothing_is_kept() -> None:
-    from dynamo_webhooks.conversion.kinds import KINDS
-
     kind, obj = KINDS[GRAPH], load_documents(BOTH)[0].data
     there = convert(kind, obj, "v1beta1").object
     assert module._is_proven(kind, obj, there)
-    assert not module._is_proven(kind, {"metadata": {"annotations": {_keys()[0]: "{}"}}}, there)
-    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {_keys()[0]: '{"kept":[]}'}}})
+    assert not module._is_proven(kind, {"metadata": {"annotations": {KEY: "{}"}}}, there)
+    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {KEY: '{"kept":[]}'}}})
     assert not module._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)
+
+
+TOLD = "must be smaller: in v1beta1 it needs 294 of 256 KiB of annotations"
+LONG_BETA = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {{name: a, namespace: llm}}
+spec:
+  components:
+    - name: w
+      type: worker
+      podTemplate:
+        metadata: {{finalizers: [{text}]}}
+        spec: {{containers: [{{name: main, image: "x/vllm:1.5.0"}}]}}
+"""
+
+
+@pytest.fixture
+def long(files: Files) -> str:
+    """A graph whose longest text stands in line 10."""
+    lines = GOOD.splitlines()
+    files(a="\n".join([*lines, f"      annotations: {{note: {noise(300_000)}}}", ""]))
+    return str(len(lines) + 1)
+
+
+def test_text_and_json_name_file_line_and_field(command: Command, long: str) -> None:
+    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (found["file"], str(found["line"]), found["level"], found["stage"]) == ("a.yaml", long, "error", "conversion")
+    assert found["path"].endswith(".annotations[note]")
+    assert (found["message"], asked.code) == (TOLD, 1)
+    out = command("check", "a.yaml", "--select", NAME).out
+    assert f"a.yaml:{long}:" in out
+    assert TOLD in out
+    assert f"spec.services[worker].annotations[note]: {TOLD} [{NAME}]" in command("check", "a.yaml", "--answer").out
+    assert LONG_REMAINDER.name == NAME
+
+
+def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: Files) -> None:
+    files(a=LONG_BETA.format(text=noise(100_000)))
+    assert command("check", "a.yaml", "-o", "json", "--ignore", "field-without-effect").json["findings"] == []
+    files(a=LONG_BETA.format(text=noise(300_000)))
+    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (found["line"], found["level"], asked.code) == (9, "error", 1)
+    assert found["message"] == "must be smaller: in v1alpha1 it needs 294 of 256 KiB of annotations"
+    assert f"{found['message']} [{NAME}]" in command("check", "a.yaml", "--answer").out
+
+
+def test_what_is_stored_is_a_warning_beside_its_old_file(command: Command, files: Files, long: str) -> None:
+    files(b=(files() / "a.yaml").read_text().replace("replicas: 2", "replicas: 3"))
+    asked = command("check", "b.yaml", "--line", "1.2", "--old", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (str(found["line"]), found["level"], asked.code) == (long, "warning", 0)
+    assert found["message"] == "must be smaller: 294 of 256 KiB of annotations in v1beta1; read-only there"
+
+
+def test_convert_loses_nothing_of_it_and_says_that_it_is_refused(command: Command, files: Files, long: str) -> None:
+    assert long
+    there = command("convert", "--to", "v1beta1", "a.yaml")
+    assert there.code == 1
+    assert "check refuses the converted object: metadata.annotations: Too long" in there.err
+    assert TOO_LONG not in there.err + there.out
+    files(b=there.out)
+    assert noise(300_000) in command("convert", "--to", "v1alpha1", "b.yaml").out

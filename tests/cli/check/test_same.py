@@ -42,30 +42,15 @@ def test_a_rule_and_the_schema_make_one_finding_that_names_both(command: Command
         assert (out.count("also schema-mismatch (DYN004)"), out.count("got -1")) == (out.count("got -1"), out.count("got -1"))
 
 
-def test_a_name_of_an_item_is_one_value_too(command: Command, files: Files) -> None:
-    files(a=BETA)
-    assert rules(command, "a.yaml") == [("service-name-format", ["schema-mismatch"])]
-
-
-def test_each_can_be_ignored_alone_and_the_other_stays(command: Command, files: Files) -> None:
-    files(a=NEGATIVE)
+def test_what_makes_one_finding(command: Command, files: Files) -> None:
+    """The name of an item is one value, too; mistakes at two values stay two, and a baseline or a flag names each rule alone."""
+    files(a=NEGATIVE, name=BETA, two=NEGATIVE.replace("spec:", "spec:\n  backendFramework: none"))
+    assert rules(command, "name.yaml") == [("service-name-format", ["schema-mismatch"])]
+    assert len(rules(command, "two.yaml")) == 2
+    assert "2 known, 2 new" in command("check", "a.yaml", "--baseline", "b.json", "--update-baseline").err
+    assert command("check", "a.yaml", "--baseline", "b.json").code == 0
     assert rules(command, "a.yaml", "--ignore", "replicas-non-negative") == [("schema-mismatch", [])]
     assert rules(command, "a.yaml", "--ignore", "schema-mismatch") == [("replicas-non-negative", [])]
-
-
-def test_a_baseline_of_before_still_knows_both(command: Command, files: Files) -> None:
-    files(a=NEGATIVE)
-    ran = command("check", "a.yaml", "--baseline", "b.json", "--update-baseline")
-    assert "2 known, 2 new" in ran.err
-    assert (
-        command("check", "a.yaml", "--baseline", "b.json").err
-        == "1 object checked by line 1.6 (the default; --line names another): 2 known from the baseline\n"
-    )
-
-
-def test_mistakes_at_two_values_stay_two(command: Command, files: Files) -> None:
-    files(a=NEGATIVE.replace("spec:", "spec:\n  backendFramework: none"))
-    assert len(rules(command, "a.yaml")) == 2
 
 
 def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, files: Files) -> None:

@@ -17,6 +17,10 @@ from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
 LINE = "      ingress: {enabled: true}\n"
 
 
+def _note(rule: str) -> NotEvaluated:
+    return NotEvaluated(rule, "", Source("", ""), 1, Identity("", "", ""), "", "")
+
+
 def _with(above: str = "", behind: str = "") -> str:
     return BAD.replace(LINE, f"{above}{LINE.rstrip()}{behind}\n")
 
@@ -40,13 +44,6 @@ def test_a_comment_with_a_reason_ignores(command: Command, files: Files, text: s
     )
 
 
-def test_a_comment_without_a_reason_ignores_nothing(command: Command, files: Files) -> None:
-    files(a=_with(behind=f" # dynamo-webhooks: ignore[{BAD_RULE}]"))
-    report = command("check", "a.yaml", "-o", "json").json
-    assert [(finding["rule"], finding["line"]) for finding in report["findings"]] == [("ignore-without-reason", 10), (BAD_RULE, 10)]
-    assert report["summary"]["suppressed"] == 0
-
-
 def test_a_comment_without_a_cause_is_a_finding(command: Command, files: Files) -> None:
     files(a=f"# dynamo-webhooks: ignore[{BAD_RULE}] too far away\n{BAD}", b=GOOD + f"# dynamo-webhooks: ignore[{BAD_RULE}, ] none\n")
     report = command("check", "a.yaml", "b.yaml", "-o", "json").json
@@ -58,16 +55,6 @@ def test_a_comment_without_a_cause_is_a_finding(command: Command, files: Files) 
     ]
     assert (report["findings"][0]["column"], report["findings"][0]["endColumn"]) == (1, len(f"# dynamo-webhooks: ignore[{BAD_RULE}]") + 1)
     assert report["findings"][0]["object"] is None
-
-
-def test_a_comment_behind_something_speaks_of_its_own_line_only(command: Command, files: Files) -> None:
-    files(a=BAD.replace("componentType: worker\n", f"componentType: worker # dynamo-webhooks: ignore[{BAD_RULE}] x\n"))
-    assert {finding["rule"] for finding in command("check", "a.yaml", "-o", "json").json["findings"]} == {BAD_RULE, "unused-ignore"}
-
-
-def test_a_comment_speaks_of_its_own_rule_only(command: Command, files: Files) -> None:
-    files(a=WARNED.replace("old\n", f"old # dynamo-webhooks: ignore[{BAD_RULE}] x\n"))
-    assert {f["rule"] for f in command("check", "a.yaml", "-o", "json").json["findings"]} == {"warn-dynamo-namespace", "unused-ignore"}
 
 
 def test_a_rule_that_was_not_asked_for_leaves_its_comments_alone(command: Command, files: Files) -> None:
@@ -82,6 +69,12 @@ def _rules(command: Command, *words: str) -> list[tuple[str, int]]:
     return [(finding["rule"], finding["line"]) for finding in command("check", *words, "-o", "json").json["findings"]]
 
 
+JSON = (
+    '{"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "labels": {}, "annotations":\n'
+    f'{{"a": "x {REASONED}"}}}}, "spec": {{"modelName": "a", "baseModelName": "b"}}}}'
+)
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -92,8 +85,13 @@ def _rules(command: Command, *words: str) -> list[tuple[str, int]]:
         (_with(behind=f" # until Friday {REASONED}"), []),
         (_with(behind=f" {REASONED}").replace("\n", "\r\n"), []),
         (_with(behind=f" # dynamo-webhooks: ignore[unused-ignore, {BAD_RULE}] both"), [("unused-ignore", 10)]),
+        (BAD.replace("Type: worker\n", f"Type: worker {REASONED}\n"), [("unused-ignore", 9), (BAD_RULE, 10)]),
+        (f"# dynamo-webhooks: ignore[x] y\n%TAG ! tag:example.com,2000:\n---\n{_with(behind=f' {REASONED}')}", [("unused-ignore", 1)]),
+        (WARNED.replace("old\n", f"old {REASONED}\n"), [("unused-ignore", 8), ("warn-dynamo-namespace", 8)]),
+        (_with(behind=f" # dynamo-webhooks: ignore[{BAD_RULE}]"), [("ignore-without-reason", 10), (BAD_RULE, 10)]),
+        (GOOD + "# dynamo-webhooks: ask Ann before you change this\n", []),
+        (JSON, []),
     ],
-    ids=["quoted", "comments between", "stacked", "a blank line between", "behind other words", "CRLF", "two rules"],
 )
 def test_what_is_a_comment_and_of_which_line_it_speaks(command: Command, files: Files, text: str, wanted: list[tuple[str, int]]) -> None:
     files(a=text)
@@ -117,32 +115,15 @@ spec: {{modelName: a, baseModelName: b}}
 
 @pytest.mark.parametrize("style", ["|", ">-", "!!str |", "&anchor |+", "|2"])
 def test_a_script_in_a_block_holds_no_comments(command: Command, files: Files, style: str) -> None:
-    files(a=ANNOTATED.format(style=style))
+    files(a=ANNOTATED.format(style=style), b=ANNOTATED.format(style=f"|  {REASONED}"))
     assert command("check", "a.yaml").out == ""
-
-
-def test_the_first_line_of_a_block_may_end_in_a_comment(command: Command, files: Files) -> None:
-    files(a=ANNOTATED.format(style=f"|  {REASONED}"))
-    assert _rules(command, "a.yaml") == [("unused-ignore", 6)]
-
-
-def test_json_has_no_comments(command: Command, files: Files) -> None:
-    files(
-        a='{"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "labels": {}, "annotations":\n'
-        f'{{"a": "x {REASONED}"}}}}, "spec": {{"modelName": "a", "baseModelName": "b"}}}}'
-    )
-    assert command("check", "a.yaml").out == ""
+    assert _rules(command, "b.yaml") == [("unused-ignore", 6)], "the first line of a block may end in a comment"
 
 
 def test_a_broken_document_takes_no_comments_from_its_neighbours(command: Command, files: Files) -> None:
     files(a=f"a: [ # dynamo-webhooks: ignore[x] y\n---\n{_with(behind=f' {REASONED}')}---\nb: ] # dynamo-webhooks: ignore[x] y\n")
     ran = command("check", "a.yaml", "-o", "json")
     assert (ran.code, ran.json["findings"], ran.json["summary"]["suppressed"]) == (4, [], 1)
-
-
-def test_a_comment_may_stand_above_directives(command: Command, files: Files) -> None:
-    files(a=f"# dynamo-webhooks: ignore[x] y\n%TAG ! tag:example.com,2000:\n---\n{_with(behind=f' {REASONED}')}")
-    assert _rules(command, "a.yaml") == [("unused-ignore", 1)]
 
 
 @pytest.mark.parametrize(
@@ -161,61 +142,29 @@ def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: File
     assert words in finding["message"]
 
 
-def test_a_comment_that_speaks_of_the_project_otherwise_is_left_alone(command: Command, files: Files) -> None:
-    files(a=GOOD + "# dynamo-webhooks: ask Ann before you change this\n")
-    assert command("check", "a.yaml").out == ""
-
-
 @pytest.mark.parametrize(
-    ("heard", "complains"),
+    ("word", "heard", "complains"),
     [
-        (Heard(), True),
-        (Heard(notes=(NotEvaluated("priority-class-needs-grove", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), True),
-        (Heard(notes=(NotEvaluated(BAD_RULE, BAD_CODE, Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
-        (Heard(notes=(NotEvaluated("policies", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
-        (Heard(operations=frozenset({DELETE})), False),
-        (Heard(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
-        (Heard(schema=False), True),
+        (BAD_RULE, Heard(), True),
+        (BAD_RULE, Heard(notes=(_note("priority-class-needs-grove"),)), True),
+        (BAD_RULE, Heard(notes=(_note(BAD_RULE),)), False),
+        (BAD_RULE, Heard(notes=(_note("policies"),)), False),
+        (BAD_RULE, Heard(operations=frozenset({DELETE})), False),
+        (BAD_RULE, Heard(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
+        (BAD_RULE, Heard(schema=False), True),
+        ("schema-rule", Heard(schema=False), False),
+        ("schema-rule", Heard(), True),
+        ("schema-mismatch", Heard(operations=frozenset({UPDATE})), False),  # is not held against it again
+        ("schema-rule", Heard(operations=frozenset({UPDATE})), False),
+        ("unknown-field", Heard(operations=frozenset({UPDATE})), True),
+        ("unknown-field", Heard(operations=frozenset({DELETE})), False),
+        ("unconvertible", Heard(operations=frozenset({DELETE})), False),
+        ("DYN004", Heard(operations=frozenset({CREATE})), True),
     ],
 )
-def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(heard: Heard, *, complains: bool) -> None:
-    source = Source("a.yaml", f"a: b {REASONED}\n")
-    kept, suppressed = suppress(source, [], heard)
-    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
-    assert suppressed == []
-
-
-def test_comments_on_rules_of_the_schema_wait_for_the_schema() -> None:
-    source = Source("a.yaml", "a: b # dynamo-webhooks: ignore[schema-rule] x\n")
-    assert suppress(source, [], Heard(schema=False)) == ([], [])
-    assert [finding.rule for finding in suppress(source, [], Heard())[0]] == ["unused-ignore"]
-
-
-@pytest.mark.parametrize(
-    ("word", "operation", "complains"),
-    [
-        ("schema-mismatch", UPDATE, False),  # what an update leaves alone is not held against the schema again
-        ("schema-rule", UPDATE, False),
-        ("unknown-field", UPDATE, True),
-        ("schema-mismatch", DELETE, False),
-        ("unknown-field", DELETE, False),
-        ("unconvertible", DELETE, False),
-        ("DYN004", CREATE, True),
-    ],
-)
-def test_comments_on_checks_of_our_own_are_needless_only_where_those_were_made(word: str, operation: str, *, complains: bool) -> None:
-    source = Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n")
-    kept, _ = suppress(source, [], Heard(operations=frozenset({operation})))
-    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
-
-
-def test_a_known_mistake_of_the_schema_keeps_its_comment_through_an_update(command: Command, files: Files) -> None:
-    old = BAD.replace("ingress: {enabled: true}", "replicas: 1").replace(
-        "spec:\n", "spec:\n  backendFramework: none # dynamo-webhooks: ignore[schema-mismatch] ours alone\n"
-    )
-    files(old=old, new=old.replace("replicas: 1", "replicas: 2"))
-    assert _rules(command, "old.yaml") == []
-    assert _rules(command, "new.yaml", "--old", "old.yaml") == []
+def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(word: str, heard: Heard, *, complains: bool) -> None:
+    kept, suppressed = suppress(Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n"), [], heard)
+    assert ([finding.rule for finding in kept], suppressed) == (["unused-ignore"] * complains, [])
 
 
 def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,47 +117,19 @@ def test_what_waits_is_said_only_where_something_waits(command: Command, files: 
     assert [note for note in ran.json["notEvaluated"] if note["rule"] == "policies"] == []
 
 
-def test_texts_of_free_form_and_comparisons_hold_no_placeholders(command: Command, files: Files) -> None:
-    config = "eppConfig: {config: {plugins: [{type: a, parameters: {text: 'use <b> and {{ x }}'}}]}}"
-    files(a=GOOD.replace("replicas: 2", f"replicas: 2\n      {config}"))
-    assert "unfilled-placeholder" not in command("check", "--line", "1.2", "a.yaml").out
-
-
-def test_what_is_missing_in_an_object_on_one_line_is_told_itself(command: Command, files: Files) -> None:
-    text = '{"containers": [{"name": "main", "image": "${IMAGE}"}]}'
-    component = f'{{"type": "worker", "podTemplate": {{"spec": {text}}}}}'
-    head = '"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}'
-    files(a=f'{{{head}, "spec": {{"components": [{component}]}}}}')
-    rows = command("check", "a.yaml", "-o", "json").json["findings"]
-    assert [(row["path"], row["message"]) for row in rows if row["rule"] == "schema-mismatch"] == [
-        ("spec.components[0].name", "must be given")
-    ]
-
-
-def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("x/vllm:1.5.0", "<image>"))
-    (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]
-    assert (row["rule"], row["level"], row["path"]) == (
-        "unfilled-placeholder",
-        "warning",
-        "spec.services[worker].extraPodSpec.mainContainer.image",
-    )
-
-
-def test_words_for_a_shell_are_no_placeholders(command: Command, files: Files) -> None:
-    files(a=GOOD.replace('"x/vllm:1.5.0"', 'x:1.5.0, args: ["${A}"], env: [{name: B, value: "${C}"}]'))
-    files(b=GOOD.replace("good", "b").replace("replicas: 2", 'envs: [{name: B, value: "${C}"}]'))
-    assert command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"] == []
-
-
-def test_a_variable_of_a_container_is_no_placeholder_to_rules(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", "dynamoNamespace: $(NS)"))
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("replicas: 2", "eppConfig: {config: {plugins: [{type: a, parameters: {text: 'use <b> and {{ x }}'}}]}}"),
+        GOOD.replace('"x/vllm:1.5.0"', 'x:1.5.0, args: ["${A}"], env: [{name: B, value: "${C}"}]'),
+        GOOD.replace("replicas: 2", 'envs: [{name: B, value: "${C}"}]'),
+        GOOD.replace("replicas: 2", "dynamoNamespace: $(NS)"),
+    ],
+    ids=["free form", "for a shell", "for a container", "a variable of a container"],
+)
+def test_words_for_others_are_no_placeholders(command: Command, files: Files, text: str) -> None:
+    files(a=text)
     assert "unfilled-placeholder" not in command("check", "a.yaml").out
-
-
-def test_a_choice_of_rules_never_hides_that_a_placeholder_kept_one_from_being_read(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", "replicas: ${R}"))
-    assert command("check", "a.yaml", "--select", BAD_RULE).code == 1
 
 
 def test_a_comment_ignores_a_placeholder(command: Command, files: Files) -> None:
@@ -165,6 +137,7 @@ def test_a_comment_ignores_a_placeholder(command: Command, files: Files) -> None
     files(a=text)
     (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"]
     assert (row["line"], row["message"]) == (12, "must hold no placeholder, got ${R}")
+    assert command("check", "a.yaml", "--select", BAD_RULE).code == 1, "it kept the rule from being read"
     files(a=text.replace("    s0:", "    # dynamo-webhooks: ignore[unfilled-placeholder] the pipeline fills it\n    s0:"))
     assert command("check", "--line", "1.2", "a.yaml", "-o", "json").json["findings"] == []
 
@@ -190,18 +163,15 @@ def test_a_file_that_is_a_template_is_said_in_one_line(command: Command, files: 
         ("a: ${OTHER}", "${OTHER}"),
         ("a: $X", "$X"),
         ("a: ${X:-4}", "${X:-4}"),
-        ("${X}: 1", None),
+        ("${X}: 1", {"3": 1}),
+        ("{b: ${X}, c: [$(X), -${X}]}", {"b": 3, "c": [3, -3]}),
+        ('{"a": "${X}",\n "b": ${X}}', {"a": "3", "b": 3}),
         ("a: |\n  x ${X}\n", "x 3\n"),
     ],
 )
 def test_a_value_stands_as_if_it_were_written_there(text: str, wanted: object) -> None:
     found = scalars(text, X="3", Y="", YES="yes")
-    assert found == ({"3": 1} if text.startswith("$") else {"a": wanted})
-
-
-def test_values_fill_maps_in_braces_json_and_lists() -> None:
-    assert scalars("a: {b: ${X}, c: [$(X), -${X}]}", X="3") == {"a": {"b": 3, "c": [3, -3]}}
-    assert scalars('{"a": "${X}",\n "b": ${X}}', X="3") == {"a": "3", "b": 3}
+    assert found == (wanted if text.startswith(("$", "{")) else {"a": wanted})
 
 
 def test_positions_and_source_are_those_of_the_file(command: Command, files: Files) -> None:
@@ -228,13 +198,6 @@ def test_no_value_is_ever_printed(command: Command, files: Files, form: str) -> 
     assert (broken.code, "duplicate key" in broken.err, "hunter2" in broken.out + broken.err) == (4, True, False)
 
 
-def test_a_long_value_is_hidden_where_a_message_cuts_it() -> None:
-    fill = Fill({"A": "ab" * 100, "B": "1"})
-    assert fill.masked(f'must be x, got "{"ab" * 30}…" there', "${A}") == 'must be x, got "${A}" there'
-    assert fill.masked("must be 1 or more, got 1", "$(B)") == "must be 1 or more, got ${B}"
-    assert fill.masked("must be 1 or more, got 1", "none of them") == "must be 1 or more, got 1"
-
-
 BLOCKS = BARE.replace(
     "replicas: 2",
     "replicas: 2\n      envs: ${ENV}\n      resources: $(RESOURCES)\n"
@@ -243,6 +206,9 @@ BLOCKS = BARE.replace(
 
 
 def test_a_text_is_searched_for_names_once_however_much_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Fill({"A": "ab" * 100, "B": "1"})
+    assert long.masked(f'must be x, got "{"ab" * 30}…" there', "${A}") == 'must be x, got "${A}" there'
+    assert long.masked("must be 1 or more, got 1", "$(B)") == "must be 1 or more, got ${B}"
     fill = Fill({"A": "hello", "B": "[world]"})
     found = Mock(side_effect=fill._found)
     monkeypatch.setattr(fill, "_found", found)
@@ -264,11 +230,11 @@ def test_lists_and_maps_fill_what_stands_alone(command: Command, files: Files) -
     assert ("spec.services[worker].envs[0].value", 11) in told
     assert {one["line"] for one in ran.json["findings"]} <= {11, 12}
     assert "s3cr3t" not in ran.out + ran.err
-
-
-def test_a_list_in_quotes_or_beside_other_text_is_text(command: Command, files: Files) -> None:
     files(a=GOOD.replace('"x/vllm:1.5.0"', '"x/vllm:1.5.0", workingDir: "${X}", args: ["a-${X}"]'))
-    assert command("check", "a.yaml", "--set", "X=[1, 2]").code == 0
+    assert command("check", "a.yaml", "--set", "X=[1, 2]").code == 0, "in quotes or beside other text it is text"
+    files(a=GOOD.replace("  namespace: llm", "  namespace: llm\n  ${X}: b"))
+    ran = command("check", "a.yaml", "--set", "X=[a]")
+    assert (ran.code, "a key must be one word or text, found a map or list" in ran.err) == (4, True)
 
 
 @pytest.mark.parametrize("value", ["[s3cr3t", "{s3cr3t", "[1]\n---\n[2]", "{" * 500, "[" + "[" * 150 + "]" * 151])
@@ -278,12 +244,6 @@ def test_a_list_that_can_not_be_read_is_said_without_its_text(command: Command, 
     ran = command("check", "a.yaml", "--set", f"X={value}")
     assert (ran.code, "s3cr3t" in ran.out + ran.err) == (4, False)
     assert "a.yaml:11:" in ran.err
-
-
-def test_a_list_as_a_key_is_refused(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("  namespace: llm", "  namespace: llm\n  ${X}: b"))
-    ran = command("check", "a.yaml", "--set", "X=[a]")
-    assert (ran.code, "a key must be one word or text, found a map or list" in ran.err) == (4, True)
 
 
 def test_values_fill_the_stored_objects_too(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,30 +265,6 @@ def test_files_of_values_may_hold_comments_quotes_and_export(command: Command, f
     assert command("check", "a.yaml", "--env-file", "two.env", "--set", "N=a", "--set", "R=x").code == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--set", SECRET], "--set: must be NAME=VALUE"),
-        (["--set", f"A B={SECRET}"], "--set 'A B': must be NAME=VALUE, with a name of letters, digits and _"),
-        (["--set", f"A=\x07{SECRET}"], "--set A: the value must hold no control characters"),
-        (["--env-file", "nowhere"], "--env-file nowhere: does not exist"),
-        (["--env-file", "x.env"], "--env-file x.env:2: must be NAME=VALUE, with a name of letters, digits and _"),
-        (["--values", "a.yaml"], "--values is for --helm"),
-        (["--helm=--post-renderer=x"], "--helm '--post-renderer=x': must be a local folder with a Chart.yaml"),
-        (["--helm", "oci://x"], "--helm 'oci://x': must be a local folder with a Chart.yaml"),
-        (["--helm", "chart", "--values", "https://x/y"], "--values 'https://x/y': must be a local file"),
-        (["--helm", "chart", "--values", "-"], "--values '-': must be a local file"),
-        (["--helm", "chart", "--against", "HEAD"], "what --helm renders is none: use --old"),
-    ],
-)
-def test_wrong_usage_shows_no_value(command: Command, files: Files, words: list[str], told: str) -> None:
-    files(a=GOOD, chart__Chart="name: x\n")
-    Path("x.env").write_text(f"A=1\n{SECRET}\n")
-    ran = command("check", "a.yaml", *words)
-    assert (ran.code, told in ran.err) == (2, True), ran.err
-    assert "hunter2" not in ran.err
-
-
 def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> None:
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
@@ -343,6 +279,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
 
 def test_a_chart_is_rendered_by_helm_without_a_shell(command: Command, files: Files, programs: Path) -> None:
     files(chart__Chart="name: x\n", chart__out=BAD, prod="a: 1\n")
+    assert "--helm needs helm, which can't be found" in command("check", "--helm", "chart").err
     Path("more $(x).yaml").write_text("")
     write_program(
         programs,
@@ -373,12 +310,6 @@ def test_helm_is_bounded_in_time_and_output(
     write_program(programs, "helm", script)
     ran = command("check", "--helm", "chart", "-q")
     assert (ran.code, ran.err) == (4, told)
-
-
-def test_without_helm_it_is_wrong_usage(command: Command, files: Files, programs: Path) -> None:
-    files(chart__Chart="name: x\n")
-    assert "--helm needs helm, which can't be found" in command("check", "--helm", "chart").err
-    assert not list(programs.iterdir())
 
 
 @pytest.mark.cluster

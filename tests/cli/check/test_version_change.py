@@ -50,12 +50,6 @@ CASES: Final[dict[str, tuple[Object, Object, list[str]]]] = {
     "other variables": (_alpha(envs=_env("A")), _beta({"env": _env("C")}), [f"{MAIN}.env"]),
     "all variables": (_alpha(envs=_env("A", "B")), _beta(IMAGE), []),
     "variables of the main container": (_alpha(extraPodSpec={"mainContainer": {"env": _env("A", "B")}}), _beta({"env": _env("A")}), []),
-    "one mount": (
-        _alpha(volumeMounts=_mounts("mountPoint", "a", "b")),
-        _beta({"volumeMounts": _mounts("mountPath", "a")}),
-        [f"{MAIN}.volumeMounts"],
-    ),
-    "all mounts": (_alpha(volumeMounts=_mounts("mountPoint", "a", "b")), _beta(IMAGE), []),
     "a cache": (
         _alpha(volumeMounts=[CACHE, *_mounts("mountPoint", "a")]),
         _beta({"volumeMounts": _mounts("mountPath", "a")}),
@@ -69,11 +63,7 @@ CASES: Final[dict[str, tuple[Object, Object, list[str]]]] = {
     "a component": (_graph(ALPHA, {"services": {"d": {}, "e": {"envs": _env("A"), "labels": {"a": "b"}}}}), _beta({}), []),
     "a role": (_beta(IMAGE, type="decode"), _alpha(componentType="worker", extraPodSpec=POD), ["spec.services[d].componentType"]),
     "another type": (_beta(IMAGE, type="decode"), _alpha(componentType="planner", extraPodSpec=POD), []),
-    "the same role": (
-        _beta(IMAGE, type="decode"),
-        _alpha(componentType="worker", subComponentType="decode", extraPodSpec=POD),
-        [],
-    ),
+    "the same role": (_beta(IMAGE, type="decode"), _alpha(componentType="worker", subComponentType="decode", extraPodSpec=POD), []),
     "variables to v1alpha1": (_beta({"env": _env("A", "B")}), _alpha(envs=_env("A")), []),
 }
 

@@ -50,55 +50,43 @@ def test_each_field_that_the_lenses_know_is_named(kind: str, row: tuple[str, str
             assert (found.version, found.here is not None) == (version, bool(row[1 - side])), (own, here, found)
 
 
+ITEM: Final = "  components:\n  - name: w\n"
+LIMITS: Final = "  services:\n    w:\n      resources:\n        limits:\n"
+# the version, what is written, the field and its name there, what becomes of it
 FIXED: Final = [
+    ("v1beta1", "  envs:  # all\n  - {name: A, value: b}\n", "spec.envs", "env", "  env:  # all\n  - {name: A, value: b}\n"),
     (
-        "v1beta1",
-        "  envs:  # all\n  - {name: A, value: b}\n",
-        "spec.envs: is v1alpha1's name of env",
-        "  env:  # all\n  - {name: A, value: b}\n",
+        *("v1beta1", f"{ITEM}    componentType: worker  # works\n    subComponentType: prefill\n    replicas: 1\n"),
+        *("spec.components[0].componentType", "type", f"{ITEM}    type: prefill  # works\n    replicas: 1\n"),
     ),
     (
-        "v1beta1",
-        "  components:\n  - name: w\n    componentType: worker  # works\n    subComponentType: prefill\n    replicas: 1\n",
-        "spec.components[0].componentType: is v1alpha1's name of type",
-        "  components:\n  - name: w\n    type: prefill  # works\n    replicas: 1\n",
+        *("v1beta1", f"{ITEM}    extraPodSpec:\n      mainContainer:\n        image: x:1.5.0  # image\n"),
+        *("spec.components[0].extraPodSpec", "podTemplate.spec"),
+        f"{ITEM}    podTemplate:\n      spec:\n        containers:\n        - name: main\n          image: x:1.5.0  # image\n",
     ),
     (
-        "v1beta1",
-        "  components:\n  - name: w\n    extraPodSpec:\n      mainContainer:\n        image: x:1.5.0  # image\n",
-        "spec.components[0].extraPodSpec: is v1alpha1's name of podTemplate.spec",
-        "  components:\n  - name: w\n    podTemplate:\n      spec:\n        containers:\n        - name: main\n"
-        "          image: x:1.5.0  # image\n",
-    ),
-    (
-        "v1beta1",
-        "  services:\n    w:  # first\n      componentType: worker\n      replicas: 1\n",
-        "spec.services: is v1alpha1's name of components",
+        *("v1beta1", "  services:\n    w:  # first\n      componentType: worker\n      replicas: 1\n", "spec.services", "components"),
         "  components:\n    - name: w  # first\n      type: worker\n      replicas: 1\n",
     ),
     (
-        "v1alpha1",
-        "  components:\n  - name: w  # first\n    type: prefill\n",
-        "spec.components: is v1beta1's name of services",
+        *("v1alpha1", "  components:\n  - name: w  # first\n    type: prefill\n", "spec.components", "services"),
         "  services:\n    w:  # first\n      componentType: worker\n      subComponentType: prefill\n",
     ),
     (
-        "v1alpha1",
-        '  services:\n    w:\n      resources:\n        limits:\n          nvidia.com/gpu: "1"  # one\n',
-        "spec.services[w].resources.limits.nvidia.com/gpu: is v1beta1's name of gpu",
-        '  services:\n    w:\n      resources:\n        limits:\n          gpu: "1"  # one\n',
+        *("v1alpha1", f'{LIMITS}          nvidia.com/gpu: "1"  # one\n', "spec.services[w].resources.limits.nvidia.com/gpu", "gpu"),
+        f'{LIMITS}          gpu: "1"  # one\n',
     ),
 ]
 
 
-@pytest.mark.parametrize(("version", "written", "said", "fixed"), FIXED)
+@pytest.mark.parametrize(("version", "written", "path", "name", "fixed"), FIXED)
 def test_a_body_of_the_other_version_is_named_and_converted(
-    command: Command, files: Files, version: str, written: str, said: str, fixed: str
+    command: Command, files: Files, version: str, written: str, path: str, name: str, fixed: str
 ) -> None:
     folder = files(a=GRAPH.format(version, written))
     ran = command("check", "a.yaml", "-o", "json")
     found = [one for one in ran.json["findings"] if one["rule"] == "unknown-field"]
-    assert said in [f"{one['path']}: {one['message']}" for one in found]
+    assert (path, f"is {OTHER[version]}'s name of {name}") in [(one["path"], one["message"]) for one in found]
     assert all(f"or apiVersion: {api_version(OTHER[version])}" in one["fix"] for one in found)
     command("check", "a.yaml", "--fix")
     assert (folder / "a.yaml").read_text() == GRAPH.format(version, fixed)

@@ -52,15 +52,9 @@ def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyP
     }
     assert "status" not in worker
     assert worker["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.2.0"}
-
-
-def test_defaults_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "replicas" not in _seen(monkeypatch, UNFINISHED, defaults=False)["spec"]["services"]["worker"]
-
-
-def test_the_schema_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = _seen(monkeypatch, UNFINISHED, schema=False)["spec"]["services"]["worker"]
-    assert (worker["unknown"], worker["failover"]) == (1, {"enabled": True})
+    raw = _seen(monkeypatch, UNFINISHED, schema=False)["spec"]["services"]["worker"]
+    assert (raw["unknown"], raw["failover"]) == (1, {"enabled": True})
 
 
 def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,20 +113,6 @@ kind: DynamoGraphDeploymentRequest
 metadata: {name: r}
 spec: {model: m, hardware: {gpuSku: H100}}
 """
-
-
-def test_what_a_server_says_three_times_of_one_value_is_told_once() -> None:
-    """A server's answer repeats what both parts of an allOf refuse, and sums it up without a place."""
-    (found,) = (finding for finding in _checked(ODD_GPU).findings if finding.stage == "schema")
-    assert found.path == "spec.hardware.gpuSku"
-    assert found.message.endswith(', "mi300", got "H100"')
-
-
-def test_other_findings_name_their_rule() -> None:
-    (finding,) = _checked(GOOD.replace("replicas: 2", "replicaz: 2")).findings
-    assert (finding.rule, finding.field) == ("unknown-field", "")
-
-
 TWINS = """\
 apiVersion: nvidia.com/v1beta1
 kind: DynamoGraphDeployment
@@ -141,18 +121,16 @@ spec: {components: [{name: a}, {name: a}]}
 """
 
 
-def test_what_cannot_be_converted_is_told_once() -> None:
-    """The policies convert it, and the last stage would do so once more."""
+def test_what_is_said_several_times_of_one_value_is_told_once() -> None:
+    """A server repeats what both parts of an allOf refuse, and sums it up; the policies and the last stage convert the same object."""
+    (found,) = (finding for finding in _checked(ODD_GPU).findings if finding.stage == "schema")
+    assert found.path == "spec.hardware.gpuSku"
+    assert found.message.endswith(', "mi300", got "H100"')
     rules = [rule for finding in _checked(TWINS).findings for rule in (finding.rule, *(also.rule for also in finding.also))]
     assert rules.count("unconvertible") == 1
 
 
-REQUEST = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: a}
-spec: {model: m, image: 1}
-"""
+REQUEST = ODD_GPU.replace("hardware: {gpuSku: H100}", "image: 1")
 
 
 def test_an_update_that_no_mutating_webhook_reads_is_refused_by_the_schema(command: Command, files: Files) -> None:

@@ -40,7 +40,11 @@ def describe_hidden(result: Result) -> list[str]:
 
 def _lines(result: Result, here: str) -> Iterator[str]:
     for finding in result.findings:
-        yield _finding(finding, here)
+        line, column, end = finding.position
+        where = {"file": relative(finding.source.name, here), "line": str(line), "col": str(column), "endColumn": str(max(end, column))}
+        told = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
+        title = f"{finding.rule} ({finding.code})"
+        yield _command(_level(finding), {**where, "title": title}, "\n".join(filter(None, told)))
     for error in result.unreadable:
         where = {"file": relative(error.name, here)} if error.name else {}
         if error.line:
@@ -51,19 +55,6 @@ def _lines(result: Result, here: str) -> Iterator[str]:
     for note in group_notes(result.not_evaluated):
         where = {"file": relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
         yield _command(_NOTICE, where, f"{format_reason(note.first)}\n{note.where}")
-
-
-def _finding(finding: LocatedFinding, here: str) -> str:
-    line, column, end = finding.position
-    where = {
-        "file": relative(finding.source.name, here),
-        "line": str(line),
-        "col": str(column),
-        "endColumn": str(max(end, column)),
-        "title": f"{finding.rule} ({finding.code})",
-    }
-    lines = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
-    return _command(_level(finding), where, "\n".join(line for line in lines if line))
 
 
 def _level(finding: LocatedFinding) -> str:

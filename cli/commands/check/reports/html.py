@@ -1,4 +1,4 @@
-"""The report as one page: summary by rule and file, a filter, findings in their source, pictures of graphs, and the pages of the rules.
+"""The report as one page: summary by rule, a filter, findings in their source, pictures of graphs, and the pages of the rules.
 
 The page fetches nothing. Manifests are not trusted: all their texts are escaped, and the page's policy allows only its own two scripts
 and styles, by their hashes; pictures are images, which run nothing. It has at most MOST characters of findings.
@@ -19,14 +19,83 @@ from ...explain.rule import find
 from ...picture.formats import svg
 from ...picture.parts import Picture
 from ..result import Result, by_rule
-from .html_style import HEAD, SCRIPT, STYLE
 from .shared import LEVELS, count_levels, group_notes, relative, report_root
 from .text import COLUMNS, escape_terminal, format_summary, split_line
 
 MOST: Final = 8_000_000  # characters of findings
-ROWS: Final = 1_000  # of the table of files, and of each list
+ROWS: Final = 1_000  # of each list
 AROUND: Final = 2  # lines of source before and behind a finding
 _CODE: Final = re.compile(r"`([^`]+)`")
+# in the reader's light or dark theme
+_HEAD: Final = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" \
+content="default-src 'none'; img-src data:; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>dynamo-webhooks check</title>"""
+_STYLE: Final = """
+:root{color-scheme:light dark;--ink:#1f2328;--dim:#59636e;--page:#fff;--card:#f6f8fa;--line:#d1d9e0;--link:#0550ae;
+--error:#b3151f;--warning:#7d4e00;--mark:#ffd9d6;--markline:#fff4f3}
+@media(prefers-color-scheme:dark){:root{--ink:#f0f6fc;--dim:#9198a1;--page:#0d1117;--card:#151b23;--line:#3d444d;--link:#71b1ff;
+--error:#ff8a84;--warning:#e3b341;--mark:#7d2a2f;--markline:#2a1a1d}}
+*{box-sizing:border-box}body{margin:0 auto;max-width:72rem;padding:1.5rem;background:var(--page);color:var(--ink);
+font:15px/1.5 system-ui,sans-serif}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.5rem 0 .5rem;overflow-wrap:anywhere}
+h4{margin:.75rem 0 .25rem}p{margin:.4rem 0}a{color:var(--link)}code,pre,.frame{font:13px/1.45 ui-monospace,monospace}
+table{border-collapse:collapse}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
+td.n,th.n{text-align:right}td{overflow-wrap:anywhere}
+article{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.75rem 1rem;margin:.75rem 0;overflow-wrap:anywhere}
+.level{font-weight:600}.error,.fault{color:var(--error)}.warning{color:var(--warning)}.dim{color:var(--dim)}
+pre,.frame{overflow-x:auto;margin:.5rem 0;border:1px solid var(--line);border-radius:6px;background:var(--page)}
+pre{padding:.5rem}.frame div{white-space:pre;padding:0 .5rem}.frame .hit{background:var(--markline)}
+.frame i{display:inline-block;width:4rem;font-style:normal;color:var(--dim);text-align:right;padding-right:1rem;user-select:none}
+mark{background:var(--mark);color:inherit;border-radius:3px}
+#filter{position:sticky;top:0;background:var(--page);border-bottom:1px solid var(--line);padding:.5rem 0;display:flex;gap:1rem;
+flex-wrap:wrap;align-items:center;z-index:1}#filter[hidden],.gone{display:none}
+input[type=search]{font:inherit;padding:.3rem .6rem;border:1px solid var(--line);border-radius:6px;background:var(--card);color:var(--ink);
+min-width:16rem}
+button{font:inherit;color:var(--link);background:none;border:0;padding:0;cursor:pointer;text-decoration:underline}
+:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:8px;margin:.5rem 0;display:block}
+"""
+_SCRIPT: Final = """
+"use strict";
+const bar = document.getElementById("filter"), words = document.getElementById("words"), count = document.getElementById("count");
+const levels = [...bar.querySelectorAll("[type=checkbox]")];
+const files = [...document.querySelectorAll("section.file")].map(
+  file => [file, [...file.querySelectorAll("article")].map(one => [one, one.textContent.toLowerCase()])]);
+function sift() {
+  const wanted = words.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const asked = new Set(levels.filter(one => one.checked).map(one => one.value));
+  let shown = 0, all = 0;
+  for (const [file, findings] of files) {
+    let here = 0;
+    for (const [one, text] of findings) {
+      const fits = asked.has(one.dataset.level) && wanted.every(word => text.includes(word));
+      one.classList.toggle("gone", !fits);
+      here += fits;
+      all += 1;
+    }
+    file.classList.toggle("gone", !here);
+    shown += here;
+  }
+  count.textContent = `${shown} of ${all} shown`;
+}
+bar.hidden = false;
+bar.addEventListener("input", sift);
+document.addEventListener("click", event => {
+  const word = event.target.dataset && event.target.dataset.word;
+  if (!word) return;
+  words.value = word;
+  sift();
+  bar.scrollIntoView();
+});
+sift();
+"""
 
 
 def document(result: Result, folder: str = "") -> str:
@@ -39,10 +108,7 @@ def document(result: Result, folder: str = "") -> str:
     ]
     body = [
         f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p></header>",
-        '<div class="beside">',
         *_by_rule(result),
-        *_by_file(files),
-        "</div>",
         *_findings(files),
         *_pictures(result.pictures),
         *_list("Not checked", [*unread, *result.unreachable]),
@@ -50,10 +116,10 @@ def document(result: Result, folder: str = "") -> str:
         *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
         *_pages(sorted({one.rule for one in result.findings}), result.site),
     ]
-    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in (STYLE, SCRIPT))
-    head = HEAD.format(style=style, script=script)
+    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in (_STYLE, _SCRIPT))
+    head = _HEAD.format(style=style, script=script)
     return unicode_text(
-        "\n".join([head, f"<style>{STYLE}</style>\n</head>\n<body>", *body, f"<script>{SCRIPT}</script>", "</body>", "</html>", ""])
+        "\n".join([head, f"<style>{_STYLE}</style>\n</head>\n<body>", *body, f"<script>{_SCRIPT}</script>", "</body>", "</html>", ""])
     )
 
 
@@ -84,16 +150,6 @@ def _by_rule(result: Result) -> Iterator[str]:
     yield "</table></section>"
 
 
-def _by_file(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
-    if not files:
-        return
-    yield '<section id="files"><h2>By file</h2><table><tr><th>File</th><th>Findings</th></tr>'
-    for number, (name, findings) in enumerate(files[:ROWS]):
-        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{count_levels(findings)}</td></tr>'
-    yield "</table>"
-    yield f"<p>{count_of(len(files) - ROWS, 'more file')}.</p></section>" if len(files) > ROWS else "</section>"
-
-
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
@@ -115,7 +171,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
     search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
     yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
     room, left = MOST, 0
-    for number, (name, findings) in enumerate(files):
+    for name, findings in files:
         blocks = []
         for one in findings:
             block = _finding(one) if room > 0 else ""
@@ -123,7 +179,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
             blocks += [block] if block and room >= 0 else []
         left += len(findings) - len(blocks)
         if blocks:
-            yield f'<section class="file" id="file-{number}"><h3>{_text(name)}</h3>'
+            yield f'<section class="file"><h3>{_text(name)}: {count_levels(findings)}</h3>'
             yield from blocks
             yield "</section>"
     if left:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ....console.escaping import encode_json
-from ....validation.finding import LocatedFinding
+from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import ERROR, FAULT, WARNING
 from ..result import Result
 
@@ -15,37 +15,32 @@ if TYPE_CHECKING:
     from ....validation.server_response import Answer
 
 FORMAT: Final = 1
+_TYPES: Final = {"findings": "finding", "answers": "answer"}  # of rows, where that is not the name of their list
 
 
 def document(result: Result, code: int) -> str:
     """One JSON document with everything."""
-    whole = {
-        "format": FORMAT,
+    return encode_json({"format": FORMAT, **_everything(result, code)}, orjson.OPT_INDENT_2) + "\n"
+
+
+def lines(result: Result, code: int) -> str:
+    """One JSON object a line, each with its `type`; the summary comes last."""
+    rows = ((name, row) for name, held in _everything(result, code).items() for row in (held if isinstance(held, list) else [held]))
+    typed = ({"type": _TYPES.get(name, name), **(row if isinstance(row, dict) else {"message": row})} for name, row in rows)
+    return "".join(encode_json(row, 0) + "\n" for row in typed)
+
+
+def _everything(result: Result, code: int) -> dict[str, Any]:
+    return {
         "findings": [describe_finding(finding) for finding in result.findings],
-        "notEvaluated": _notes(result),
+        "notEvaluated": [_note(note) for note in result.not_evaluated],
         "unreadable": [error.as_data() for error in result.unreadable],
-        "suppressed": _suppressed(result),
+        "suppressed": [{**describe_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed],
         "answers": [_answer(answer) for answer in result.answers],
         "unreachable": result.unreachable,
         "passedOver": [error.as_data() for error in result.passed],
         "summary": _summary(result, code),
     }
-    return encode_json(whole, orjson.OPT_INDENT_2) + "\n"
-
-
-def lines(result: Result, code: int) -> str:
-    """One JSON object a line, each with its `type`; the summary comes last."""
-    rows = [
-        *({"type": "finding", **describe_finding(finding)} for finding in result.findings),
-        *({"type": "notEvaluated", **row} for row in _notes(result)),
-        *({"type": "unreadable", **error.as_data()} for error in result.unreadable),
-        *({"type": "suppressed", **row} for row in _suppressed(result)),
-        *({"type": "answer", **_answer(answer)} for answer in result.answers),
-        *({"type": "unreachable", "message": sentence} for sentence in result.unreachable),
-        *({"type": "passedOver", **error.as_data()} for error in result.passed),
-        {"type": "summary", **_summary(result, code)},
-    ]
-    return "".join(encode_json(row, 0) + "\n" for row in rows)
 
 
 def describe_finding(finding: LocatedFinding) -> dict[str, Any]:
@@ -68,10 +63,6 @@ def describe_finding(finding: LocatedFinding) -> dict[str, Any]:
     }
 
 
-def _suppressed(result: Result) -> list[dict[str, Any]]:
-    return [{**describe_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed]
-
-
 def _answer(answer: Answer) -> dict[str, Any]:
     return {
         "file": answer.source.name,
@@ -88,19 +79,16 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _notes(result: Result) -> list[dict[str, Any]]:
-    return [
-        {
-            "file": note.source.name,
-            "line": note.line,
-            "rule": note.rule,
-            "code": note.code,
-            "object": note.identity._asdict(),
-            "reason": note.reason,
-            "flag": note.flag,
-        }
-        for note in result.not_evaluated
-    ]
+def _note(note: NotEvaluated) -> dict[str, Any]:
+    return {
+        "file": note.source.name,
+        "line": note.line,
+        "rule": note.rule,
+        "code": note.code,
+        "object": note.identity._asdict(),
+        "reason": note.reason,
+        "flag": note.flag,
+    }
 
 
 def _summary(result: Result, code: int) -> dict[str, Any]:

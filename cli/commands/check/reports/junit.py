@@ -8,6 +8,7 @@ read is an error. No times, no host: the same input gives the same bytes.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 
 from ....console.junit import Case, element, format_junit
 from ....objects.manifest import Identity
@@ -25,12 +26,9 @@ def document(result: Result, fail_on: str) -> str:
 
 def _by_file(result: Result) -> dict[str, Result]:
     files: defaultdict[str, Result] = defaultdict(empty_result)
-    for one in result.checked:
-        files[one.source.name].checked.append(one)
-    for finding in result.findings:
-        files[finding.source.name].findings.append(finding)
-    for note in result.not_evaluated:
-        files[note.source.name].not_evaluated.append(note)
+    for held in ("checked", "findings", "not_evaluated"):
+        for one in getattr(result, held):
+            getattr(files[one.source.name], held).append(one)
     for error in result.unreadable:
         files[error.name or "inputs"].unreadable.append(error)
     if result.unreachable:
@@ -61,27 +59,23 @@ def _cases(name: str, file: Result, refusing: tuple[str, ...]) -> list[Case]:
 
 
 class _Objects:
-    """The cases of the objects of one file; the line distinguishes duplicate objects."""
+    """The cases of the objects of one file, each with the line where it begins; the line distinguishes duplicate objects."""
 
     def __init__(self, checked: Iterable[Checked]) -> None:
-        self.cases: list[Case] = []
-        self._same: dict[Identity, tuple[list[int], list[Case]]] = {}  # the lines where each begins, ascending, and its cases
-        for one in checked:
-            self._add(one.identity, one.line)
+        self._same: dict[Identity, list[tuple[int, Case]]] = {}
+        self.cases = [self._add(one.identity, one.line) for one in checked]
 
     def of(self, identity: Identity, line: int) -> Case:
         """The case of the object that a line belongs to: the last one of that identity that begins at or above it."""
         if identity not in self._same:
-            self._add(identity, line)
-        lines, cases = self._same[identity]
-        return cases[max(bisect_right(lines, line) - 1, 0)]
+            self.cases.append(self._add(identity, line))
+        same = self._same[identity]
+        return same[max(bisect_right(same, line, key=itemgetter(0)) - 1, 0)][1]
 
-    def _add(self, identity: Identity, line: int) -> None:
-        lines, cases = self._same.setdefault(identity, ([], []))
-        case = Case(f"{identity} (line {line})" if lines else str(identity))
-        lines.append(line)
-        cases.append(case)
-        self.cases.append(case)
+    def _add(self, identity: Identity, line: int) -> Case:
+        same = self._same.setdefault(identity, [])
+        same.append((line, Case(f"{identity} (line {line})" if same else str(identity))))
+        return same[-1][1]
 
 
 def _add(case: Case, name: str, finding: LocatedFinding, refusing: tuple[str, ...]) -> None:

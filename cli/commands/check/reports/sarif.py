@@ -104,7 +104,7 @@ class _Log:
         for error in self.result.unreadable:
             region = {"startLine": error.line, "startColumn": max(error.column, 1)} if error.line else None
             execution.append(self._notification("error", error.text, [self._physical(error.name, region)] if error.name else []))
-        execution += ({"level": "error", "message": {"text": sentence}} for sentence in self.result.unreachable)
+        execution += (self._notification("error", sentence, []) for sentence in self.result.unreachable)
         faults = (finding for finding in self.result.findings if finding.level == FAULT)
         execution += (self._notification("error", one.message, [self._location(one)], one.rule, one.code) for one in faults)
         return {
@@ -121,11 +121,8 @@ class _Log:
 
     def _notification(self, level: str, text: str, locations: list[Data], rule: str = "", code: str = "") -> Data:
         made: Data = {"level": level, "message": {"text": escape_unprintable_lines(text)}}
-        if locations:
-            made["locations"] = locations
-        if rule:
-            made["associatedRule"] = {"id": rule, "index": self._index(rule, code)}
-        return made
+        made |= {"locations": locations} if locations else {}
+        return made | ({"associatedRule": {"id": rule, "index": self._index(rule, code)}} if rule else {})
 
 
 def _rule(name: str, code: str, site: str) -> Data:

@@ -29,10 +29,8 @@ _LEAD: Final = 40  # of them before the finding
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
-        lines = [
-            *(f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings),
-            *map(_fate, result.answers),
-        ]
+        lines = [f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings]
+        lines += map(_fate, result.answers)
         return "".join(f"{line}\n" for line in lines)
     blocks = ["\n".join(_block(finding, colour)) for finding in result.findings]
     if result.not_evaluated:
@@ -66,10 +64,16 @@ def format_summary(result: Result) -> str:
 
 def statistics(result: Result) -> str:
     """Counts of findings by rule, in columns: how many, of which rule, in how many files, and how many of them `--fix` mends."""
-    rows = []
-    for row in by_rule(result):
-        mended = f"{row.fixable} by --fix" if row.fixable else ""
-        rows.append((f"{row.findings:>5}", f"{row.rule} ({row.code})", row.level, many(row.files, "file"), mended))
+    rows = [
+        (
+            f"{row.findings:>5}",
+            f"{row.rule} ({row.code})",
+            row.level,
+            many(row.files, "file"),
+            f"{row.fixable} by --fix" * bool(row.fixable),
+        )
+        for row in by_rule(result)
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows)
 
@@ -93,13 +97,11 @@ def _remedy(finding: LocatedFinding) -> Iterator[str]:
     # a shell would take * for names of files; fields of a schema hold no quotes
     asked = f"'{finding.field}'" if "*" in finding.field else finding.field or finding.rule
     more = f"more: dynamo-webhooks explain {asked}"
-    if not finding.fix:
-        yield f"  {more}"
-    elif len(finding.fix) + len(more) <= _WIDTH:
-        yield f"  fix: {escape_unprintable(finding.fix)}      {more}"
+    fix = f"  fix: {escape_unprintable(finding.fix)}" if finding.fix else ""
+    if fix and len(finding.fix) + len(more) <= _WIDTH:
+        yield f"{fix}      {more}"
     else:
-        yield f"  fix: {escape_unprintable(finding.fix)}"
-        yield f"  {more}"
+        yield from filter(None, (fix, f"  {more}"))
 
 
 def _head(finding: LocatedFinding, colour: bool) -> str:

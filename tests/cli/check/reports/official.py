@@ -1,9 +1,9 @@
-"""Judges of reports: the schemas of the formats, compiled once."""
+"""Judges of reports: the schemas of the formats, compiled once, and a reader of workflow commands."""
 
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 from lxml import etree
@@ -65,3 +65,32 @@ def parsed_junit(text: str) -> etree._Element:
     root = etree.fromstring(text.encode())
     assert junit().validate(root), junit().error_log
     return root
+
+
+_COMMAND = re.compile(r"::(?P<level>[a-z]+) (?P<properties>[^:]*)::(?P<message>.*)")
+
+
+class Annotation(NamedTuple):
+    """One command, as GitHub understands it."""
+
+    level: str
+    properties: dict[str, str]
+    message: str
+
+
+def read_commands(text: str) -> list[Annotation]:
+    """All commands of an output, in which nothing else may stand, as GitHub's runner reads them: one a line, escapes undone last."""
+    found = []
+    for line in text.split("\n")[:-1]:
+        match = _COMMAND.fullmatch(line)
+        assert match, line
+        pairs = (pair.partition("=") for pair in match["properties"].split(","))
+        properties = {name: _plain(value, {"%3A": ":", "%2C": ","}) for name, _, value in pairs}
+        found.append(Annotation(match["level"], properties, _plain(match["message"], {})))
+    return found
+
+
+def _plain(text: str, more: dict[str, str]) -> str:
+    for escape, character in ({"%0D": "\r", "%0A": "\n"} | more | {"%25": "%"}).items():
+        text = text.replace(escape, character)
+    return text

@@ -10,8 +10,8 @@ from dynamo_webhooks.cli.commands.check.reports.shared import relative
 from dynamo_webhooks.cli.validation.levels import FAULT
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Source
+from tests.cli.check.reports.official import read_commands
 from tests.cli.check.reports.results import assemble_result, many, reported
-from tests.cli.check.reports.workflow import read_commands
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, NEEDS_GROVE, WARNED
 
@@ -32,6 +32,9 @@ def test_each_finding_is_an_annotation_at_its_place(command: Command, files: Fil
     assert (broken.level, broken.properties) == ("error", {"file": "broken.yaml", "line": "2", "col": "1", "title": "unreadable"})
     assert (grove.level, grove.properties["title"]) == ("notice", "not evaluated: priority-class-requires-grove (DYN106)")
     assert "--set-fact grove=true" in grove.message
+    files(many="---\n".join(BAD.replace("name: bad", f"name: bad-{number}") for number in range(12)))
+    ran = command("check", "many.yaml", "-o", "github")
+    assert (len(read_commands(ran.out)), ran.err.partition(";")[0]) == (12, "GitHub shows 10 of the 12 annotations with level error")
 
 
 def test_names_are_those_of_the_checkout_where_a_step_runs_below_it(
@@ -47,13 +50,6 @@ def test_names_are_those_of_the_checkout_where_a_step_runs_below_it(
         assert "deploy/bad.yaml" in command("check", str(folder / "deploy"), "-o", form).out
     monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
     assert "deploy/bad.yaml" not in command("check", ".", "-o", "github").out
-
-
-def test_what_means_something_to_github_is_escaped() -> None:
-    finding = reported(source=Source("a,b:c%.yaml", "a: b\n"), message="50% :: ,\nnext", path="", fix="", identity=None)
-    out = github.commands(assemble_result(findings=[finding]))
-    assert out.startswith("::error file=a%2Cb%3Ac%25.yaml,line=1,")
-    assert out.endswith("::50%25 :: ,%0Anext\n")
 
 
 @given(name=st.text(st.characters(exclude_characters="\0"), min_size=1).filter(lambda name: name.strip("./")), message=st.text())
@@ -78,10 +74,3 @@ def test_annotations_that_github_leaves_out_are_counted(count: int, said: int) -
     sentences = github.describe_hidden(many(count))
     assert len(sentences) == said
     assert all(sentence.startswith("GitHub shows 10 of the 11 annotations with level ") for sentence in sentences)
-
-
-def test_the_count_is_talk_and_no_part_of_the_report(command: Command, files: Files) -> None:
-    files(a="---\n".join(BAD.replace("name: bad", f"name: bad-{number}") for number in range(12)))
-    ran = command("check", "a.yaml", "-o", "github")
-    assert len(read_commands(ran.out)) == 12
-    assert ran.err.startswith("GitHub shows 10 of the 12 annotations with level error; ")

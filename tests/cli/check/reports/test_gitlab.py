@@ -1,7 +1,7 @@
 """GitLab's Code Quality report: the fields that its page requires, fingerprints that outlive moved lines, paths from the checkout."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import jsonschema_rs
 import pytest
@@ -13,32 +13,17 @@ from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, WARNED
 
 # "Implement a custom tool" of GitLab's page on Code Quality lists these fields
-FORMAT = jsonschema_rs.Draft202012Validator(
-    {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "required": ["description", "check_name", "fingerprint", "severity", "location"],
-            "properties": {
-                "description": {"type": "string", "minLength": 1},
-                "check_name": {"type": "string", "minLength": 1},
-                "fingerprint": {"type": "string", "minLength": 1},
-                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
-                "location": {
-                    "type": "object",
-                    "required": ["path", "lines"],
-                    "properties": {
-                        "path": {"type": "string", "pattern": "^[^/.]"},
-                        "lines": {
-                            "type": "object",
-                            "required": ["begin"],
-                            "properties": {"begin": {"type": "integer", "minimum": 1}},
-                        },
-                    },
-                },
-            },
-        },
-    }
+TEXT: Final = {"type": "string", "minLength": 1}
+LINES: Final = {"type": "object", "required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}}
+FIELDS: Final = {
+    "description": TEXT,
+    "check_name": TEXT,
+    "fingerprint": TEXT,
+    "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+    "location": {"type": "object", "required": ["path", "lines"], "properties": {"path": {"pattern": "^[^/.]"}, "lines": LINES}},
+}
+FORMAT: Final = jsonschema_rs.Draft202012Validator(
+    {"type": "array", "items": {"type": "object", "required": [*FIELDS], "properties": FIELDS}}
 )
 
 
@@ -48,7 +33,7 @@ def issues(text: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("count", [0, 1, 30_000])
+@pytest.mark.parametrize("count", [0, 30_000])
 def test_each_finding_that_counts_is_an_issue_with_a_fingerprint_of_its_own(count: int) -> None:
     found = issues(gitlab.document(many(count)))
     assert len(found) == len({one["fingerprint"] for one in found}) == count
@@ -65,7 +50,7 @@ def test_inputs_that_cannot_be_read_and_internal_errors_block() -> None:
     assert blocking == [("unreadable", "b.yaml", 2), ("unreadable", "c", 1), (fault.rule, "a.yaml", 1)]
 
 
-def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, files: Files) -> None:
+def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(deploy__a=BAD, deploy__b=WARNED)
     before = issues(command("check", "./deploy", "-o", "gitlab").out)
     assert [(one["severity"], one["location"]) for one in before] == [
@@ -77,23 +62,6 @@ def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, 
     after = issues(command("check", "deploy", "-o", "gitlab").out)
     assert [one["location"]["lines"]["begin"] for one in after] == [11, 8]
     assert [one["fingerprint"] for one in after] == [one["fingerprint"] for one in before]
-
-
-def test_paths_are_those_of_the_checkout(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = files(deploy__a=BAD)
     monkeypatch.setenv("CI_PROJECT_DIR", str(folder))
     monkeypatch.chdir(folder / "deploy")
     assert issues(command("check", "a.yaml", "-o", "gitlab").out)[0]["location"]["path"] == "deploy/a.yaml"
-
-
-def test_an_earlier_report_is_replaced_also_an_empty_one(command: Command, files: Files) -> None:
-    folder = files(deploy__a=BAD, other='[{"name": 1}]\n')
-    (folder / ".git").mkdir()
-    (folder / ".dynamo-webhooks.yaml").write_text("outputs: {gitlab: quality.json}\n")
-    for code in (1, 1):
-        assert command("check", "deploy").code == code
-    assert command("check", "--select", "unknown-kind", "deploy").code == 0
-    assert (folder / "quality.json").read_text() == "[]\n"
-    assert command("check", "deploy").code == 1
-    (folder / "quality.json").write_text('[{"name": 1}]\n')
-    assert command("check", "deploy").code == 2

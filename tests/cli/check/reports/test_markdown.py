@@ -11,8 +11,6 @@ from tests.cli.check.reports.results import assemble_result, everything, many, r
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE
 
-OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
-
 
 def outside_of_code(report: str) -> str:
     """What a reader of Markdown reads as markup: fenced blocks taken out, each by the fence that opened it, then code spans."""
@@ -70,13 +68,3 @@ def test_graphs_are_drawn_as_charts_of_bounded_size(command: Command, files: Fil
     drawn, left = report.count("```mermaid\n"), re.search(r"(\d+) more graphs? not drawn", report)
     assert left is not None
     assert drawn + int(left[1]) == 11
-
-
-def test_other_kinds_are_counted(command: Command, files: Files) -> None:
-    files(a=f"{GOOD}---\n{OTHER}", b=OTHER)
-    ran = command("check", ".")
-    assert (ran.code, ran.err) == (
-        0,
-        "1 object checked by line 1.6 (the default; --line names another), 2 documents of other kinds not: nothing found\n",
-    )
-    assert command("check", ".", "-o", "json").json["summary"]["others"] == 2

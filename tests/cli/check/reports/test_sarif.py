@@ -10,10 +10,8 @@ import pytest
 
 from dynamo_webhooks.cli.commands.check.reports import sarif
 from dynamo_webhooks.cli.commands.check.reports.shared import relative, uri
-from dynamo_webhooks.cli.validation.finding import LocatedFinding
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.policies.checks import NULL_ENTRY, SCHEMA_RULE
-from dynamo_webhooks.policies.rule import Rule
 from tests.cli.check.reports.official import complaints
 from tests.cli.check.reports.official import sarif as judge
 from tests.cli.check.reports.results import assemble_result, everything, reported
@@ -27,6 +25,9 @@ FLOWING = (
     )
     + "    }\n"
 )
+
+
+SAID = (NULL_ENTRY, "must be b"), (NULL_ENTRY, "must be b."), (SCHEMA_RULE, "did you mean c?")
 
 
 def _run(ran: Ran) -> Any:
@@ -83,17 +84,13 @@ def test_a_region_is_exactly_what_is_meant(command: Command, files: Files, text:
     assert run["columnKind"] == "unicodeCodePoints"
 
 
-def _fingerprints(command: Command, *words: str) -> list[str]:
-    return [result["partialFingerprints"][sarif.FINGERPRINT] for result in _run(command("check", *words, "-o", "sarif"))["results"]]
-
-
 def test_a_suppressed_finding_keeps_its_fingerprint_and_says_why(command: Command, files: Files) -> None:
     files(a=BAD)
-    before = _fingerprints(command, "a.yaml")
+    (before,) = _run(command("check", "a.yaml", "-o", "sarif"))["results"]
     files(a=BAD.replace("{enabled: true}", f"{{enabled: true}}  # dynamo-webhooks: ignore[{BAD_RULE}] the gateway knows it"))
     ran = command("check", "a.yaml", "-o", "sarif")
     (result,) = _run(ran)["results"]
-    assert (ran.code, result["partialFingerprints"][sarif.FINGERPRINT]) == (0, before[0])
+    assert (ran.code, result["partialFingerprints"]) == (0, before["partialFingerprints"])
     assert result["suppressions"] == [{"kind": "inSource", "justification": "the gateway knows it"}]
 
 
@@ -109,6 +106,10 @@ def test_what_could_not_be_done_is_a_notification(command: Command, files: Files
     index = unknown["associatedRule"]["index"]
     assert run["tool"]["driver"]["rules"][index]["id"] == unknown["associatedRule"]["id"] == "priority-class-requires-grove"
     assert run["results"] == []
+    files(a=GOOD, b=OTHER_KIND)  # clean files are artifacts, too
+    run = _run(command("check", ".", "-o", "sarif"))
+    assert [artifact["location"]["uri"] for artifact in run["artifacts"]] == ["a.yaml"]
+    assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
 
 
 def test_a_bug_of_ours_is_a_notification_and_no_result_about_the_file() -> None:
@@ -117,26 +118,6 @@ def test_a_bug_of_ours_is_a_notification_and_no_result_about_the_file() -> None:
     assert [note["associatedRule"]["id"] for note in run["invocations"][0]["toolExecutionNotifications"] if "associatedRule" in note] == [
         "schema-rule"
     ]
-
-
-@pytest.mark.parametrize(
-    ("message", "fix", "wanted"),
-    [
-        ("must be b", "Write b", "spec: must be b. Fix: Write b."),
-        ("must be b; did you mean c?", "", "spec: must be b; did you mean c?"),
-        ("must be b.", "Write b.", "spec: must be b. Fix: Write b."),
-    ],
-)
-def test_a_message_is_whole_sentences(message: str, fix: str, wanted: str) -> None:
-    log = json.loads(sarif.document(assemble_result(findings=[reported(path="spec", message=message, fix=fix)]), 1))
-    assert log["runs"][0]["results"][0]["message"] == {"text": wanted}
-
-
-def test_clean_files_are_artifacts_too(command: Command, files: Files) -> None:
-    files(good=GOOD, other=OTHER_KIND)
-    run = _run(command("check", ".", "-o", "sarif"))
-    assert [artifact["location"]["uri"] for artifact in run["artifacts"]] == ["good.yaml"]
-    assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -162,24 +143,21 @@ def test_a_file_name_becomes_a_uri_and_can_be_read_back(name: str, wanted: str) 
     assert unquote_to_bytes(wanted.removeprefix("file://")) == os.fsencode(path)
     log = json.loads(sarif.document(assemble_result(findings=[reported(source=Source(name, "a: b\n"))]), 1, folder="/repo"))
     assert complaints(judge(), log) == []
-    assert log["runs"][0]["artifacts"][0]["location"]["uri"] == wanted
+    described = {"description": {"text": "standard input"}} if name == "-" else {}
+    assert log["runs"][0]["artifacts"] == [{"location": {"uri": wanted, **described}}]
 
 
-def test_standard_input_is_described(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = json.loads(sarif.document(assemble_result(findings=[reported(source=Source("-", "a: b\n"))]), 1))
-    assert log["runs"][0]["artifacts"] == [{"location": {"uri": "-", "description": {"text": "standard input"}}}]
+def test_checks_have_their_help_and_messages_are_whole_sentences() -> None:
+    found = [reported(rule=rule.name, code=rule.code, path="", message=text, fix="Write b") for rule, text in SAID]
+    run = json.loads(sarif.document(assemble_result(findings=found), 1))["runs"][0]
+    assert {result["message"]["text"] for result in run["results"]} == {"must be b. Fix: Write b.", "did you mean c? Fix: Write b."}
+    rules = run["tool"]["driver"]["rules"]
+    told = {rule["id"]: (rule["shortDescription"]["text"], rule["defaultConfiguration"]["level"]) for rule in rules}
+    assert told == {NULL_ENTRY.name: (NULL_ENTRY.title, "warning"), SCHEMA_RULE.name: (SCHEMA_RULE.title, "error")}
 
 
-def test_odd_texts_are_escaped(files: Files) -> None:
+def test_odd_texts_are_escaped() -> None:
     odd = reported(message="\udc80 \x00 \x1b[31m", path="spec[\udc81]")
     log = json.loads(sarif.document(assemble_result(findings=[odd]), 1))
     assert complaints(judge(), log) == []
     assert log["runs"][0]["results"][0]["message"]["text"].startswith("spec[\\udc81]: \\udc80 \\x00 \\x1b[31m.")
-
-
-@pytest.mark.parametrize("rule", [NULL_ENTRY, SCHEMA_RULE])
-def test_checks_have_their_help(rule: Rule) -> None:
-    finding: LocatedFinding = reported(rule=rule.name, code=rule.code)
-    (said,) = json.loads(sarif.document(assemble_result(findings=[finding]), 1))["runs"][0]["tool"]["driver"]["rules"]
-    assert said["shortDescription"]["text"] == rule.title
-    assert said["defaultConfiguration"]["level"] == ("warning" if rule is NULL_ENTRY else "error")

@@ -1,16 +1,15 @@
-"""The report for people: answers in a server's words, what could not be judged in few lines, and the one that sums up."""
+"""The report for people: frames with carets, answers in a server's words, what could not be judged, and the line that sums up."""
 
 import json
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.reports.text import format_summary, text
-from dynamo_webhooks.cli.commands.check.result import BASELINE, COMMENT, Suppressed
+from dynamo_webhooks.cli.commands.check.reports.text import format_summary, frame, text
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import NotEvaluated
 from dynamo_webhooks.cli.validation.levels import WARNING
 from dynamo_webhooks.cli.validation.server_response import Answer
-from dynamo_webhooks.cli.yaml.load import Source
+from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents
 from tests.cli.check.reports.results import assemble_result, everything, reported
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
@@ -28,11 +27,8 @@ def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, f
     assert lines[6:8] == ["  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted", old]
     assert lines[8].startswith("    Warning: spec.services[worker].dynamoNamespace: ")
     assert lines[9:] == [""]
-
-
-def test_quiet_answers_are_one_line_an_object(command: Command, files: Files) -> None:
-    files(a=GOOD)
-    assert command("check", "a.yaml", "--answer", "-q") == (0, "a.yaml:1 create DynamoGraphDeployment llm/good: accepted\n", "")
+    quiet = command("check", "b.yaml", "--answer", "-q").out.splitlines()
+    assert quiet[1:] == ["b.yaml:1 create DynamoGraphDeployment llm/warned: accepted"]
 
 
 def test_the_answer_is_in_the_reports_for_programs(command: Command, files: Files) -> None:
@@ -51,11 +47,6 @@ def test_rules_without_their_fact_are_one_entry_whatever_the_number_of_objects(c
         "  priority-class-requires-grove (DYN106): the fact grove is not known; supply it with --set-fact grove=true\n"
         "    DynamoGraphDeployment llm/graph-0 (a.yaml:1) and 3 more objects\n\n"
     )
-
-
-def test_the_summary_tells_what_took_findings_out() -> None:
-    hidden = [Suppressed(reported(path=str(number)), by, "x") for number, by in enumerate([COMMENT, BASELINE, BASELINE])]
-    assert format_summary(assemble_result(suppressed=hidden)) == "0 objects checked: 1 ignored by comment, 2 known from the baseline"
 
 
 def test_the_summary_counts_everything() -> None:
@@ -116,3 +107,31 @@ def test_statistics_are_counts_by_rule_instead_of_findings(command: Command, fil
     assert clean == (0, "", "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
     refused = command("check", "a.yaml", "--statistics", "-o", "json")
     assert (refused.code, "leave out -o json" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "position", "wanted"),
+    [
+        (["a: b"], (1, 4, 5), ["      1 | a: b", "        |    ^"]),
+        (["x:", "  a: bcd"], (2, 6, 9), ["      1 | x:", "      2 |   a: bcd", "        |      ^^^"]),
+        (["", "a: b"], (2, 4, 5), ["      2 | a: b", "        |    ^"]),
+        (["漢字: 値段 # x"], (1, 5, 7), ["      1 | 漢字: 値段 # x", "        |       ^^^^"]),
+        (["e\u0301: x"], (1, 5, 6), ["      1 | e\u0301: x", "        |    ^"]),
+        (["{\ta:\tb}"], (1, 6, 7), ["      1 | {    a:    b}", "        |            ^"]),
+        (["a: \x1b[31mb"], (1, 4, 5), ["      1 | a: .[31mb", "        |    ^"]),
+        (["a:"], (1, 3, 4), ["      1 | a:", "        |   ^"]),
+        (["a"], (7, 1, 2), []),
+    ],
+)
+def test_a_frame(lines: list[str], position: tuple[int, int, int], wanted: list[str]) -> None:
+    assert frame(lines, Position(*position)) == wanted
+
+
+def test_a_long_line_is_shown_around_the_finding() -> None:
+    line = "x" * 500 + "FOUND" + "y" * 1_000_000
+    shown = frame([line], Position(1, 501, 506))
+    assert shown[0].index("FOUND") == shown[1].index("^^^^^")
+    document = load_documents(f"a: {'x' * 1_000_000}\n")[0]
+    long = frame(document.source.lines, document.value_position(("a",)))
+    above = frame(["x" * 1_000_000 + "F", "b"], Position(2, 1, 2))
+    assert max(map(len, (*shown, *long, *above))) <= 140

@@ -108,8 +108,8 @@ def test_a_finding_is_marked_in_its_source_and_its_rule_explained(command: Comma
     page = Page(ran.out)
     assert ran.code == 1
     assert page.texts["mark"] == ["ingress"]
-    assert {"bad.yaml", BAD_RULE} <= {*page.texts["a"]}
-    assert page.texts["h3"][:2] == ["bad.yaml", f"{BAD_RULE} "]
+    assert BAD_RULE in page.texts["a"]
+    assert page.texts["h3"][:2] == ["bad.yaml: 1 error", f"{BAD_RULE} "]
     assert "the fact grove is not known" in ran.out
     assert ran.out.count("<pre>") == ran.out.count("<h4>") >= 2
     assert ran.out == command("check", ".", "-o", "html").out

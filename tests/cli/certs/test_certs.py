@@ -1,6 +1,5 @@
 """`certs` in a directory: what it writes, what it refuses, what it says; and how it meets a cluster that isn't there."""
 
-import json
 import os
 import shutil
 import stat
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from dynamo_webhooks.certs.certificate import read_certificate
 from dynamo_webhooks.cli.main import main
+from tests.cli.conftest import Command, Files
 
 LONG = ("--service", "s" * 63, "--namespace", "n" * 63)
 
@@ -21,19 +21,16 @@ def _issue(directory: Path, *more: str) -> int:
     return main(["certs", "issue", "--files", str(directory), *more])
 
 
-def test_a_pair_is_made_with_an_authority_and_keys_are_closed(tmp_path: Path) -> None:
+def test_a_pair_is_made_with_an_authority_that_signs_again_and_keys_are_closed(command: Command, tmp_path: Path) -> None:
     where = tmp_path / "new"
+    ran = command("certs", "issue", "--files", where, "--dry-run")
+    assert (ran.code, "would write" in ran.err, where.exists()) == (0, True, False)
     assert _issue(where) == 0
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in where.iterdir()}
     assert modes == {"ca.crt": 0o644, "ca.key": 0o600, "tls.crt": 0o644, "tls.key": 0o600}
-
-
-def test_the_authority_of_the_directory_signs_again(tmp_path: Path) -> None:
-    _issue(tmp_path)
-    authority, leaf = (tmp_path / "ca.crt").read_bytes(), (tmp_path / "tls.crt").read_bytes()
-    assert _issue(tmp_path) == 0
-    assert (tmp_path / "ca.crt").read_bytes() == authority
-    assert (tmp_path / "tls.crt").read_bytes() != leaf
+    authority, leaf = (where / "ca.crt").read_bytes(), (where / "tls.crt").read_bytes()
+    assert _issue(where) == 0
+    assert ((where / "ca.crt").read_bytes() == authority, (where / "tls.crt").read_bytes() == leaf) == (True, False)
 
 
 @pytest.mark.parametrize("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
@@ -62,47 +59,27 @@ def test_openssl_accepts_the_chain_for_the_name_that_the_api_server_calls(tmp_pa
     assert subprocess.run(wrong, cwd=tmp_path, capture_output=True, check=False).returncode != 0
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _issue(tmp_path, "--dry-run") == 0
-    assert not [*tmp_path.iterdir()]
-    assert "would write" in capsys.readouterr().err
-
-
-def test_half_an_authority_is_not_completed_by_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_reads_a_pair_and_says_what_is_wrong_with_it(command: Command, tmp_path: Path) -> None:
+    words = ("certs", "inspect", "--files", tmp_path)
+    ran = command(*words)
+    assert (ran.code, "tls.crt" in ran.err) == (4, True)
     _issue(tmp_path)
-    (tmp_path / "ca.key").unlink()
-    assert _issue(tmp_path) == 1
-    assert "ca.key must be there" in capsys.readouterr().err
-
-
-def test_inspect_reads_a_pair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _issue(tmp_path)
-    assert main(["certs", "inspect", "--files", str(tmp_path), "-o", "json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["ready"] is True
-    assert "dynamo-webhooks.dynamo-system.svc" in facts["certificate"]["names"]
-
-
-def test_inspect_says_that_a_key_is_another_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _issue(tmp_path)
+    facts = command(*words, "-o", "json").json
+    assert (facts["ready"], "dynamo-webhooks.dynamo-system.svc" in facts["certificate"]["names"]) == (True, True)
     shutil.copy(tmp_path / "ca.key", tmp_path / "tls.key")
-    assert main(["certs", "inspect", "--files", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.startswith("not ready: tls.key must be the key of tls.crt")
-
-
-def test_inspect_of_nothing_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["certs", "inspect", "--files", str(tmp_path)]) == 4
-    assert "tls.crt" in capsys.readouterr().err
+    ran = command(*words)
+    assert (ran.code, ran.out.startswith("not ready: tls.key must be the key of tls.crt")) == (1, True)
+    (tmp_path / "ca.key").unlink()  # half an authority is not completed by another
+    ran = command("certs", "issue", "--files", tmp_path)
+    assert (ran.code, "ca.key must be there" in ran.err) == (1, True)
 
 
 @pytest.mark.parametrize("action", ["inspect", "issue"])
-def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str) -> None:
+def test_a_pipe_among_the_files_is_not_waited_for(command: Command, tmp_path: Path, action: str) -> None:
     assert _issue(tmp_path) == 0
     (tmp_path / "ca.crt").unlink()
     os.mkfifo(tmp_path / "ca.crt")
-    capsys.readouterr()
-    assert main(["certs", action, "--files", str(tmp_path)]) == 4
-    assert f"{tmp_path}: ca.crt must be a regular file" in capsys.readouterr().err
+    assert command("certs", action, "--files", tmp_path) == (4, "", f"{tmp_path}: ca.crt must be a regular file\n")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +92,7 @@ def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path, capsys: pytest
         (("inspect", "--kubeconfig", "nowhere.yaml"), "--kubeconfig: "),
     ],
 )
-def test_wrong_usage_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
-    words = tuple(str(tmp_path / word) if word.endswith(".yaml") else word for word in words)
-    assert main(["certs", *words]) == 2
-    assert said in capsys.readouterr().err
+def test_wrong_usage_is_told(command: Command, files: Files, words: tuple[str, ...], said: str) -> None:
+    files()
+    ran = command("certs", *words)
+    assert (ran.code, said in ran.err) == (2, True)

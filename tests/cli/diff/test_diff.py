@@ -1,6 +1,5 @@
 """The command `diff`: what really changes, across versions and without noise, what an update is told, and its exit codes."""
 
-import subprocess
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import yaml
 
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
+from tests.cli.repository import Repository
 from tests.cli.samples import BAD, GOOD, MODEL, OTHER_KIND
 
 GRAPH = """\
@@ -142,9 +142,7 @@ def test_an_update_is_judged_too(command: Command, files: Files) -> None:
 
 def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
     folder = files(deploy__a=GRAPH, deploy__b=MODEL)
-    commit = ["git", "-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "m"]
-    for words in (["git", "init", "-q", "."], ["git", "add", "."], commit):
-        subprocess.run(words, cwd=folder, check=True)
+    Repository(folder).commit()
     (folder / "deploy/b.yaml").unlink()
     files(deploy__a=GRAPH.replace("x:1", "x:2"))
     ran = command("diff", "HEAD:deploy", "deploy")

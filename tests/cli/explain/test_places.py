@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import jsonschema_rs
 import pytest
 
-from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
 from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.facts import Facts
@@ -111,13 +108,6 @@ def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: 
     assert [rule["rule"] for rule in page["rules"]] == [rule.name for rule in list_rules() if name in rule.needs]
     assert page["description"]
     assert command("explain", name.upper()).out.startswith(f"# {name} (a fact)\n\n{page['description']}\n\n`--facts FILE` gives it")
-
-
-def test_every_page_is_as_its_schema_says(command: Command) -> None:
-    validator = jsonschema_rs.validator_for(load("explain"))
-    words = [*(kind.name for kind in KINDS), "spec.services.*.ingress.host", "unknown-kind", "grove"]
-    for word in [*words, "DYN201", "DYND01", "connection refused", "at most one component must be of type epp"]:
-        validator.validate(command("explain", word, "-o", "json").json)
 
 
 def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:

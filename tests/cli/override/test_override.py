@@ -59,8 +59,9 @@ def test_a_second_time_changes_no_byte(command: Command, files: Files, monkeypat
     assert command("override", "-", "b.yaml", "-o", "diff", *FACTS) == (0, "", "")
 
 
-def test_json_is_the_graph_and_diff_what_changes(command: Command, files: Files) -> None:
+def test_json_is_the_graph_and_diff_what_changes_and_only_one_side_is_standard_input(command: Command, files: Files) -> None:
     files(a=BLUEPRINT, b=PATCH)
+    assert command("override", "-", "-").code == 2
     found = command("override", "a.yaml", "b.yaml", "-o", "json", *FACTS).json
     assert (found["kind"], found["metadata"]["name"]) == ("DynamoGraphDeployment", "chat")
     out = command("override", "a.yaml", "b.yaml", "-o", "diff", *FACTS).out
@@ -114,9 +115,3 @@ def test_what_cannot_be_merged(command: Command, files: Files, blueprint: str, p
     ran = command("override", "a.yaml", "b.yaml", *FACTS)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
-
-
-def test_only_one_side_is_standard_input(command: Command, files: Files) -> None:
-    files(a=BLUEPRINT)
-    assert command("override", "-", "-").code == 2
-    assert command("override", "a.yaml", "missing.yaml").code == 4

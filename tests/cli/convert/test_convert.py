@@ -13,13 +13,11 @@ import yaml
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.yaml.load import load_documents, split_documents
-from dynamo_webhooks.conversion.kinds import KINDS, format_field_map
 from dynamo_webhooks.conversion.translate import Translation
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BARE as GOOD
 from tests.cli.samples import GOOD as WHOLE
 from tests.cli.samples import MODEL, OTHER_KIND
-from tools.manual.parts import fields
 
 LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
 
@@ -379,16 +377,6 @@ def test_annotations_that_are_nobodys_remainder_do_no_harm(command: Command, fil
     files(a=text, b=text.replace("v1alpha1", "v1beta1").replace("services", "components").partition("    worker")[0] + "    - name: w\n")
     assert command("convert", "a.yaml", "--to", "v1beta1").code == 0
     assert command("convert", "b.yaml", "--to", "v1alpha1").code == 0
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_the_map_of_fields(command: Command, kind: str) -> None:
-    ran = command("convert", "--fields", kind)
-    assert (ran.code, ran.out) == (0, format_field_map(kind))
-    head, *rows = ran.out.splitlines()
-    assert head.split() == ["v1alpha1", "v1beta1"]
-    assert rows
-    assert f"## {kind}\n" in fields()
 
 
 def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

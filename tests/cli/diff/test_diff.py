@@ -65,14 +65,6 @@ def test_what_is_only_written_differently_is_no_difference(command: Command, fil
     ]
 
 
-@pytest.mark.parametrize("to", [(), ("--to", "v1alpha1"), ("--to", "v1beta1")])
-def test_a_converted_object_is_the_same_object(command: Command, files: Files, to: tuple[str, ...]) -> None:
-    folder = files(old=GRAPH)
-    (folder / "new.yaml").write_text(command("convert", "-q", "--to", "v1beta1", "old.yaml").out)
-    assert command("diff", *to, "old.yaml", "new.yaml").code == 0
-    assert command("diff", *to, "new.yaml", "old.yaml").code == 0
-
-
 CHANGES = [
     ("replicas: 1", "replicas: 2", "~ spec.components[front].replicas: 1 -> 2"),
     ("host: a.example", "host: b.example", '~ spec.services[front].ingress.host: "a.example" -> "b.example" (a field of v1alpha1)'),
@@ -158,6 +150,9 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
     [
         (("old.yaml",), 2, "name two files"),
         (("-", "-"), 2, "only one side"),
+        (("--cluster",), 2, "--cluster is the old side: name one file, folder or REVISION:PATH, the new objects"),
+        (("a.yaml", "b.yaml", "--cluster"), 2, "--cluster is the old side"),
+        (("a.yaml", "b.yaml", "-n", "x"), 2, "--namespace is for --cluster: add it to compare with a cluster"),
         (("old.yaml", "missing.yaml"), 4, "missing.yaml: does not exist"),
         (("foreign.yaml", "foreign.yaml"), 3, "no Dynamo object"),
         (("foreign.yaml", "foreign.yaml", "--allow-empty"), 0, "0 objects"),

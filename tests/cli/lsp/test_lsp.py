@@ -178,15 +178,6 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     assert [asked.settings("").line for asked in served] == ["1.5", "1.2", USUAL]
 
 
-def test_a_text_of_v1alpha1_can_be_converted() -> None:
-    text = (
-        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec: {services: {w: {replicas: 1}}}  # one\n"
-    )
-    [action] = actions("a", text, ASKED, 1, 1)
-    assert action.title == "Convert this file to v1beta1"
-    assert "apiVersion: nvidia.com/v1beta1" in action.text
-
-
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])
 
 
@@ -206,6 +197,7 @@ def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
     found = actions("a", text, ASKED, 1, 10_000)
     assert [one.title for one in found][OFFERED:] == [f"Fix all {3 * OFFERED} in this file", "Convert this file to v1beta1"]
     assert found[OFFERED].text == text.replace("Worker", "worker")
+    assert "apiVersion: nvidia.com/v1beta1" in found[-1].text
 
 
 def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:

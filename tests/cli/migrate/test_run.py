@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
 from dynamo_webhooks.cli.commands.migrate.report import Progress, as_text
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.commands.schema.outputs import load
-from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.errors import ApiError, ConflictError, UnavailableError
 from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, SPEC, Store, filled, hands, ran
 
 AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/convert": dial tcp: connection refused'
@@ -332,13 +332,6 @@ async def test_a_rate_bounds_the_writes(monkeypatch: pytest.MonkeyPatch) -> None
     await Run(made, Progress(lambda _: None)).run()
     pauses = [seconds for seconds in slept if seconds > 0]
     assert pauses[:4] == pytest.approx([0.01, 0.02, 0.03, 0.04])
-
-
-async def test_rights_that_end_in_the_middle_are_told() -> None:
-    store = await filled()
-    store.fail(lambda verb, *_: ForbiddenError(403, "Forbidden", "not any more") if verb == "json_patch" else None)
-    report = await ran(store)
-    assert (report.failed, report.unreachable, report.proven) == ("not any more", False, False)
 
 
 async def test_reports_are_as_their_schema_says() -> None:

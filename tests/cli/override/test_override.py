@@ -1,8 +1,6 @@
 """The command `override`: formats, what stays of the text, requests as patches, refusals, and exit codes."""
 
-import io
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -48,15 +46,6 @@ def test_a_patch_of_another_version_changes_its_fields_alone(command: Command, f
     assert "# what the profiler chose" in ran.out
     assert "name: worker   # decodes" in ran.out
     assert ran.out.endswith("metadata: {name: data}   # stays\n")
-
-
-def test_a_second_time_changes_no_byte(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    files(a=BLUEPRINT, b=PATCH)
-    once = command("override", "a.yaml", "b.yaml", *FACTS).out
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(once.encode())))
-    assert command("override", "-", "b.yaml", *FACTS) == (0, once, "")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(once.encode())))
-    assert command("override", "-", "b.yaml", "-o", "diff", *FACTS) == (0, "", "")
 
 
 def test_json_is_the_graph_and_diff_what_changes_and_only_one_side_is_standard_input(command: Command, files: Files) -> None:

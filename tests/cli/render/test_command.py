@@ -72,13 +72,6 @@ def test_an_object_without_a_namespace_gets_one(command: Command, files: Files, 
     assert {"name": "DYN_NAMESPACE", "value": f"{want}-g"} in command_env
 
 
-def test_what_is_not_known_is_said_and_not_guessed(command: Command, files: Files) -> None:
-    files(a=json.dumps(GRAPH), facts="{grove: false, operatorVersion: 1.2.0}")
-    ran = command("render", "--facts", "facts.yaml", "a.yaml")
-    assert ran.err == "not known, so assumed: lws=false, dra=true, istio=false; --set-fact or --facts say otherwise\n"
-    assert command("render", *KNOWN, *VERSION, "a.yaml").err == ""
-
-
 def test_the_scope_of_the_operator_decides_on_shared_accounts(command: Command, files: Files) -> None:
     files(a=json.dumps(GRAPH))
     scoped = command("render", "-q", "-o", "json", "--set-fact", "operatorScope=namespace", "a.yaml").json

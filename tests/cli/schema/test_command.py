@@ -52,18 +52,6 @@ def test_without_a_name_all_names_are_printed_and_each_can_be_printed(command: C
     assert [command("schema", name).code for name in listed] == [0] * len(listed)
 
 
-def test_all_of_them_are_written(command: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "schemas"
-    ran = command("schema", "--all", "-d", folder)
-    assert (ran.code, ran.out) == (0, "")
-    listed = command("schema").out.split()
-    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{name.lower()}.schema.json" for name in listed)
-    assert (folder / "dynamomodel.v1alpha1.schema.json").read_text() == command("schema", "DynamoModel").out
-    before = {file: file.read_bytes() for file in folder.iterdir()}
-    assert command("schema", "--all", "-d", folder).code == 0
-    assert before == {file: file.read_bytes() for file in folder.iterdir()}
-
-
 def test_a_catalogue_has_a_file_for_each_kind_where_other_tools_look_for_it(command: Command, tmp_path: Path) -> None:
     ran = command("schema", "--catalogue", tmp_path / "new")
     assert (ran.code, ran.out, ran.err) == (0, "", f"{len(list_kind_versions())} schemas in {tmp_path / 'new'}\n")
@@ -86,13 +74,8 @@ def test_a_catalogue_is_of_the_line(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--catalogue", "x", "--all", "-d", "x"], "--catalogue is every kind"),
         (["dgd", "--catalogue", "x"], "--catalogue is every kind"),
-        (["--all", "-d", ""], '-d "": must name a folder'),
         (["--catalogue", ""], '--catalogue "": must name a folder'),
-        (["--all"], "give both"),
-        (["-d", "x"], "give both"),
-        (["dgd", "--all", "-d", "x"], "--all is every schema"),
         (["dgd", "--version", "v1beta2"], "DynamoGraphDeployment is in v1alpha1 and v1beta1; did you mean v1beta1?"),
         (["dm", "--version", "v1beta1"], "DynamoModel is in v1alpha1"),
         (["dm.v1beta1"], "dm.v1beta1: DynamoModel is in v1alpha1"),
@@ -109,9 +92,9 @@ def test_wrong_usage(command: Command, words: list[str], told: str) -> None:
 
 def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = command("schema", "--all", "-d", tmp_path / "file" / "below")
+    ran = command("schema", "--catalogue", tmp_path / "file" / "below")
     assert (ran.code, "can't be written: Not a directory" in ran.err) == (2, True)
-    assert "must be a folder, and is a file" in command("schema", "--all", "-d", tmp_path / "file").err
+    assert "must be a folder, and is a file" in command("schema", "--catalogue", tmp_path / "file").err
 
 
 @pytest.mark.parametrize("words", [("rules", "-o", "json"), ("version",), ("config", "-o", "json")], ids=lambda words: words[0])
@@ -126,15 +109,13 @@ def test_pages_are_as_their_schema_says(command: Command) -> None:
         assert complaints(ours("explain"), command("explain", word, "-o", "json").json) == [], word
 
 
-def test_findings_of_the_doctor_and_certificates_are_as_their_schemas_say(command: Command, tmp_path: Path) -> None:
+def test_findings_of_the_doctor_and_certificates_are_as_their_schemas_say() -> None:
     found = as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])
     assert complaints(ours("doctor"), json.loads(json.dumps(found))) == []
-    assert command("certs", "issue", "--files", tmp_path).code == 0
-    told = [command("certs", "inspect", "--files", tmp_path, "-o", "json").json]
     for each in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
-        told.append(json.loads(json.dumps(describe_cluster(Gathered(each, NOW, None, {})))))
-        assert {"mode", "phase", "objects", "endpoints"} <= set(told[-1])
-    assert [complaints(ours("certs"), one) for one in told] == [[]] * 4
+        told = json.loads(json.dumps(describe_cluster(Gathered(each, NOW, None, {}))))
+        assert complaints(ours("certs"), told) == []
+        assert {"mode", "phase", "objects", "endpoints"} <= set(told)
 
 
 def test_a_schema_refuses_what_is_not_printed() -> None:

@@ -13,8 +13,8 @@ from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.up import cluster as module
 from dynamo_webhooks.cli.commands.up.cluster import MARK, list_registrations
-from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SERVICE_ACCOUNTS, VALIDATING, resource_of_kind
+from tests.cli.conftest import Command
 from tests.kube.memory import MemoryCluster
 
 BASE: Final = Path(__file__).parents[3] / "manifests" / "base"
@@ -66,21 +66,9 @@ async def test_another_installation_is_refused_and_left(memory: MemoryCluster, k
     assert len(memory.writes) == writes
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [(("--address", "here"), "--address: must be HOST:PORT"), (("--kubeconfig", "/nowhere"), "--kubeconfig: a kubeconfig must be a file")],
-)
-def test_flags_that_can_not_be_used_are_named(
-    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "--address" in words:
-
-        async def claimed(_: str) -> tuple[str, str]:
-            return "https://127.0.0.1:6443", "me"
-
-        monkeypatch.setattr(module, "claim", claimed)
-    assert main(["up", *words]) == 2
-    assert said in capsys.readouterr().err
+def test_a_kubeconfig_that_can_not_be_used_is_named(command: Command) -> None:
+    ran = command("up", "--kubeconfig", "/nowhere")
+    assert (ran.code, "--kubeconfig: a kubeconfig must be a file" in ran.err) == (2, True)
 
 
 def _without_caller(entry: dict[str, Any]) -> dict[str, Any]:

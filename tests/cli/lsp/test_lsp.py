@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,17 +157,12 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
 
 
-def _settings(line: Line, _: str) -> Settings:
-    return Settings(Facts(operatorLine=line))
-
-
-def test_what_is_offered_is_of_the_line() -> None:
+@pytest.mark.parametrize("line", Line)
+def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
-    lines = text.split("\n")
-    for line in Line:
-        asked = Asked(partial(_settings, line), Choice())
-        names = {one.text for one in offers("a", text, asked, len(lines), len(lines[-1]) + 1)}
-        assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
+    asked = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=line)))
+    names = {one.text for one in offers("a", text, asked, 6, 5)}
+    assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
 def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[Asked]) -> None:

@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the argument, and those that the scripts give."""
     parser.epilog = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
     parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
     flags.verbose(parser)
 
 

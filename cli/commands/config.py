@@ -62,11 +62,9 @@ def _yaml(found: Effective) -> str:
     for key, value in _values(found):
         if value is None:
             continue
-        same = next((depth for depth, pair in enumerate(zip(before, key[:-1], strict=False)) if pair[0] != pair[1]), None)
-        shared = min(len(before), len(key) - 1) if same is None else same
-        lines += [f"{'  ' * depth}{key[depth]}:" for depth in range(shared, len(key) - 1)]
+        lines += [f"{'  ' * depth}{key[depth]}:" for depth in range(len(key) - 1) if key[: depth + 1] != before[: depth + 1]]
         origin = found.origin(key)
         comment = "" if origin == "default" else f"  # {origin}"
         lines.append(f"{'  ' * (len(key) - 1)}{key[-1]}: {encode_json(value)}{comment}")
-        before = key[:-1]
+        before = key
     return "\n".join(lines) + "\n"

@@ -56,8 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         return UNREADABLE
     conversion = _conversion(arguments, bundle)
     if arguments.cluster:
+        import asyncio
+
         try:
-            live = _live(arguments)
+            live = asyncio.run(_live(arguments))
         except ApiError as error:
             write_stderr(f"the cluster can't be asked: {error.message}")
             return UNREACHABLE
@@ -92,25 +94,11 @@ def _kinds(words: list[str]) -> list[str]:
 
 def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
     if arguments.url is None:
-        namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
-        service = SERVICE if arguments.service is None else arguments.service
-        _must_be_a_name("--namespace", namespace)
-        _must_be_a_name("--service", service)
-        return by_service(namespace, service, bundle)
+        return by_service(arguments.namespace or NAMESPACE, arguments.service or SERVICE, bundle)
     for flag, value in (("--namespace", arguments.namespace), ("--service", arguments.service)):
         if value is not None:
             raise UsageError(f"--url names a server outside the cluster, {flag} one inside: use one of them")
     return by_url(_url(arguments.url), bundle)
-
-
-def _must_be_a_name(flag: str, name: str) -> None:
-    """Raises UsageError for what no namespace or service can be called."""
-    begin = "a letter" if flag == "--service" else "a letter or digit"
-    first = "[a-z]" if flag == "--service" else "[a-z0-9]"
-    if not re.fullmatch(f"{first}([-a-z0-9]{{0,61}}[a-z0-9])?", name):
-        raise UsageError(
-            f"{flag} must be at most 63 of a-z, 0-9 and -, begin with {begin} and end with a letter or digit, got {name[:80]!r}"
-        )
 
 
 def _url(text: str) -> str:
@@ -145,14 +133,9 @@ def _bundle(file: str) -> bytes:
     return bundle.encode()
 
 
-def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
-    import asyncio
-
-    async def ask() -> dict[str, Node | None]:
-        async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
-            return await live_definitions(cluster)
-
-    return asyncio.run(ask())
+async def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
+    async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
+        return await live_definitions(cluster)
 
 
 def against(

@@ -44,26 +44,9 @@ class _NothingError(Exception):
 class _Blueprint(NamedTuple):
     """A text with one graph, and in which piece that is."""
 
-    name: str
     pieces: list[Piece]
     graph: Fields
     piece: int
-
-
-class _Patch(NamedTuple):
-    """A partial graph, and what sentences about it begin with."""
-
-    graph: Fields
-    begin: str
-
-
-class _Merged(NamedTuple):
-    """The result: `problems` are why there is none, or why it would be refused."""
-
-    graph: Fields | None
-    text: str
-    problems: list[str]
-    warnings: list[str]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,28 +56,36 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.blueprint == arguments.patch == "-":
         raise UsageError("only one of BLUEPRINT and PATCH can be standard input")
-    settings = Settings(read_fact_flags(arguments))
+    settings, name = Settings(read_fact_flags(arguments)), arguments.blueprint
     try:
-        blueprint, patch = _load_blueprint(arguments.blueprint), _load_patch(arguments.patch)
+        blueprint, (patch, begin) = _load_blueprint(name), _load_patch(arguments.patch)
     except (InputError, _NothingError) as error:
         write_stderr(str(error))
         return UNREADABLE if isinstance(error, InputError) else NOTHING_FOUND
-    done = _override(blueprint, patch, settings)
-    for line in (*done.problems, *(() if arguments.quiet else done.warnings)):
-        write_stderr(line)
-    if done.graph is not None and arguments.output == "json":
+    try:
+        done = override_graph(blueprint.graph, patch, settings.line)
+        text = _written(blueprint, done.graph)
+    except (OverrideError, NotWrittenError) as error:
+        write_stderr(f"{begin if isinstance(error, OverrideError) else f'{name}: '}{error}")
+        return REFUSED
+    refusals = list(list_refusals(done.graph, str(done.graph["apiVersion"]).rpartition("/")[2], settings))
+    for one in refusals:
+        write_stderr(f"{name}: the merged graph would be refused: {one.text}{f' [{one.code}]' if one.code else ''}")
+    for warning in () if arguments.quiet else done.warnings:
+        write_stderr(f"{begin}{warning}")
+    if arguments.output == "json":
         write_stdout(emit_json(done.graph))
-    elif done.graph is not None:
+    else:
         before = "".join(piece.text for piece in blueprint.pieces)
-        write_document(format_diff(blueprint.name, before, done.text) if arguments.output == "diff" else done.text)
-    return REFUSED if done.problems else OK
+        write_document(format_diff(name, before, text) if arguments.output == "diff" else text)
+    return REFUSED if refusals else OK
 
 
 def _load_blueprint(name: str) -> _Blueprint:
     """Reads the text with the graph. Raises: InputError, _NothingError, UsageError if it has several."""
     pieces = _read(name)
     found = [
-        _Blueprint(name, pieces, one.data, number)
+        _Blueprint(pieces, one.data, number)
         for number, piece in enumerate(pieces)
         for one in find_manifests(piece.documents)
         if one.identity.kind == GRAPH
@@ -106,12 +97,15 @@ def _load_blueprint(name: str) -> _Blueprint:
     return found[0]
 
 
-def _load_patch(name: str) -> _Patch:
-    """Reads the partial graph: the only object of a file, or of its request. Raises: InputError, _NothingError, UsageError."""
+def _load_patch(name: str) -> tuple[Fields, str]:
+    """The partial graph, the only object of a file or of its request, and how sentences about it begin.
+
+    Raises: InputError, _NothingError, UsageError.
+    """
     objects = [one.data for one in find_manifests(document for piece in _read(name) for document in piece.documents)]
-    found = [_Patch(one, f"{name}: ") for one in objects if one.get("kind") == GRAPH]
+    found = [(one, f"{name}: ") for one in objects if one.get("kind") == GRAPH]
     asked = [override_of(one) for one in objects if one.get("kind") == _REQUEST]
-    found += [_Patch(one, f"{name}: spec.overrides.dgd: ") for one in asked if one is not None]
+    found += [(one, f"{name}: spec.overrides.dgd: ") for one in asked if one is not None]
     if not found:
         raise _NothingError(f"{name}: must hold a {GRAPH}, or a {_REQUEST} of v1beta1 with overrides.dgd, found none")
     if len(found) > 1:
@@ -127,24 +121,13 @@ def _read(name: str) -> list[Piece]:
     return pieces
 
 
-def _override(blueprint: _Blueprint, patch: _Patch, settings: Settings) -> _Merged:
-    """The blueprint with the patch, as a text that keeps everything else."""
-    try:
-        done = override_graph(blueprint.graph, patch.graph, settings.line)
-    except OverrideError as error:
-        return _Merged(None, "", [f"{patch.begin}{error}"], [])
-    warnings = [f"{patch.begin}{one}" for one in done.warnings]
+def _written(blueprint: _Blueprint, graph: Fields) -> str:
+    """The text with another graph, which keeps everything else. Raises: NotWrittenError."""
     texts = [piece.text for piece in blueprint.pieces]
-    if done.graph is not blueprint.graph:
+    if graph is not blueprint.graph:
         piece = blueprint.pieces[blueprint.piece]
-        try:
-            texts[blueprint.piece] = rewrite(piece.text, [_placed(one.data, blueprint.graph, done.graph) for one in piece.documents]).text
-        except NotWrittenError as error:
-            return _Merged(None, "", [f"{blueprint.name}: {error}"], warnings)
-    refusals = list_refusals(done.graph, str(done.graph["apiVersion"]).rpartition("/")[2], settings)
-    reasons = [f"{one.text} [{one.code}]" if one.code else one.text for one in refusals]
-    problems = [f"{blueprint.name}: the merged graph would be refused: {one}" for one in reasons]
-    return _Merged(done.graph, "".join(texts), problems, warnings)
+        texts[blueprint.piece] = rewrite(piece.text, [_placed(one.data, blueprint.graph, graph) for one in piece.documents]).text
+    return "".join(texts)
 
 
 def _placed(value: Any, old: Fields, new: Fields) -> Any:

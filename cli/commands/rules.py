@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--export", choices=("vap",), help="print rules as ValidatingAdmissionPolicies, for clusters without the webhook")
     parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
     flags.line(parser, "only rules that this line of the operator has (default: all)")
-    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="format (default %(default)s)")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
 
@@ -40,9 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         write_stdout(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
-        brief = arguments.output == "text"
-        table = [COLUMNS, *([_cell(key, row[key], brief=brief) for key in COLUMNS] for row in rows)]
-        write_stdout(_columns(table) if brief else _markdown(table))
+        write_stdout(_columns([COLUMNS, *([_cell(key, row[key]) for key in COLUMNS] for row in rows)]))
     return OK
 
 
@@ -64,11 +62,11 @@ def _export(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _cell(key: str, value: str | list[str], *, brief: bool) -> str:
-    """One cell as text; `brief` for terminals, where kinds go by their short names."""
+def _cell(key: str, value: str | list[str]) -> str:
+    """One cell as text, where kinds go by their short names."""
     if isinstance(value, str):
         return value
-    if brief and key == "kinds":
+    if key == "kinds":
         return ", ".join(dict.fromkeys(BY_NAME[kind.partition("/")[0]].short for kind in value))
     return ", ".join(value)
 
@@ -92,8 +90,3 @@ def _row(rule: Rule) -> dict[str, Any]:
 def _columns(table: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in table) for column in range(len(COLUMNS))]
     return "".join("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
-
-
-def _markdown(table: list[list[str]]) -> str:
-    head, *rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in table]
-    return "".join([head, "|" + " --- |" * len(COLUMNS) + "\n", *rows])

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.commands.completion.bash import kubectl
+from dynamo_webhooks.cli.commands.completion.command import SCRIPTS
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """Plugin and completion first on the PATH, as a user installs them."""
     program = tmp_path / "kubectl_complete-dynamo"
-    program.write_text(kubectl())
+    program.write_text(SCRIPTS["kubectl"])
     program.chmod(0o700)
     (tmp_path / "kubectl-dynamo").symlink_to(Path(sys.executable).parent / "kubectl-dynamo")
     return {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}

@@ -1,4 +1,4 @@
-"""`certs`: certificate work by hand, with the provisioner's own parts. Flags become an installation here; the work is in cli/certs."""
+"""`certs`: certificate work by hand, with the provisioner's own parts. Flags become an installation here; the work is in work.py."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import argparse
 import asyncio
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -16,7 +14,7 @@ from ....api.wording import escape_unprintable_lines
 from ....kube.errors import ApiError, UnavailableError
 from ...console import flags
 from ...console.escaping import encode_json
-from ...console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
+from ...console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
@@ -49,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--namespace", metavar="NS", help="namespace of the installation (default: the pod's, else dynamo-system)")
     add("--secret", metavar="NAME", help="serving Secret (default webhook-server-cert)")
     add("--service", metavar="NAME", help="Service of the webhooks (default dynamo-webhooks)")
-    add("--files", metavar="DIR", help="inspect or issue in a directory with tls.crt, tls.key, ca.crt (and ca.key), without a cluster")
     add("--compromised", action="store_true", help="rotate: the authority's key was disclosed, so don't wait")
     add("--dry-run", action="store_true", help="print what would be done, and write nothing")
     add("-o", "--output", choices=("text", "json"), default="text", help="inspect: the format")
@@ -62,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.compromised and args.action != "rotate":
         raise UsageError("--compromised: is for rotate alone")
-    about = _about(args)
     try:
-        return asyncio.run(_cluster(args)) if args.files is None else _files(args, about)
+        return asyncio.run(_cluster(args))
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED
@@ -88,28 +84,6 @@ def _about(args: argparse.Namespace, config: str | Source | None = None) -> Inst
     for line in effective.unknown:
         write_stderr(f"warning: {line}")
     return installation(effective.configuration)
-
-
-def _files(args: argparse.Namespace, about: Installation) -> int:
-    from ....certs.files import PairError
-    from . import work
-
-    if not args.files:
-        raise UsageError("--files: must name a directory, seen an empty text; write . for the current one")
-    directory, now = Path(args.files), datetime.now(UTC)
-    if args.action not in ("inspect", "issue"):
-        raise UsageError(f"--files: is for inspect and issue; {args.action} needs a cluster")
-    try:
-        if args.action == "issue":
-            write_stderr(work.issue_files(directory, about, now, dry_run=args.dry_run))
-            return OK
-        return _show(work.describe_directory(directory, now), args.output)
-    except PairError as error:
-        write_stderr(f"{directory}: {error}")
-        return UNREADABLE
-    except OSError as error:
-        write_stderr(f"{error.filename or directory}: {error.strerror or type(error).__name__}")
-        return UNREADABLE
 
 
 async def installed(args: argparse.Namespace, cluster: Cluster) -> Installation:

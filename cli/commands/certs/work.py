@@ -1,18 +1,13 @@
-"""What the actions of `certs` do, by hand: against a cluster with the provisioner's own parts, or in a directory of files."""
+"""What the actions of `certs` do, by hand: against a cluster with the provisioner's own parts."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from ....certs import names
-from ....certs.authority import KeyPair, issue_leaf, make_authority
-from ....certs.certificate import Certificate, read_certificate, read_certificates, read_key
-from ....certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
+from ....certs.certificate import Certificate, read_certificates
 from ....certs.gather import Gathered, Gatherer, Refusals
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
-from ....certs.names import AUTHORITY_KEY, TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
 from ....certs.plan import next_step
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober
@@ -106,46 +101,6 @@ class Hands:
             raise RefusedError(f"{what} is not made by the provisioner in mode {self.about.mode}; renew it at its issuer")
 
 
-def issue_files(directory: Path, about: Installation, now: datetime, *, dry_run: bool) -> str:
-    """Writes tls.crt and tls.key, signed by the directory's authority, which is made if missing; the result as a sentence.
-
-    Raises: RefusedError for an authority that can't sign; OSError.
-    """
-    timings, profile = about.timings, about.profile
-    authority, made = _authority(directory, about, now)
-    leaf = issue_leaf(authority, profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind)
-    what = f"an authority and a certificate for {profile.server_name}" if made else f"a certificate for {profile.server_name}"
-    if dry_run:
-        return f"would write {what} into {directory}"
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if made:
-        store(directory / AUTHORITY_KEY, authority.key, 0o600)
-        store(directory / AUTHORITY, authority.certificate, 0o644)
-    store(directory / KEY, leaf.key, 0o600)
-    store(directory / CERTIFICATE, leaf.certificate, 0o644)
-    return f"{what} is in {directory}; keep {AUTHORITY_KEY} away from the cluster, servers need the other three"
-
-
-def _authority(directory: Path, about: Installation, now: datetime) -> tuple[KeyPair, bool]:
-    """The authority of the directory and whether it is new; half of one is never completed by another."""
-    files = directory / AUTHORITY, directory / AUTHORITY_KEY
-    if not any(file.exists() for file in files):
-        timings, kind = about.timings, about.profile.key_kind
-        return make_authority(now, life=timings.authority_life, backdate=timings.backdate, key_kind=kind), True
-    for file in files:
-        if not file.exists():
-            raise RefusedError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
-    pair = KeyPair(read_file(files[0]), read_file(files[1]))
-    certificate, key = read_certificate(pair.certificate), read_key(pair.key)
-    if certificate is None or not certificate.is_authority:
-        raise RefusedError(f"{files[0]} must hold the certificate of an authority")
-    if key is None or not key.belongs_to(certificate):
-        raise RefusedError(f"{files[1]} must hold the key of {files[0]}, PEM and not encrypted")
-    if not certificate.valid_at(now):
-        raise RefusedError(f"{files[0]} must be valid now, and ends at {certificate.not_after:%Y-%m-%d}")
-    return KeyPair(certificate.pem, pair.key), False
-
-
 def describe_cluster(found: Gathered) -> Facts:
     """All facts of a cluster that a provisioner decides from, in the order of their importance; never a key."""
     state, now = found.state, found.now
@@ -168,46 +123,22 @@ def describe_cluster(found: Gathered) -> Facts:
     }
 
 
-def describe_directory(directory: Path, now: datetime) -> Facts:
-    """The pair of a directory. Raises PairError when a file can't be read."""
-    chain, key = read_file(directory / TLS_CERTIFICATE), read_key(read_file(directory / TLS_KEY))
-    authority = directory / TLS_AUTHORITY
-    bundle = read_certificates(read_file(authority)) if authority.exists() else ()
-    leaf = read_certificate(chain)
-    wrong = "tls.crt must hold a certificate" if leaf is None else _wrong(leaf, key is not None and key.belongs_to(leaf), bundle, now)
-    return {
-        "ready": not wrong,
-        "reason": wrong,
-        "certificate": _certificate(leaf) if leaf else None,
-        "authorities": [_certificate(one) for one in bundle],
-    }
-
-
 def as_text(facts: Mapping[str, Any]) -> str:
     """One line a fact, for people."""
     lines = ["ready" if facts["ready"] else f"not ready: {facts['reason']}"]
-    lines += [f"{key}: {facts[key]}" for key in ("mode", "phase", "next", "clockSkewSeconds") if key in facts]
-    lines += [f"{each['reason']}: {each['text']}" for each in facts.get("reports", ())]
+    lines += [f"{key}: {facts[key]}" for key in ("mode", "phase", "next", "clockSkewSeconds")]
+    lines += [f"{each['reason']}: {each['text']}" for each in facts["reports"]]
     if facts["certificate"]:
         lines += _told("certificate", facts["certificate"])
     for one in facts["authorities"]:
         lines += _told("authority", one)
-    for each in facts.get("objects", ()):
+    for each in facts["objects"]:
         lines.append(f"{each['kind']} {each['name']}: {each['stance']}, {'trusts us' if each['inSync'] else 'does not show the bundle'}")
-    endpoints = facts.get("endpoints", ())
-    for each in () if endpoints is None else endpoints:
+    for each in facts["endpoints"] or ():
         lines.append(f"endpoint {each['address']}: " + (f"presents {each['fingerprint'][:16]}" if each["fingerprint"] else "no answer"))
-    if endpoints is None:
+    if facts["endpoints"] is None:
         lines.append("endpoints: not permitted to know them")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _wrong(leaf: Certificate, belongs: bool, bundle: tuple[Certificate, ...], now: datetime) -> str:
-    if not belongs:
-        return "tls.key must be the key of tls.crt"
-    if not leaf.valid_at(now):
-        return f"the certificate must be valid now, and is from {leaf.not_before:%Y-%m-%d} until {leaf.not_after:%Y-%m-%d}"
-    return "" if not bundle or any(one.issued(leaf) for one in bundle) else "ca.crt must hold the authority that issued tls.crt"
 
 
 def _told(what: str, one: Mapping[str, Any]) -> list[str]:

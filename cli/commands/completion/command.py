@@ -1,7 +1,6 @@
-"""The command `completion`: a script that lets a shell complete commands, flags, rules, kinds and facts."""
+"""The command `completion`: a script by which a shell asks this program what may stand at the end of a command line."""
 
 import argparse
-import importlib
 from typing import Final
 
 from ...console import flags
@@ -9,19 +8,99 @@ from ...console.exits import OK
 from ...console.output import write_document
 
 HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
-SHELLS: Final = ("bash", "zsh", "fish", "kubectl")
+_BASH: Final = r"""# bash completion for dynamo-webhooks; written by `dynamo-webhooks completion bash`
+_dynamo_webhooks() {
+  local -a words=()
+  local index current told strip="" IFS=$'\n'
+  # bash splits words at = and : if COMP_WORDBREAKS contains them; join parts without a blank between them
+  for (( index = 1; index <= COMP_CWORD; index++ )); do
+    current=${COMP_WORDS[index]}
+    if [[ ${#words[@]} -gt 0 && ( $current == [=:]* || ${words[${#words[@]}-1]} == *[=:] ) ]]; then
+      words[${#words[@]}-1]+=$current
+    else
+      words+=("$current")
+    fi
+  done
+  current=${words[${#words[@]}-1]}
+  told=$("${COMP_WORDS[0]}" completion bash -- "${words[@]}" 2>/dev/null) || return 0
+  if [[ $COMP_WORDBREAKS == *=* && $current == *=* ]]; then strip=${current%=*}=; fi
+  COMPREPLY=(${told%:*})
+  COMPREPLY=("${COMPREPLY[@]#"$strip"}")
+  # readline itself offers files
+  if (( ${told##*:} & 4 )); then compopt +o default 2>/dev/null; fi
+  if (( ${told##*:} & 2 )); then compopt -o nospace 2>/dev/null; fi
+  return 0
+}
+
+complete -o default -F _dynamo_webhooks dynamo-webhooks kubectl-dynamo
+"""
+_ZSH: Final = r"""#compdef dynamo-webhooks kubectl-dynamo
+# zsh completion for dynamo-webhooks; written by `dynamo-webhooks completion zsh`
+_dynamo_webhooks() {
+  local -a told found suffix
+  told=("${(@f)$("$words[1]" completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n $told ]] || return 1
+  local directive=${told[-1]#:}
+  found=("${(@)told[1,-2]//$'\t'/:}")
+  if (( directive & 2 )); then suffix=(-S ''); fi
+  if (( $#found )); then _describe -t words word found "${(@)suffix}"; fi
+  if (( ! (directive & 4) )); then compset -P '*='; _files; fi
+}
+
+if [[ $funcstack[1] == _dynamo_webhooks ]]; then
+  _dynamo_webhooks "$@"
+else
+  compdef _dynamo_webhooks dynamo-webhooks kubectl-dynamo
+fi
+"""
+_FISH: Final = r"""# fish completion for dynamo-webhooks; written by `dynamo-webhooks completion fish`
+function __dynamo_webhooks_candidates
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    set -l program $words[1]
+    set -e words[1]
+    set -l told ($program completion fish -- $words "$last" 2>/dev/null)
+    or return
+    set -l directive (string sub -s 2 -- $told[-1])
+    set -e told[-1]
+    printf '%s\n' $told
+    if test "$directive" -lt 4
+        set -l begin (string match -r '.*=' -- "$last")
+        for path in (__fish_complete_path (string replace -r '.*=' '' -- "$last"))
+            echo "$begin$path"
+        end
+    end
+end
+complete -c dynamo-webhooks -f -a '(__dynamo_webhooks_candidates)'
+complete -c kubectl-dynamo -w dynamo-webhooks
+"""
+# the program that kubectl runs for `kubectl dynamo <TAB>`, with the words so far
+_KUBECTL: Final = """#!/bin/sh
+# kubectl_complete-dynamo: put it on the PATH and make it executable; written by `dynamo-webhooks completion kubectl`
+exec kubectl-dynamo completion kubectl -- "$@"
+"""
+SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH, "kubectl": _KUBECTL}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the argument."""
+    """Declares the argument, and those that the scripts give."""
     parser.epilog = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
     flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the script; the same for every machine."""
-    where = "bash" if arguments.shell == "kubectl" else arguments.shell
-    script = getattr(importlib.import_module(f"dynamo_webhooks.cli.commands.completion.{where}"), arguments.shell)
-    write_document(script())
+    """Prints the script, the same for every machine; for a script with words the candidates, a line each, as kubectl takes them."""
+    if not arguments.words:
+        write_document(SCRIPTS[arguments.shell])
+        return OK
+    from .candidates import find_candidates
+
+    found, files = find_candidates(arguments.words)
+    helps = arguments.shell in ("zsh", "fish")
+    lines = [f"{word}\t{text}" if helps and text else word for word, text in found.items()]
+    # what the shell is to do besides: 2 no blank behind the word, 4 no files
+    directive = 4 * (not files) + 2 * (len(found) == 1 and next(iter(found)).endswith("="))
+    write_document("".join(f"{line}\n" for line in (*lines, f":{directive}")))
     return OK

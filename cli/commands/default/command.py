@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         write_stdout(emit_json(_document(outcomes, code)))
     elif arguments.output != "diff":
-        write_stdout({"patch": _patches, "yaml": _yaml, "text": _text}[arguments.output](outcomes))
+        write_stdout(_format(outcomes, arguments.output))
     _say(arguments, outcomes, targets.usual.facts.line)
     if arguments.output == "diff" or arguments.write:
         code = worst_code([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
@@ -156,8 +156,11 @@ def _change(outcome: Outcome, *, write: bool) -> int:
     return OK
 
 
-def _text(outcomes: Sequence[Outcome]) -> str:
-    """A line for each edit: its position, the object, the field, the new value, and the default."""
+def _format(outcomes: Sequence[Outcome], form: str) -> str:
+    if form == "patch":  # an empty list where nothing changes
+        return "".join(encode_json(one.patch) + "\n" for one in _objects(outcomes) if not one.failure)
+    if form == "yaml":
+        return "---\n".join(emit_yaml(one.object) for one in _objects(outcomes))
     return "".join(f"{_line(one, edit)}\n" for one in _objects(outcomes) for edit in one.edits)
 
 
@@ -169,16 +172,6 @@ def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
         "unreadable": [error.as_data() for outcome in outcomes for error in outcome.unreadable],
         "exit": code,
     }
-
-
-def _patches(outcomes: Sequence[Outcome]) -> str:
-    """The server's patch of each object, one a line as in its answer; an empty list where nothing changes."""
-    return "".join(encode_json(one.patch) + "\n" for one in _objects(outcomes) if not one.failure)
-
-
-def _yaml(outcomes: Sequence[Outcome]) -> str:
-    """Every object as written with the edits, as YAML documents."""
-    return "---\n".join(emit_yaml(one.object) for one in _objects(outcomes))
 
 
 def _summary(outcomes: Sequence[Outcome]) -> str:

@@ -85,7 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
     results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked(source_of(pair)))).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=arguments.allow_empty)
-    write_stdout(emit_json(_document(results, unreadable, code)) if arguments.output == "json" else _text(results))
+    if arguments.output == "json":
+        write_stdout(emit_json(_document(results, unreadable, code)))
+    else:
+        write_stdout("".join(f"{escape_unprintable(line)}\n" for one in results for line in _lines(one)))
     if not results and not unreadable and not arguments.allow_empty:
         write_stderr(NO_OBJECT)
     elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
@@ -112,11 +115,6 @@ def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -
     codes += [REFUSED] * any(one.what != EQUAL for one in results)
     codes += [NOTHING_FOUND] * (not results and not allow_empty)
     return worst_code(codes)
-
-
-def _text(results: Sequence[Compared]) -> str:
-    """The differences, object by object."""
-    return "".join(f"{escape_unprintable(line)}\n" for one in results for line in _lines(one))
 
 
 def _document(results: Sequence[Compared], unreadable: Sequence[InputError], code: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ...yaml.load import InputError, Source
 from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from ....api.line import Line
     from ...objects.cluster_snapshot import Live

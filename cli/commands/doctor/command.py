@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ....api.line import Line
     from ....kube.protocol import Cluster
     from ....kube.storage_versions import Opener
-    from .observe import Sight
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
 _NEAR: Final = 5.0  # seconds for an API server by its own address, which can't be reached from everywhere
@@ -78,11 +77,10 @@ async def examine(
 ) -> list[Finding]:
     """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
     from ...installation import names
-    from . import repairs
+    from . import certificates, definitions, repairs, storage
     from .dry_run import requests
     from .neighbours import neighbours
     from .observe import look
-    from .storage import contents, removal, servers
 
     if config is not None:
         (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
@@ -93,17 +91,7 @@ async def examine(
     sight = await look(cluster, place)
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
-        return [*found, *await removal(cluster, sight)]
-    found += [*judge(sight), *await contents(cluster, sight)]
-    found += await servers(cluster, opener, sight) if opener else ()
-    found += await neighbours(cluster, sight, upgrade_to) if upgrade_to is not None else ()
-    return [*found, *await requests(cluster, sight.namespace, sight.claims, repairs.manifests(place))]
-
-
-def judge(sight: Sight) -> list[Finding]:
-    """What follows from the sight alone."""
-    from . import certificates, definitions, storage
-
+        return [*found, *await storage.removal(cluster, sight)]
     checks = (
         certificates.endpoints,
         certificates.provisioner,
@@ -118,4 +106,8 @@ def judge(sight: Sight) -> list[Finding]:
         definitions.guard,
         certificates.scope,
     )
-    return [each for check in checks for each in check(sight)]
+    found += [each for check in checks for each in check(sight)]
+    found += await storage.contents(cluster, sight)
+    found += await storage.servers(cluster, opener, sight) if opener else ()
+    found += await neighbours(cluster, sight, upgrade_to) if upgrade_to is not None else ()
+    return [*found, *await requests(cluster, sight.namespace, sight.claims, repairs.manifests(place))]

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from ...console.exits import UsageError
 from ...files.revision import Trees, commit_of, root_of
 from ...yaml.load import Position
-from ..render.pods import Restart, find_restarts
-from ..render.run import DEFAULT_NAMESPACE, Child, Made, choose_operator, render_text
+from ..render.pods import find_restarts
+from ..render.run import DEFAULT_NAMESPACE, Child, choose_operator, render_text
 from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 
@@ -25,26 +25,24 @@ class Lens(NamedTuple):
 
 def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
     """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
-    before = _text_before(name, asked.against) if is_ours(text) else None
-    if before is None:
+    text_before = _text_before(name, asked.against) if is_ours(text) else None
+    if text_before is None:
         return []
     settings = asked.settings(name)
     rendering = Rendering(settings.facts, choose_operator(settings.facts, None)[0], settings.namespace or DEFAULT_NAMESPACE)
-    old = {one.found.identity: one for one in render_text(name, before, rendering).made}
+    old = {one.found.identity: one for one in render_text(name, text_before, rendering).made}
     found = []
     for one in render_text(name, text, rendering).made:
         was = old.get(one.found.identity)
-        restarts = [] if was is None or was.problems or one.problems else _restarts(was, one)
+        if was is None or was.problems or one.problems:
+            continue
+        before, after = ([Child("", child) for child in side.children] for side in (was, one))
+        restarts = [each for each in find_restarts(before, after) if each.what == "restart"]
         pods = sum(each.pods for each in restarts)
         if pods:
             title = f"restarts {pods} pod{'s' * (pods != 1)} against {asked.against}"
             found.append(Lens(one.found.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
     return found
-
-
-def _restarts(was: Made, now: Made) -> list[Restart]:
-    before, after = ([Child("", child) for child in side.children] for side in (was, now))
-    return [one for one in find_restarts(before, after) if one.what == "restart"]
 
 
 def _text_before(name: str, revision: str) -> str | None:

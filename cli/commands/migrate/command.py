@@ -47,22 +47,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    _check(args)
-    return Options(
-        to=args.to,
-        kinds=_kinds(args.kind),
-        namespace=args.namespace,
-        dry_run=args.dry_run,
-        verify=args.verify,
-        rate=args.rate or 0.0,
-        take_over=args.take_over,
-        settle=args.settle,
-        patience=args.patience,
-        servers=tuple(args.api_server),
-    )
-
-
-def _check(args: argparse.Namespace) -> None:
     """Raises: UsageError for flags that don't go together, and for numbers that are none."""
     if not args.to:
         raise UsageError("--to: must be given; v1beta1 is the version that stays, v1alpha1 the way back")
@@ -75,6 +59,18 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError(f"{flag}: must be a number that is not negative, got {value}")
     if args.rate == 0:
         raise UsageError("--rate: must be more than 0, got 0; leave it out for no bound")
+    return Options(
+        to=args.to,
+        kinds=_kinds(args.kind),
+        namespace=args.namespace,
+        dry_run=args.dry_run,
+        verify=args.verify,
+        rate=args.rate or 0.0,
+        take_over=args.take_over,
+        settle=args.settle,
+        patience=args.patience,
+        servers=tuple(args.api_server),
+    )
 
 
 def _kinds(words: list[str]) -> tuple[str, ...]:

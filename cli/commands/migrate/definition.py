@@ -10,13 +10,13 @@ from ....kube.errors import ApiError, ConflictError, ForbiddenError, InvalidErro
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS
 from ....kube.storage_versions import (
-    TRIES,
     Definition,
     Seen,
     load_api_servers,
     load_definition,
     read_definition,
     read_storage_hash,
+    read_storage_hashes,
     storage_hash,
 )
 from ....policies.edit import to_json_pointer
@@ -102,7 +102,7 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
         near = near or any(not one.wrong for one in seen)
         if not near:
             _warn(report, seen)
-        pending = _pending(definitions, to, seen) if near else await _through_the_usual_address(hands, definitions)
+        pending = _pending(definitions, to, seen if near else await read_storage_hashes(hands.opener, (), group, to))
         now = monotonic()
         if not pending:
             return now
@@ -112,15 +112,6 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
             told = True
             hands.say(f"waiting for API servers: {pending}")
         await hands.sleep(PAUSE)
-
-
-async def _through_the_usual_address(hands: Hands, definitions: Sequence[Definition]) -> str:
-    """The first answer by which a server is not there yet; empty when there is none."""
-    for _ in range(TRIES):
-        seen = await read_storage_hash(hands.opener, "", definitions[0].group, hands.options.to)
-        if text := _pending(definitions, hands.options.to, [seen]):
-            return text
-    return ""
 
 
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:

@@ -1,6 +1,6 @@
 """Reads long lists through outages, one page at a time, and with them the managed fields of a version to be removed."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -28,21 +28,19 @@ def is_refusal(error: UnavailableError) -> bool:
 class Outage:
     """Shared by all requests of a run: the time since the last success. Reports when a pause begins and ends."""
 
-    def __init__(self, hands: Hands, clock: Callable[[], float] = monotonic) -> None:
-        """`clock` gives seconds."""
+    def __init__(self, hands: Hands) -> None:
         self._hands = hands
-        self._clock = clock
-        self.last_good = clock()  # when a request succeeded
+        self.last_good = monotonic()  # when a request succeeded
         self.successes = 0
         self._told = False
 
     def begin(self) -> None:
         """Requests begin after a time without any."""
-        self.last_good = self._clock()
+        self.last_good = monotonic()
 
     def succeeded(self) -> None:
         """A request was answered as it should."""
-        now = self._clock()
+        now = monotonic()
         if self._told:
             self._hands.say(f"going on after a pause of {now - self.last_good:.0f} s")
         self.last_good, self._told = now, False
@@ -50,7 +48,7 @@ class Outage:
 
     async def wait(self, error: UnavailableError, backoff: Backoff) -> None:
         """Waits before the next attempt. Raises: the error, after the run's patience; Stopped."""
-        idle = self._clock() - self.last_good
+        idle = monotonic() - self.last_good
         if idle > self._hands.options.patience:
             raise error
         if idle > _TELL and not self._told:
@@ -59,18 +57,15 @@ class Outage:
         await self._hands.sleep(backoff.next())
 
 
-async def list_pages(
-    hands: Hands, outage: Outage, resource: Resource, *, limit: int, brief: bool, namespace: str | None = None
-) -> AsyncGenerator[list[Node]]:
+async def list_pages(hands: Hands, outage: Outage, resource: Resource, *, limit: int, brief: bool) -> AsyncGenerator[list[Node]]:
     """All pages of a list. One that is too old for its next page goes on with today's objects, or begins anew, a few times.
 
     Raises: UnavailableError after the run's patience; ApiError, also where one object spoils its page; Stopped.
     """
-    where = hands.options.namespace if namespace is None else namespace
     token, restarts, backoff = "", 0, Backoff(0.2, SLOWEST)
     while True:
         try:
-            page = await hands.cluster.page(resource, where, token=token, limit=limit, brief=brief)
+            page = await hands.cluster.page(resource, hands.options.namespace, token=token, limit=limit, brief=brief)
         except UnavailableError as error:
             if is_refusal(error) and backoff.errors + 1 >= _REFUSALS:
                 raise ApiError(error.code, error.reason, error.message) from error

@@ -184,13 +184,6 @@ def _added(one: KindReport, walk: Pass, to: str) -> None:
     if first and one.storage_before == to and one.stored_before == [to]:
         one.untrue = counts.moved
     one.refused = counts.refused
-    refused = {note.object: note for note in walk.notes.items}
-    known = {note.object for note in one.notes.of(REFUSED)}
-    before = [note for note in one.notes.items if note.matter != REFUSED or note.object in refused]
-    kept = Notes()
-    for note in (*before, *(note for name, note in refused.items() if name not in known)):
-        kept.add(note)
-    kept.counts = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
-    if counts.refused:
-        kept.counts[REFUSED] = counts.refused
-    one.notes = kept
+    # what was refused, as this pass met it
+    kept = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
+    one.notes = Notes([*(note for note in one.notes.items if note.matter in kept), *walk.notes.items], kept | walk.notes.counts)

@@ -9,9 +9,9 @@ from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, 
 from ...console.nearest import did_you_mean
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
-from ...rewrite.emit import emit_json
+from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
-from .run import Asked, Child, Outcome, ask_by_target, into_folder, lay_project, render_file, render_revision, stream
+from .run import Asked, Child, Outcome, ask_by_target, into_folder, lay_project, render_file, render_revision
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     for line in _missed(every, arguments.only):
         write_stderr(line)
     if arguments.against is None and arguments.directory is None:
-        write_stdout(stream([one.fields for one in children], arguments.output))
+        fields = [one.fields for one in children]
+        write_stdout(emit_json(fields) if arguments.output == "json" else "".join(f"---\n{emit_yaml(one)}" for one in fields))
     elif arguments.against is None:
         for path in into_folder(children, arguments.directory, arguments.output):
             write_stderr(path)

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ....api.operator.configuration import OperatorConfiguration
 from ....api.operator.controllers import LABELLED, NONE
+from ....api.paths import lookup
 from ....conversion.lens.protocol import Fields
 from ....reconciler.checkpoint.offline import explain_missing_claim, observe_offline
 from ....reconciler.common.resources import PULL_SECRET
@@ -75,13 +76,8 @@ def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, t
     how = operator.configuration().secrets if secrets else None
     if how is None or how.pull == NONE or namespace not in how.namespaces:
         return operator.settings.pull_secrets
-    read = (one for one in secrets if how.pull != LABELLED or _label(one) == "true")
+    read = (one for one in secrets if how.pull != LABELLED or lookup(one, ("metadata", "labels", PULL_SECRET)) == "true")
     return index((one["metadata"]["name"], addresses(one) or ()) for one in read)
-
-
-def _label(secret: Fields) -> object:
-    labels = secret["metadata"].get("labels")
-    return labels.get(PULL_SECRET) if isinstance(labels, dict) else None
 
 
 def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:

@@ -96,15 +96,7 @@ def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
         if generation:
             templates = json.loads(json.dumps(templates).replace(generation, _GENERATION))
             name = name.replace(f"-{generation}", "")
-        yield _Controller(file, one["kind"], metadata["namespace"], name, _count_pods(one), templates, generation)
-
-
-def _count_pods(one: Fields) -> int:
-    spec = one.get("spec") or {}
-    if one["kind"] == "PodCliqueSet":
-        return sum(int(clique["spec"].get("replicas") or 0) for clique in spec["template"]["cliques"])
-    replicas = spec.get("replicas")
-    return int(1 if replicas is None else replicas) * int((spec.get("leaderWorkerTemplate") or {}).get("size") or 1)
+        yield _Controller(file, one["kind"], metadata["namespace"], name, sum(pod["replicas"] for pod in _pods(one)), templates, generation)
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:

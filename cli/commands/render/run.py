@@ -219,13 +219,6 @@ def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:
     return effective.configuration
 
 
-def stream(children: list[Fields], form: str) -> str:
-    """All children as YAML documents, or as one JSON list."""
-    if form == "json":
-        return emit_json(children)
-    return "".join(f"---\n{emit_yaml(one)}" for one in children)
-
-
 def into_folder(children: list[Child], folder: str, form: str) -> list[str]:
     """Writes a file for each child, `NAMESPACE/kind-name.yaml`, and returns the paths below the folder; other files there stay.
 

@@ -30,28 +30,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--version", metavar="VERSION", help="version of the kind (default: newest)")
     flags.line(parser, f"line of the operator (default: the project file's, else {USUAL})")
-    add("--all", action="store_true", help="write every schema to the folder of -d")
-    add("-d", "--directory", metavar="DIR", help="folder to write them to; created if missing")
     add("--catalogue", metavar="DIR", help="write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints one schema, or the names of all, or writes all. Raises: UsageError for a name without a schema, or flags that don't fit."""
+    """Prints one schema or the names of all, or writes those of kinds. Raises: UsageError for a wrong name, or flags that don't fit."""
     apply_project(arguments, ("line",), ())
     line: Line = arguments.line or USUAL
-    if arguments.all != (arguments.directory is not None):
-        raise UsageError("--all writes every schema into the folder of -d: give both, or a name to print one")
-    if arguments.all and (arguments.name or arguments.version):
-        raise UsageError("--all is every schema: give a name and a version, or --all")
-    if arguments.catalogue is not None and (arguments.all or arguments.name or arguments.version):
-        raise UsageError("--catalogue is every kind: give a name and a version, or --all, or --catalogue")
+    if arguments.catalogue is not None and (arguments.name or arguments.version):
+        raise UsageError("--catalogue is every kind: give a name and a version, or --catalogue")
     if arguments.catalogue is not None:
-        files = {f"{GROUP}/{kind.lower()}_{version}.json": f"{kind}.{version}" for kind, version in list_kind_versions()}
-        _store("--catalogue", arguments.catalogue, files, line)
-    elif arguments.all:
-        _store("-d", arguments.directory, {f"{name.lower()}.schema.json": name for name in _names()}, line)
+        _store(arguments.catalogue, line)
     elif arguments.name is None:
         write_stdout("".join(f"{name}\n" for name in _names()))
     else:
@@ -88,13 +79,14 @@ def _schema(word: str, version: str | None, line: Line) -> dict[str, Any]:
     raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*_names(), *BY_NAME])}")
 
 
-def _store(flag: str, directory: str, files: dict[str, str], line: Line) -> None:
-    """Writes schemas to files, whose names are in lower case, as tools look for them. Raises: UsageError when that can't be done."""
+def _store(directory: str, line: Line) -> None:
+    """Writes the schemas of all kinds to files, whose names are in lower case, as tools look for them. Raises: UsageError."""
     if not directory:
-        raise UsageError(f'{flag} "": must name a folder')
-    for file, name in files.items():
+        raise UsageError('--catalogue "": must name a folder')
+    pairs = list_kind_versions()
+    for kind, version in pairs:
         try:
-            store(directory, file, json.dumps(_schema(name, None, line), indent=2) + "\n")
+            store(directory, f"{GROUP}/{kind.lower()}_{version}.json", json.dumps(schema_of(kind, version, line), indent=2) + "\n")
         except UsageError as error:
-            raise UsageError(f"{flag} {directory}: {error}") from None
-    write_stderr(f"{len(files)} schemas in {directory}")
+            raise UsageError(f"--catalogue {directory}: {error}") from None
+    write_stderr(f"{len(pairs)} schemas in {directory}")

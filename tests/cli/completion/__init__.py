@@ -1,1 +1,0 @@
-"""The command `completion`: each script is asked by its shell where the shell is there, and read otherwise."""

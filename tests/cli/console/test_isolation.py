@@ -20,7 +20,7 @@ COMMANDS: Final[dict[tuple[str, ...], int]] = {
     ("render", "{good}"): 0,
     ("explain", BAD_RULE, "--examples"): 0,
     ("rules", "-o", "json"): 0,
-    ("review", "{review}", "--explain"): 0,
+    ("review", "{review}"): 0,
     ("schema", "DynamoModel"): 0,
     ("crds", "--kind", "DynamoModel"): 0,
     ("config",): 0,

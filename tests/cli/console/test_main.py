@@ -248,7 +248,7 @@ def test_what_argparse_says_is_said_in_our_words(said: str, ours: str) -> None:
         (["completion", "basch"], "shell must be one of bash, zsh, fish, kubectl, got basch; did you mean bash?"),
         (["check", "--line", "1.9"], f"--line: must be one of {', '.join(Line)}, got 1.9"),
         (["check", "--op"], "check: --op must be followed by a value"),
-        (["rules", "-o", "yaml"], "rules: --output must be one of text, json, markdown, got yaml"),
+        (["rules", "-o", "yaml"], "rules: --output must be one of text, json, got yaml"),
         (["serve", "--drain-lag", "x"], "serve: --drain-lag must be a number, got x"),
         (["serve", "--workers", "2"], "serve: --workers: must be removed: a pod serves with one process; raise the replicas"),
         (["nonsens"], "dynamo-webhooks: unknown command nonsens; dynamo-webhooks --help lists all"),

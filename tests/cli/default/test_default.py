@@ -56,23 +56,6 @@ spec:
 FOREIGN = "# not ours\napiVersion: v1\nkind:   ConfigMap\nmetadata: {name: 'x'}\n\n"
 
 
-def test_an_edit_is_a_line_with_its_place_rule_and_value(command: Command, files: Files) -> None:
-    files(a=BARE)
-    ran = command("default", *VERSION, "a.yaml")
-    key = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]"
-    assert ran.out.splitlines() == [
-        f'a.yaml:4:1 mut-dgd-origin-version (DYND02): DynamoGraphDeployment llm/bare: {key}: set to "1.2.0"',
-        "a.yaml:9:5 mut-dgd-replicas (DYND01): DynamoGraphDeployment llm/bare: spec.services[worker].replicas: set to 1",
-    ]
-    assert (ran.code, ran.err) == (0, "1 object: 2 edits in 1\n")
-
-
-def test_edits_are_told_in_the_authors_version(command: Command, files: Files) -> None:
-    files(a=BETA)
-    ran = command("default", "-q", "a.yaml")
-    assert ran.out == "a.yaml:9:5 mut-dgd-replicas (DYND01): DynamoGraphDeployment llm/beta: spec.components[1].replicas: set to 1\n"
-
-
 def test_an_unknown_fact_is_told_once_with_the_flag_that_helps(command: Command, files: Files) -> None:
     files(a=BARE, b=BARE.replace("bare", "other"))
     ran = command("default", ".")

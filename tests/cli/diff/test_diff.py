@@ -1,6 +1,5 @@
 """The command `diff`: what really changes, across versions and without noise, what an update is told, and its exit codes."""
 
-import subprocess
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import yaml
 
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
+from tests.cli.repository import Repository
 from tests.cli.samples import BAD, GOOD, MODEL, OTHER_KIND
 
 GRAPH = """\
@@ -63,14 +63,6 @@ def test_what_is_only_written_differently_is_no_difference(command: Command, fil
     assert [(one["path"], one["before"], one["after"]) for one in found["spelling"]] == [
         ("spec.services[worker].resources.limits.cpu", "1000m", "1")
     ]
-
-
-@pytest.mark.parametrize("to", [(), ("--to", "v1alpha1"), ("--to", "v1beta1")])
-def test_a_converted_object_is_the_same_object(command: Command, files: Files, to: tuple[str, ...]) -> None:
-    folder = files(old=GRAPH)
-    (folder / "new.yaml").write_text(command("convert", "-q", "--to", "v1beta1", "old.yaml").out)
-    assert command("diff", *to, "old.yaml", "new.yaml").code == 0
-    assert command("diff", *to, "new.yaml", "old.yaml").code == 0
 
 
 CHANGES = [
@@ -142,9 +134,7 @@ def test_an_update_is_judged_too(command: Command, files: Files) -> None:
 
 def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
     folder = files(deploy__a=GRAPH, deploy__b=MODEL)
-    commit = ["git", "-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "m"]
-    for words in (["git", "init", "-q", "."], ["git", "add", "."], commit):
-        subprocess.run(words, cwd=folder, check=True)
+    Repository(folder).commit()
     (folder / "deploy/b.yaml").unlink()
     files(deploy__a=GRAPH.replace("x:1", "x:2"))
     ran = command("diff", "HEAD:deploy", "deploy")
@@ -160,6 +150,9 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
     [
         (("old.yaml",), 2, "name two files"),
         (("-", "-"), 2, "only one side"),
+        (("--cluster",), 2, "--cluster is the old side: name one file, folder or REVISION:PATH, the new objects"),
+        (("a.yaml", "b.yaml", "--cluster"), 2, "--cluster is the old side"),
+        (("a.yaml", "b.yaml", "-n", "x"), 2, "--namespace is for --cluster: add it to compare with a cluster"),
         (("old.yaml", "missing.yaml"), 4, "missing.yaml: does not exist"),
         (("foreign.yaml", "foreign.yaml"), 3, "no Dynamo object"),
         (("foreign.yaml", "foreign.yaml", "--allow-empty"), 0, "0 objects"),

@@ -86,20 +86,6 @@ def test_a_cluster_that_does_not_answer_is_code_6_and_what_may_not_be_listed_cod
     assert command("diff", "chat.yaml", *CLUSTER) == (6, "", "the cluster can't be asked: nobody there\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--cluster",), "--cluster is the old side: name one file, folder or REVISION:PATH, the new objects"),
-        (("a.yaml", "b.yaml", "--cluster"), "--cluster is the old side"),
-        (("a.yaml", "b.yaml", "-n", "x"), "--namespace is for --cluster: add it to compare with a cluster"),
-        (("a.yaml",), "or one and --cluster"),
-    ],
-)
-def test_sides_that_are_none_are_wrong_usage(command: Command, words: tuple[str, ...], said: str) -> None:
-    ran = command("diff", *words)
-    assert (ran.code, ran.out, said in ran.err) == (2, "", True)
-
-
 def test_an_object_that_can_not_be_read_is_said(command: Command, files: Files, connected: Connected) -> None:
     connected(cluster(LIVE))
     files(chat=FILE.replace("replicas: 3", "replicas: three").replace("{componentType: frontend}", "[]"))

@@ -10,22 +10,10 @@ from dynamo_webhooks.cli.commands.diff.secrets import HIDDEN, is_secret_name, ma
 SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "HF_TOKEN",
-        "PASSWORD",
-        "DB_PASSWD",
-        "AWS_SECRET_ACCESS_KEY",
-        "OPENAI_API_KEY",
-        "apiKey",
-        "x-key",
-        "MY_KEY",
-        "DSN",
-        "credentials",
-        "DB_PWD",
-    ],
-)
+NAMES = "HF_TOKEN PASSWORD DB_PASSWD AWS_SECRET_ACCESS_KEY OPENAI_API_KEY apiKey x-key MY_KEY DSN credentials DB_PWD"
+
+
+@pytest.mark.parametrize("name", NAMES.split())
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
     assert mask_secrets([{"name": name, "value": SECRET}]) == [{"name": name, "value": HIDDEN}]
@@ -96,15 +84,6 @@ def test_an_argument_behind_a_flag() -> None:
 )
 def test_what_only_names_a_secret_stays(path: tuple[Any, ...], value: Any) -> None:
     assert mask_secrets(value, path) == value
-
-
-def test_a_block_is_masked_in_depth() -> None:
-    block = {"env": [{"name": "HF_TOKEN", "value": SECRET}, {"name": "B", "value": "b"}], "args": ["--key", SECRET], "n": 1}
-    assert mask_secrets(block) == {
-        "env": [{"name": "HF_TOKEN", "value": HIDDEN}, {"name": "B", "value": "b"}],
-        "args": ["--key", HIDDEN],
-        "n": 1,
-    }
 
 
 def test_a_long_text_takes_no_time() -> None:

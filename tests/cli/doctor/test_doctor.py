@@ -79,31 +79,22 @@ def _authority(**changes: Any) -> CertificateState:
 
 
 @pytest.mark.parametrize(
-    ("found", "level", "check", "words"),
+    ("found", "days", "level", "check", "words"),
     [
-        (replace(state(), serving=None), "error", "certificate", "nothing to serve"),
-        (_serving(key=None), "error", "certificate", "tls.key must hold"),
-        (_serving(bundle=b""), "error", "certificate", "ca.crt must hold"),
-        (_serving(holds_authority_key=True), "warning", "certificate", "holds ca.key"),
-        (state(usable="b"), "warning", "trust", "doesn't list the issuer"),
-        (replace(state(), authority=None), "error", "authority", "nothing can be renewed"),
-        (_authority(current_key=None), "warning", "authority", "current.key is missing"),
+        (replace(state(), serving=None), 0, "error", "certificate", "nothing to serve"),
+        (_serving(key=None), 0, "error", "certificate", "tls.key must hold"),
+        (_serving(bundle=b""), 0, "error", "certificate", "ca.crt must hold"),
+        (_serving(holds_authority_key=True), 0, "warning", "certificate", "holds ca.key"),
+        (state(usable="b"), 0, "warning", "trust", "doesn't list the issuer"),
+        (replace(state(), authority=None), 0, "error", "authority", "nothing can be renewed"),
+        (_authority(current_key=None), 0, "warning", "authority", "current.key is missing"),
+        (state(), 300, "warning", "expiry", "should have been renewed"),
+        (state(), 3600, "warning", "expiry", "the authority ends"),
+        (state(), 3700, "error", "expiry", "the authority has expired"),
     ],
 )
-def test_secrets(found: CertificateState, level: str, check: str, words: str) -> None:
-    assert has([*certificates.secrets(sight(found))], level, check, words)
-
-
-@pytest.mark.parametrize(
-    ("later", "level", "words"),
-    [
-        (timedelta(days=300), "warning", "should have been renewed"),
-        (timedelta(days=3600), "warning", "the authority ends"),
-        (timedelta(days=3700), "error", "the authority has expired"),
-    ],
-)
-def test_dates(later: timedelta, level: str, words: str) -> None:
-    assert has([*certificates.secrets(sight(state(), now=NOW + later))], level, "expiry", words)
+def test_secrets(found: CertificateState, days: int, level: str, check: str, words: str) -> None:
+    assert has([*certificates.secrets(sight(found, now=NOW + timedelta(days)))], level, check, words)
 
 
 def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
@@ -129,11 +120,6 @@ def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
     rest = state()
     found = replace(rest, targets=(replace(rest.targets[0], stance=stance),))
     assert [(each.level, each.check) for each in certificates.trust(sight(found))] == [(Level(level), check)]
-
-
-def test_the_provisioner_s_own_words_are_passed_on() -> None:
-    said = ({"type": "Ready", "status": "False", "reason": "x", "message": "this machine's clock must agree"},)
-    assert has([*certificates.rotation(sight(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
 
 
 SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
@@ -265,16 +251,17 @@ async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None
     assert levels == sorted(levels)
 
 
-OTHERS = [
-    ("there", "", "crds --cluster --namespace there --service dynamo-webhooks |"),
-    ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |"),
-    ("", "server: {webhook: {certProvisionMode: provided}}", "crds --cluster | kubectl apply"),
-    ("", "namespace: {restricted: team}", ""),
-]
-
-
-@pytest.mark.parametrize(("namespace", "config", "definitions"), OTHERS)
-async def test_no_repair_makes_another_installation_of_it(namespace: str, config: str, definitions: str) -> None:
+@pytest.mark.parametrize(
+    ("namespace", "config", "definitions", "manifests"),
+    [
+        ("there", "", "crds --cluster --namespace there --service dynamo-webhooks |", ""),
+        ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |", ""),
+        ("", "server: {webhook: {certProvisionMode: provided}}", "crds --cluster | kubectl apply", ""),
+        ("", "namespace: {restricted: team}", "", ""),
+        ("", "server: {webhook: {serviceName: dynamo-webhooks}}", "crds --cluster | kubectl apply", MANIFESTS),
+    ],
+)
+async def test_no_repair_makes_another_installation_of_it(namespace: str, config: str, definitions: str, manifests: str) -> None:
     """The usual manifests are cluster-wide, make certificates and have the usual names; definitions name a Service, too."""
     cluster = MemoryCluster()
     text = f"{CONFIG.rpartition('server:')[0]}{config}" if config else ""
@@ -282,20 +269,11 @@ async def test_no_repair_makes_another_installation_of_it(namespace: str, config
         await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
     found = await examine(cluster, namespace, None, removing=False)
     assert not [each for each in found if each.check == "configuration"]
-    assert {each.repair for each in found if each.check in ("endpoints", "configurations", "guard", "request")} == {""}
+    assert {each.repair for each in found if each.check in ("endpoints", "configurations", "guard", "request")} == {manifests}
     told = {each.repair for each in found if each.check == "kinds"}
     assert all(definitions in each and bool(each) is bool(definitions) for each in told), told
     restarts = {each.repair for each in found if "rollout restart" in each.repair}
     assert all("deployment -l app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component=" in each for each in restarts)
-
-
-async def test_the_usual_installation_is_repaired_by_its_manifests() -> None:
-    """Also where a configuration gives the names that are usual."""
-    cluster = MemoryCluster()
-    text = f"{CONFIG.rpartition('server:')[0]}server: {{webhook: {{serviceName: dynamo-webhooks}}}}"
-    await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
-    found = await examine(cluster, "", None, removing=False)
-    assert {each.repair for each in found if each.check in ("configurations", "guard", "request")} == {MANIFESTS}
 
 
 async def test_what_may_not_be_read_is_no_fault() -> None:
@@ -321,14 +299,6 @@ def _config(text: str) -> Node:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.CONFIG, "namespace": "there"}, "data": {names.KEY: text}}
 
 
-async def test_the_configuration_in_the_cluster_names_what_is_looked_at() -> None:
-    cluster = MemoryCluster()
-    await cluster.create(CONFIG_MAPS, _config(CONFIG))
-    place, wrong = await names.in_cluster(cluster, "there")
-    assert wrong == ""
-    assert (place.called.serving, place.called.authority, place.profile.server_name) == ("own", "own-ca", "mine.there.svc")
-
-
 @pytest.mark.parametrize("given", [True, False])
 async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given: bool, tmp_path: Path) -> None:
     """Else it would advise on a Secret that somebody else writes."""
@@ -345,8 +315,9 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
     assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
 
 
-async def test_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
-    said = ({"type": "Ready", "status": "False", "message": "m"},)
+def test_the_provisioner_s_own_words_are_passed_on_and_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
+    said = ({"type": "Ready", "status": "False", "message": "this machine's clock must agree"},)
+    assert has([*certificates.rotation(sight(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
     [found] = certificates.rotation(sight(replace(state(), mode=Mode.PROVIDED), conditions=said))
     assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
     [found] = certificates.rotation(sight(state(), conditions=said))
@@ -378,29 +349,21 @@ def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = Unava
         ('no endpoints available for service "dynamo-webhooks"', "no server is ready"),
         ('service "dynamo-webhooks" not found', "the Service is not there"),
         ("context deadline exceeded", "a firewall, a mesh or an overload"),
+        ('namespaces "dynamo-system" not found', ""),
+        ('admission webhook "policy.example.com" denied the request: spec.services: a team needs a service account', ""),
+        ("etcd is full", ""),
     ],
 )
 async def test_what_an_api_server_says_of_a_failed_call_is_explained(message: str, means: str) -> None:
-    found = await requests(_failing(f'failed calling webhook "m": Post "https://a": {message}'), NAMESPACE, ())
-    assert len(found) == 2
-    assert all(each.check == "request" and means in each.text and message in each.text and each.repair for each in found)
+    """Other things that are missing or refused are told as they are."""
+    said = f'failed calling webhook "m": Post "https://a": {message}' if means else message
+    found = await requests(_failing(said), NAMESPACE, ())
+    assert [(each.level, each.check, bool(each.repair)) for each in found] == [(Level.ERROR, "request", bool(means))] * 2
+    assert all(means in each.text if means else each.text == f"a dry-run create failed: {said}" for each in found)
     assert not any("{namespace}" in each.repair for each in found)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        'namespaces "dynamo-system" not found',
-        'admission webhook "policy.example.com" denied the request: spec.services: a team needs a service account',
-    ],
-)
-async def test_other_things_that_are_missing_or_refused_are_no_missing_service(message: str) -> None:
-    found = await requests(_failing(message), NAMESPACE, ())
-    assert {(each.text, each.repair) for each in found} == {(f"a dry-run create failed: {message}", "")}
-
-
-async def test_other_failures_and_missing_permissions_are_told_as_they_are() -> None:
-    assert {(each.level, each.repair) for each in await requests(_failing("etcd is full"), NAMESPACE, ())} == {(Level.ERROR, "")}
+async def test_a_missing_permission_is_a_warning() -> None:
     assert {each.level for each in await requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
 
 

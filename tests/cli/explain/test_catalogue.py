@@ -7,9 +7,9 @@ import pytest
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion import engine
-from dynamo_webhooks.policies.catalogue import list_all, list_declared, list_rules
+from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from tests.cli.conftest import Command
-from tests.cli.samples import BAD_CODE, BAD_RULE
+from tests.cli.samples import BAD_RULE
 
 
 @pytest.mark.parametrize("output", ["markdown", "json"])
@@ -19,19 +19,6 @@ def test_every_rule_can_be_explained_by_name_and_code(command: Command, output: 
         assert ran.code == 0
         assert (rule.name in ran.out, rule.code in ran.out) == (True, True)
         assert command("explain", rule.code, "-o", output, "--examples").out == ran.out
-
-
-def test_a_page_has_the_sections_of_the_rule(command: Command) -> None:
-    rule = next(rule for rule in list_rules() if rule.name == BAD_RULE)
-    out = command("explain", BAD_RULE, "--examples").out
-    assert out.startswith(f"# {BAD_RULE} ({BAD_CODE}, error)\n\n{rule.title}\n\n**Why.** {rule.why}\n\n**Fix.** {rule.fix}\n\n")
-    assert f"## Bad\n\n```yaml\n{rule.bad[0]}```" in out
-    assert f"## Good\n\n```yaml\n{rule.good[0]}```" in out
-    short = command("explain", BAD_RULE).out
-    assert "```" not in short
-    assert "--examples` shows examples" in short
-    (page,) = command("explain", BAD_RULE, "-o", "json").json
-    assert page["examples"] == {"bad": list(rule.bad), "good": list(rule.good)}
 
 
 def test_a_difference_from_1_2_is_told(command: Command) -> None:
@@ -99,12 +86,16 @@ def test_a_field_of_several_kinds_is_told_for_each(command: Command) -> None:
     assert len(page["places"]) > 1
 
 
-@pytest.mark.parametrize("word", ["ingress-host-requird", "DYN999", "spec.nothing", "spec..x", "*", "[", "dgd.spec.nothing", "x" * 10_000])
+NOTHING = ["DYN999", "spec..x", "*", "[", "x" * 10_000, " ", "..", "[]", "a.b", "dgd.", "spec.servces.x.y.z", "dgd.nothing.like.it"]
+
+
+@pytest.mark.parametrize("word", ["ingress-host-requird", "spec.nothing", "dgd.spec.nothing", "spec.\x1b[31mred\nnext", *NOTHING])
 def test_a_word_that_means_nothing_is_wrong_usage(command: Command, word: str) -> None:
     ran = command("explain", word)
-    assert (ran.code, ran.out) == (2, "")
-    assert "neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err
+    assert (ran.code, ran.out, ran.err.count("\n"), "\x1b" in ran.err) == (2, "", 1, False)
+    assert ("neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err) is bool(word.strip())
     assert len(ran.err) < 300
+    assert word not in NOTHING or "did you mean" not in ran.err
 
 
 @pytest.mark.parametrize(("word", "said"), [("", "explain: name a rule"), ("-", "explain: nothing came in on standard input; name a rule")])
@@ -114,14 +105,11 @@ def test_nothing_at_all_is_wrong_usage(command: Command, monkeypatch: pytest.Mon
     assert (ran.code, ran.out, said in ran.err) == (2, "", True)
 
 
-def test_the_catalogue_lists_every_rule_in_three_formats(command: Command) -> None:
+def test_the_catalogue_lists_every_rule_as_text_and_as_data(command: Command) -> None:
     wanted = [rule.name for rule in list_all()]
     assert [row["name"] for row in command("rules", "-o", "json").json] == wanted
     text = command("rules").out.splitlines()
     assert [line.split()[1] for line in text[1:]] == wanted
-    table = command("rules", "-o", "markdown").out.splitlines()
-    assert [line.split(" | ")[1] for line in table[2:]] == wanted
-    assert len({line.replace("\\|", "").count("|") for line in table}) == 1
 
 
 def test_the_catalogue_of_one_kind(command: Command) -> None:

@@ -1,14 +1,15 @@
 """`explain` with a pasted message: the rule is found by its sentence too, and the words of an API server are known."""
 
-import itertools
+import io
 import re
+import sys
 from typing import Final
 
 import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.version_view import in_version
-from dynamo_webhooks.cli.commands.explain.message import find_broken_rule, tables
+from dynamo_webhooks.cli.commands.explain.message import find, find_broken_rule, tables
 from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.catalogue import list_declared
@@ -74,13 +75,8 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
             "tls: failed to verify certificate: x509: certificate signed by unknown authority",
             ["unknown-authority"],
         ),
-        ("x509: certificate has expired or is not yet valid: current time 2026-01-01T00:00:00Z is after", ["expired"]),
-        ("x509: certificate is valid for a.b.svc, not c.d.svc", ["wrong-name"]),
-        ("x509: certificate relies on legacy Common Name field, use SANs instead", ["common-name"]),
-        ("unable to load root certificates: tls: failed to find any PEM data in certificate input", ["no-pem"]),
         ('no endpoints available for service "dynamo-webhooks"', ["no-server"]),
         ("dial tcp 10.0.0.1:443: connect: connection refused", ["no-server"]),
-        ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", ["deadline"]),
         ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
         ("tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1", ["other-certificate"]),
         (
@@ -89,8 +85,6 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ),
         ("the caller's client certificate must bear one of the names in server.webhook.clientNames", ["client-certificate"]),
         ("server.webhook.clientCA: no authority of client certificates could be read", ["client-certificate"]),
-        ("metadata.annotations: Too long: must have at most 262144 bytes", ["annotation-too-long"]),
-        ("conversion webhook for x returned invalid metadata: missing metadata in converted object", ["invalid-metadata"]),
         (
             "conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment returned invalid metadata: metadata.annotation: "
             "Too long: may not be more than 262144 bytes",
@@ -104,17 +98,9 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ),
         ("spec.pvcs: must be smaller: in v1beta1 it needs 300 of 256 KiB of annotations [long-remainder]", ["long-remainder"]),
         ("the body must be at most 7340032 bytes", ["too-large"]),
-        ('no matches for kind "DynamoGraph" in version "nvidia.com/v1"', ["unknown-kind"]),
-        ('strict decoding error: unknown field "spec.servces"', ["unknown-field"]),
         ("request.object can't be read as X nvidia.com/v1alpha1: spec.replicas: must be a whole number, got string", ["wrong-type"]),
         ("spec.a.nodeCount: Invalid value: 0: spec.a.nodeCount in body should be greater than or equal to 2", ["schema-mismatch"]),
-        ("conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment failed: spec.services: x", ["unconverted"]),
         ('spec.components[1].name: must be a name that no other component has, got "w" [unconvertible]', ["name-twice"]),
-        ('Operation cannot be fulfilled on x "g": the object has been modified; please apply', ["conflict"]),
-        ("spec: could not be judged: the fact grove is not known", ["fact-missing"]),
-        ('failed calling webhook "v": unexpected EOF', ["not-called"]),
-        ("the body must arrive within 10 seconds", ["busy"]),
-        ("the body must be of kind AdmissionReview, got a list", ["no-review"]),
         ("spec.eppConfig: Invalid value: exactly one of configMapRef and config must be given", ["schema-rule"]),
     ],
 )
@@ -124,11 +110,11 @@ def test_the_words_of_an_api_server_are_known(command: Command, message: str, na
 
 
 def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
-    for entry in itertools.chain(*tables().values()):
-        for shown in entry.shown.split("; ")[:1]:
-            assert re.search(entry.pattern, shown.replace("...", "x"), re.IGNORECASE), entry.name
-    names = [entry.name for table in tables().values() for entry in table]
-    assert len(set(names)) == len(names)
+    entries = [entry for table in tables().values() for entry in table]
+    for entry in entries:
+        text = entry.shown.partition("; ")[0].replace("...", "x")
+        assert entry.name in [page.get("message") for page in find(text)], text
+    assert len({entry.name for entry in entries}) == len(entries)
 
 
 def test_a_rule_of_the_schema_tells_its_places() -> None:
@@ -160,8 +146,5 @@ def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> No
 
 
 def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
-    import sys
-
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'x\nservice "a" not found\n')))
     assert [page["message"] for page in command("explain", "-", "-o", "json").json] == ["no-service"]

@@ -99,7 +99,7 @@ def test_a_repository_behind_a_link_of_another_is_outside(files: Files, outside:
     assert (outside.read_text(), beside(outside)) == (MENDED, [".git", "mine.yaml"])
 
 
-@pytest.mark.parametrize("words", [("check", "deploy/good.yaml", "-o", "json=o.json"), ("schema", "--all", "-d", "o")], ids=" ".join)
+@pytest.mark.parametrize("words", [("check", "deploy/good.yaml", "-o", "json=o.json"), ("schema", "--catalogue", "o")], ids=" ".join)
 def test_a_file_that_a_flag_names_is_no_link_out(files: Files, outside: Path, command: Command, words: tuple[str, ...]) -> None:
     (files(deploy__good=GOOD) / ".git").mkdir()
     Path("o.json").symlink_to(outside)

@@ -1,6 +1,5 @@
 """What the language server offers beside findings and fixes: comments that ignore, outlines, restarts, and what a text is judged by."""
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ from dynamo_webhooks.cli.commands.lsp.answers import Asked, Symbol, find_named_r
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started
+from tests.cli.repository import Repository
 
 __all__ = ["editor"]  # a fixture
 
@@ -68,6 +68,9 @@ async def test_a_finding_can_be_ignored_once_its_reason_is_written(editor: Edito
     assert edits == [f"    # dynamo-webhooks: ignore[{RULE}] \n"]
     found = {one.code: one for one in await editor.show(written)}
     assert "the comment ignores replicas-non-negative without a reason" in found["ignore-without-reason"].message
+    hover = await editor.client.text_document_hover_async(types.HoverParams(WHICH, types.Position(8, 36)))
+    assert hover is not None
+    assert hover.contents.value.startswith(f"# {RULE}")  # type: ignore[union-attr]  # Markdown was asked for
     reason = written.replace(f"[{RULE}] ", f"[{RULE}] the scaler takes it for off")
     assert {one.code for one in await editor.show(reason)} & {RULE, "ignore-without-reason"} == set()
 
@@ -102,16 +105,6 @@ def test_hover_explains_the_rule_that_a_comment_names() -> None:
     assert find_named_rule("a", ALPHA_GRAPH, line, text.index("why") + 1) == ""
     assert find_named_rule("a", ALPHA_GRAPH, line - 1, text.index(RULE) + 1) == ""
     assert find_named_rule("a", ALPHA_GRAPH.replace("# dynamo", "'# dynamo").replace("why", "why'"), line, text.index(RULE) + 2) == ""
-
-
-@pytest.mark.asyncio
-async def test_hover_reaches_the_editor(editor: Editor) -> None:
-    await editor.show(ALPHA_GRAPH)
-    line = ALPHA_GRAPH[: ALPHA_GRAPH.index("ignore[")].count("\n")
-    column = ALPHA_GRAPH.splitlines()[line].index(RULE)
-    hover = await editor.client.text_document_hover_async(types.HoverParams(WHICH, types.Position(line, column)))
-    assert hover is not None
-    assert "**Why.**" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
 
 
 def names(symbols: list[Symbol]) -> list[Any]:
@@ -152,16 +145,9 @@ def test_every_outline_can_be_drawn(text: str) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository whose branch main has the graph; its configuration names programs that would leave a trace."""
-
-    def git(*words: str) -> None:
-        subprocess.run(
-            ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *words], cwd=tmp_path, check=True, capture_output=True
-        )
-
-    git("init", "--quiet", "--initial-branch", "main")
+    git = Repository(tmp_path)
     (tmp_path / "chat.yaml").write_text(GRAPH)
-    git("add", "--all")
-    git("commit", "--quiet", "--message", "First")
+    git.commit()
     trap = tmp_path / ".git" / "trap"
     trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/trapped'\n")
     trap.chmod(0o755)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +141,6 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
     assert "unreadable" in {one.code for one in await editor.show(TEXT + "---\na: [\n")}
 
 
-def test_columns_are_characters_of_the_text() -> None:
-    [found] = [one for one in find_problems("a", TEXT, ASKED).findings if one.rule == "unknown-field"]
-    assert TEXT.splitlines()[found.position.line - 1][found.position.column - 1 : found.position.end_column - 1] == "typ"
-
-
 @pytest.mark.parametrize(
     ("typed", "wanted"),
     [
@@ -163,17 +157,12 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
 
 
-def _settings(line: Line, _: str) -> Settings:
-    return Settings(Facts(operatorLine=line))
-
-
-def test_what_is_offered_is_of_the_line() -> None:
+@pytest.mark.parametrize("line", Line)
+def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
-    lines = text.split("\n")
-    for line in Line:
-        asked = Asked(partial(_settings, line), Choice())
-        names = {one.text for one in offers("a", text, asked, len(lines), len(lines[-1]) + 1)}
-        assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
+    asked = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=line)))
+    names = {one.text for one in offers("a", text, asked, 6, 5)}
+    assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
 def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[Asked]) -> None:
@@ -181,15 +170,6 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
     assert [asked.settings("").line for asked in served] == ["1.5", "1.2", USUAL]
-
-
-def test_a_text_of_v1alpha1_can_be_converted() -> None:
-    text = (
-        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec: {services: {w: {replicas: 1}}}  # one\n"
-    )
-    [action] = actions("a", text, ASKED, 1, 1)
-    assert action.title == "Convert this file to v1beta1"
-    assert "apiVersion: nvidia.com/v1beta1" in action.text
 
 
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])
@@ -211,17 +191,14 @@ def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
     found = actions("a", text, ASKED, 1, 10_000)
     assert [one.title for one in found][OFFERED:] == [f"Fix all {3 * OFFERED} in this file", "Convert this file to v1beta1"]
     assert found[OFFERED].text == text.replace("Worker", "worker")
+    assert "apiVersion: nvidia.com/v1beta1" in found[-1].text
 
 
 def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
     text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
     assert len([one for one in find_problems("a", text, ASKED).findings if one.edit is not None]) == 2
-    assert [one.title.split()[0] for one in actions("a", text, ASKED, 1, 99)] == ["Rename", "Rename"]
-
-
-def test_a_rename_is_called_one() -> None:
-    line = TEXT[: TEXT.index("typ:")].count("\n") + 1
-    assert next(one.title for one in actions("a", TEXT, ASKED, line, line)) == "Rename it to type (unknown-field)"
+    titles = [one.title for one in actions("a", text, ASKED, 1, 99)]
+    assert titles == ["Rename it to replicas (unknown-field)", "Rename it to replicas (unknown-field)"]
 
 
 def test_an_interrupt_ends_the_server() -> None:
@@ -267,8 +244,6 @@ async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) 
         (b"{", "must be JSON"),
         (b"\xff\xfe", "must be JSON"),
         (b"[1]", "a message of the protocol"),
-        (b"7", "a message of the protocol"),
-        (b'{"jsonrpc": "2.0"}', "a message of the protocol"),
         (b'{"jsonrpc": "1.0", "method": "x"}', "a message of the protocol"),
         (b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": 1}}', "a message of the protocol"),
         (b'{"jsonrpc": "2.0", "id": 5, "method": "textDocument/hover", "params": []}', "a message of the protocol"),

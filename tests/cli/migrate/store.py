@@ -22,6 +22,8 @@ from tests.kube.storage import key_of
 Key: TypeAlias = tuple[str, str, str]
 CONVERTED = tuple(kind.name for kind in KINDS if len(kind.versions) > 1)
 DGD = "DynamoGraphDeployment"
+IMAGE: Node = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
+SPEC: Node = {"services": {"w": {"componentType": "worker", **IMAGE}}}
 REFUSAL = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
 
 
@@ -101,6 +103,14 @@ class Store(MemoryCluster):
                 self.storage.version += 1
                 record.obj["metadata"]["resourceVersion"] = str(self.storage.version)
         return {"metadata": deepcopy(record.obj["metadata"])}
+
+
+async def filled(many: int = 5, store: Store | None = None) -> Store:
+    """Puts graphs into a store; without one into a new one."""
+    made = store or Store()
+    for index in range(many):
+        await made.put(DGD, f"g-{index:02}", SPEC)
+    return made
 
 
 @cache

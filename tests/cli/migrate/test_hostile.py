@@ -1,34 +1,23 @@
-"""What others do to a run: definitions changed under it, API servers that hang, lists that one object spoils."""
+"""What others do to a run: definitions changed under it, lists that one object spoils."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Sequence
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
-from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
-from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
+from dynamo_webhooks.cli.commands.migrate.report import Progress
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
-from dynamo_webhooks.kube.protocol import Cluster, Node
-from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.kube.storage_versions import read_definition, storage_hash
-from tests.cli.migrate.store import DGD, REFUSAL, Store, hands, ran
-from tests.kube.memory import MemoryCluster
-
-SPEC: Final[dict[str, Any]] = {"services": {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}}}
+from dynamo_webhooks.kube.protocol import Node
+from tests.cli.migrate.store import DGD, REFUSAL, Store, filled, hands, ran
 
 
 async def _filled(many: int) -> Store:
-    store = Store()
-    for index in range(many):
-        await store.put(DGD, f"g-{index:02}", SPEC)
+    store = await filled(many)
     store.page_limit = 2
     return store
 
@@ -101,88 +90,8 @@ async def test_a_list_that_the_converter_refuses_is_an_error_and_no_outage() -> 
     assert 1 < len(asked) < 20, "a few times, because the converter may have been another one"
 
 
-class Servers:
-    """API servers, each of which says what it is told to, time after time; the last answer stays. None hangs."""
-
-    def __init__(self, usual: Sequence[str] = (), **answers: Sequence[str | None]) -> None:
-        self.answers, self.asked = {name: [*given] for name, given in (("", usual), *answers.items())}, list[str]()
-
-    @contextlib.asynccontextmanager
-    async def __call__(self, server: str) -> AsyncIterator[Cluster]:
-        self.asked.append(server)
-        name = server.removeprefix("https://")
-        answers = self.answers[name]
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if answer is None:
-            raise UnavailableError(0, "", "no answer in time")
-        cluster = MemoryCluster()
-        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": storage_hash("nvidia.com", answer, DGD)}]
-        cluster.discovery = {("nvidia.com", each): listed for each in (ALPHA, BETA)}
-        yield cluster
-
-
-class _Sleepless(Hands):
-    """Waits for nothing."""
-
-    async def sleep(self, seconds: float) -> None:  # noqa: ARG002 - as the original has it
-        self.check()
-
-
-async def _agreed(opener: Servers, **options: Any) -> Report:
-    report, store = Report(BETA, "", dry_run=False), Store(BETA)
-    given: dict[str, Any] = {
-        "to": BETA,
-        "kinds": (DGD,),
-        "servers": tuple(f"https://{each}" for each in opener.answers if each),
-        **options,
-    }
-    await wait_for_agreement(_Sleepless(store, opener, Options(**given), lambda _: None), [read_definition(store.crd())], report)
-    return report
-
-
-async def test_an_api_server_that_hangs_is_waited_for() -> None:
-    servers = Servers(a=[BETA], b=[None, None, ALPHA, BETA])
-    assert (await _agreed(servers)).warnings == []
-    assert servers.asked.count("https://b") == 4
-
-
-async def test_an_api_server_that_answered_once_is_not_asked_through_the_usual_address_later() -> None:
-    servers = Servers(a=[ALPHA, None, None, BETA], b=[None, None, None, BETA], usual=[BETA])
-    await _agreed(servers)
-    assert "" not in servers.asked
-
-
-async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_many_times() -> None:
-    """As from outside of a cluster: the addresses of its Service lead nowhere."""
-    servers = Servers(usual=[ALPHA] * 3 + [BETA])
-    store = Store(BETA)
-    endpoints = [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]
-    metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
-    await store.create(ENDPOINT_SLICES, {"metadata": metadata, "ports": [{"name": "https", "port": 6443}], "endpoints": endpoints})
-    servers.answers["10.0.0.1:6443"] = [None]
-    made = _Sleepless(store, servers, Options(BETA, (DGD,)), lambda _: None)
-    report = Report(BETA, "", dry_run=False)
-    await wait_for_agreement(made, [read_definition(store.crd())], report)
-    assert servers.asked.count("") == 3 + 10
-    assert len(report.warnings) == 1
-    assert "https://10.0.0.1:6443 can't be asked by itself" in report.warnings[0]
-
-
-async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    lists = iter([["https://a"], [], ["https://a"]])
-
-    async def load(_: object) -> list[str]:
-        return next(lists)
-
-    monkeypatch.setattr("dynamo_webhooks.cli.commands.migrate.definition.load_api_servers", load)
-    servers = Servers(a=[ALPHA, BETA], usual=[BETA])
-    await _agreed(servers, servers=())
-    assert servers.asked == ["https://a", "https://a"]
-
-
 async def test_two_runs_at_once_end_alike() -> None:
-    store = await _filled(8)
-    store.page_limit = 0
+    store = await filled(8)
     runs = [Run(hands(store), Progress(lambda _: None)).run() for _ in range(2)]
     one, other = await asyncio.gather(*runs)
     assert one.proven

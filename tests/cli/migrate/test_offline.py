@@ -12,11 +12,10 @@ from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note
 from dynamo_webhooks.cli.commands.migrate.rewrite_all import _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.conftest import Command
-from tests.cli.migrate.store import DGD
+from tests.cli.migrate.store import DGD, IMAGE
 from tests.conversion.test_bounds import noise
 
 Node = dict[str, Any]
-IMAGE: Node = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
 SHADOWS: Node = {
     "failover": {"enabled": True, "mode": "interPod", "numShadows": 2},
     "gpuMemoryService": {"enabled": True, "mode": "interPod"},

@@ -1,111 +1,103 @@
 """The wait for all API servers: each is asked by itself, or many times through the usual address where that is not possible."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
-from dynamo_webhooks.cli.commands.migrate import definition as servers
-from dynamo_webhooks.cli.commands.migrate.options import Hands, Stopped
+from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
+from dynamo_webhooks.cli.commands.migrate.options import Hands, Options, Stopped
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.kube.storage_versions import TRIES, read_definition
-from tests.cli.migrate.store import DGD, Store, hands
+from dynamo_webhooks.kube.storage_versions import TRIES, read_definition, storage_hash
+from tests.cli.migrate.store import DGD, Store
+from tests.kube.memory import MemoryCluster
 
-FIRST, SECOND = "https://10.0.0.7:6443", "https://10.0.0.8:6443"
 
+class Servers:
+    """API servers, each of which says what it is told to, time after time; the last answer stays. None hangs."""
 
-class Several:
-    """API servers by address, each with a store of its own; the usual address leads to them in turn."""
-
-    def __init__(self, **options: Any) -> None:
-        self.stores = {FIRST: Store(BETA), SECOND: Store(ALPHA)}
-        self.asked: list[str] = []
-        self.away: set[str] = set()
-        self.hands = hands(self.stores[FIRST], **options)
-        self.hands = Hands(self.stores[FIRST], self._open, self.hands.options, lambda _: None)
-        self.report = Report(BETA, "", dry_run=False)
+    def __init__(self, usual: Sequence[str] = (), **answers: Sequence[str | None]) -> None:
+        self.answers, self.asked = {name: [*given] for name, given in (("", usual), *answers.items())}, list[str]()
 
     @contextlib.asynccontextmanager
-    async def _open(self, server: str) -> AsyncIterator[Cluster]:
+    async def __call__(self, server: str) -> AsyncIterator[Cluster]:
         self.asked.append(server)
-        if server in self.away:
-            raise UnavailableError(0, "", "no way to it")
-        yield self.stores[server or [FIRST, SECOND][self.asked.count("") % 2]]
-
-    async def publish(self) -> None:
-        """Writes the endpoints of the Service default/kubernetes."""
-        metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
-        endpoints = [{"addresses": ["10.0.0.7", "10.0.0.8"]}]
-        await self.stores[FIRST].create(
-            ENDPOINT_SLICES, {"metadata": metadata, "ports": [{"name": "https", "port": 6443}], "endpoints": endpoints}
-        )
-
-    async def agree(self) -> None:
-        await servers.wait_for_agreement(self.hands, [read_definition(self.stores[FIRST].crd())], self.report)
-
-    def follow(self) -> None:
-        """The second server takes the definition over."""
-        self.stores[SECOND] = Store(BETA)
+        name = server.removeprefix("https://")
+        answers = self.answers[name]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if answer is None:
+            raise UnavailableError(0, "", "no answer in time")
+        cluster = MemoryCluster()
+        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": storage_hash("nvidia.com", answer, DGD)}]
+        cluster.discovery = {("nvidia.com", each): listed for each in (ALPHA, BETA)}
+        yield cluster
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "PAUSE", 0.0)
+class _Sleepless(Hands):
+    """Waits for nothing."""
+
+    async def sleep(self, seconds: float) -> None:  # noqa: ARG002 - as the original has it
+        self.check()
 
 
-async def test_it_waits_for_the_last_of_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    several = Several()
-    await several.publish()
-    looks = []
-
-    async def sleep(_: float) -> None:
-        looks.append([*several.asked])
-        if len(looks) == 3:
-            several.follow()
-
-    monkeypatch.setattr(several.hands, "sleep", sleep)
-    await several.agree()
-    assert looks[0] == [FIRST, SECOND]
-    assert len(looks) == 3
-    assert several.asked[-2:] == [FIRST, SECOND]
-    assert several.report.warnings == []
+async def _agreed(opener: Servers, store: Store | None = None, **options: Any) -> Report:
+    report, store = Report(BETA, "", dry_run=False), store or Store(BETA)
+    servers = tuple(f"https://{each}" for each in opener.answers if each)
+    given: dict[str, Any] = {"to": BETA, "kinds": (DGD,), "servers": servers, **options}
+    await wait_for_agreement(_Sleepless(store, opener, Options(**given), lambda _: None), [read_definition(store.crd())], report)
+    return report
 
 
-@pytest.mark.parametrize("why", ["no endpoints", "no right", "no way"])
-async def test_servers_that_can_not_be_asked_alone_are_met_by_chance(why: str) -> None:
-    several = Several(patience=-1.0)
+async def test_an_api_server_that_hangs_is_waited_for() -> None:
+    servers = Servers(a=[BETA], b=[None, None, ALPHA, BETA])
+    assert (await _agreed(servers)).warnings == []
+    assert servers.asked == ["https://a", "https://b"] * 4
+    with pytest.raises(UnavailableError, match=f"https://b has not taken over the definition of {BY_NAME[DGD].plural}"):
+        await _agreed(Servers(a=[BETA], b=[ALPHA]), patience=-1.0)
+
+
+async def test_an_api_server_that_answered_once_is_not_asked_through_the_usual_address_later() -> None:
+    servers = Servers(a=[ALPHA, None, None, BETA], b=[None, None, None, BETA], usual=[BETA])
+    await _agreed(servers)
+    assert "" not in servers.asked
+
+
+@pytest.mark.parametrize(("why", "said"), [("no endpoints", ""), ("no right", "no slices"), ("no way", "https://10.0.0.1:6443 can't")])
+async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_many_times(why: str, said: str) -> None:
+    """As from outside of a cluster: the addresses of its Service lead nowhere."""
+    servers, store = Servers(usual=[ALPHA] * 3 + [BETA], **{"10.0.0.1:6443": [None]}), Store(BETA)
     if why == "no way":
-        await several.publish()
-        several.away = {FIRST, SECOND}
+        endpoints = [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]
+        metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
+        await store.create(ENDPOINT_SLICES, {"metadata": metadata, "ports": [{"name": "https", "port": 6443}], "endpoints": endpoints})
     if why == "no right":
         fault = ForbiddenError(403, "Forbidden", "no slices for you")
-        several.stores[FIRST].fail(lambda verb, *_: fault if verb == "list" else None)
-    with pytest.raises(UnavailableError, match=f"has not taken over the definition of {BY_NAME[DGD].plural}"):
-        await several.agree()
-    several.follow()
-    several.asked.clear()
-    await several.agree()
-    assert several.asked.count("") == TRIES
-    assert bool(several.report.warnings) is (why != "no endpoints")
+        store.fail(lambda verb, *_: fault if verb == "list" else None)
+    report = await _agreed(servers, store, servers=())
+    assert servers.asked.count("") == 2 * TRIES
+    assert [said in text for text in report.warnings] == [True] * bool(said)
 
 
-async def test_servers_that_are_named_are_asked() -> None:
-    several = Several(servers=(SECOND,), patience=-1.0)
-    with pytest.raises(UnavailableError, match=SECOND):
-        await several.agree()
-    several.follow()
-    await several.agree()
-    assert {*several.asked} == {SECOND}
+async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = iter([["https://a"], [], ["https://a"]])
+
+    async def load(_: object) -> list[str]:
+        return next(lists)
+
+    monkeypatch.setattr("dynamo_webhooks.cli.commands.migrate.definition.load_api_servers", load)
+    servers = Servers(a=[ALPHA, BETA], usual=[BETA])
+    await _agreed(servers, servers=())
+    assert servers.asked == ["https://a", "https://a"]
 
 
 async def test_a_stop_ends_the_wait() -> None:
-    several = Several()
-    await several.publish()
-    several.hands.stop()
+    store, servers = Store(BETA), Servers(a=[ALPHA])
+    made = Hands(store, servers, Options(BETA, (DGD,), servers=("https://a",)), lambda _: None)
+    made.stop()
     with pytest.raises(Stopped):
-        await several.agree()
+        await wait_for_agreement(made, [read_definition(store.crd())], Report(BETA, "", dry_run=False))

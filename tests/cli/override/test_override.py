@@ -1,8 +1,6 @@
 """The command `override`: formats, what stays of the text, requests as patches, refusals, and exit codes."""
 
-import io
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -50,17 +48,9 @@ def test_a_patch_of_another_version_changes_its_fields_alone(command: Command, f
     assert ran.out.endswith("metadata: {name: data}   # stays\n")
 
 
-def test_a_second_time_changes_no_byte(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_the_graph_and_diff_what_changes_and_only_one_side_is_standard_input(command: Command, files: Files) -> None:
     files(a=BLUEPRINT, b=PATCH)
-    once = command("override", "a.yaml", "b.yaml", *FACTS).out
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(once.encode())))
-    assert command("override", "-", "b.yaml", *FACTS) == (0, once, "")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(once.encode())))
-    assert command("override", "-", "b.yaml", "-o", "diff", *FACTS) == (0, "", "")
-
-
-def test_json_is_the_graph_and_diff_what_changes(command: Command, files: Files) -> None:
-    files(a=BLUEPRINT, b=PATCH)
+    assert command("override", "-", "-").code == 2
     found = command("override", "a.yaml", "b.yaml", "-o", "json", *FACTS).json
     assert (found["kind"], found["metadata"]["name"]) == ("DynamoGraphDeployment", "chat")
     out = command("override", "a.yaml", "b.yaml", "-o", "diff", *FACTS).out
@@ -114,9 +104,3 @@ def test_what_cannot_be_merged(command: Command, files: Files, blueprint: str, p
     ran = command("override", "a.yaml", "b.yaml", *FACTS)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
-
-
-def test_only_one_side_is_standard_input(command: Command, files: Files) -> None:
-    files(a=BLUEPRINT)
-    assert command("override", "-", "-").code == 2
-    assert command("override", "a.yaml", "missing.yaml").code == 4

@@ -75,10 +75,7 @@ def test_engines_that_share_gpus_between_pods_are_counted_with_the_memory_servic
     assert "GPUs shared by the pods of a node<br/>1 standby engine a node" in out
     assert "3 components, 50 pods, 344 GPUs" in out  # two replicas of an engine, a standby and the memory service
     rendered = command("render", "chat.yaml", *GROVE, "-o", "json", "--only", "PodCliqueSet").json
-    cliques = (
-        rendered["items"][0]["spec"]["template"]["cliques"] if isinstance(rendered, dict) else rendered[0]["spec"]["template"]["cliques"]
-    )
-    assert sum(one["spec"]["replicas"] for one in cliques if one["name"].startswith("decode")) == 3
+    assert sum(one["spec"]["replicas"] for one in rendered[0]["spec"]["template"]["cliques"] if one["name"].startswith("decode")) == 3
 
 
 @pytest.mark.parametrize("facts", [LWS, GROVE])

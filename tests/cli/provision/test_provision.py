@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.main import main
+from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
@@ -23,12 +23,8 @@ def _asked(connection: http.client.HTTPConnection, path: str, headers: dict[str,
         return answer.status, answer.read().decode()
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    return configured(tmp_path)
-
-
-def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config: Path, tmp_path: Path) -> None:
+def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(tmp_path: Path) -> None:
+    config = configured(tmp_path)
     listening = ("--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
     flags: list[str | Path] = ["--config", config, "--kubeconfig", unreachable(tmp_path), *listening]
     config.write_text(CONFIG.replace("secure: false", "secure: true"))
@@ -51,30 +47,22 @@ def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config
         assert process.ended() == 0, process.text()
 
 
-def test_once_without_an_api_server_says_what_is_missing(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["provision", "--config", str(config), "--kubeconfig", str(tmp_path / "nowhere"), "--once"]) == 2
-    assert "--kubeconfig: " in capsys.readouterr().err
-
-
-def test_it_must_know_where_it_is(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config.write_text(CONFIG.replace("operator: {namespace: dynamo-system}\n", ""))
-    assert main(["provision", "--config", str(config), "--once"]) == 2
-    assert "operator.namespace" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("flag", ["--probe-listen", "--metrics-listen"])
-def test_an_address_that_is_none_is_refused(config: Path, capsys: pytest.CaptureFixture[str], flag: str) -> None:
-    other = "--metrics-listen" if flag == "--probe-listen" else "--probe-listen"
-    assert main(["provision", "--config", str(config), flag, "nonsense", other, "127.0.0.1:0"]) == 2
-    assert f"{flag}: must be HOST:PORT" in capsys.readouterr().err
-
-
-def test_a_configuration_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["provision"]) == 2
-    assert "--config" in capsys.readouterr().err
-
-
-def test_a_certificate_may_not_outlive_its_authority(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config.write_text(CONFIG + "certificates: {leafValidity: 800h, caValidity: 720h}\n")
-    assert main(["provision", "--config", str(config), "--once"]) == 2
-    assert "certificates.leafValidity: must be at most certificates.caValidity 720h, got 800h" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        (CONFIG, ("--once", "--kubeconfig", "nowhere"), "--kubeconfig: "),
+        (CONFIG.replace("operator: {namespace: dynamo-system}\n", ""), ("--once",), "operator.namespace: must name the namespace"),
+        (CONFIG, ("--probe-listen", "nonsense", "--metrics-listen", "127.0.0.1:0"), "--probe-listen: must be HOST:PORT"),
+        (CONFIG, ("--metrics-listen", "nonsense", "--probe-listen", "127.0.0.1:0"), "--metrics-listen: must be HOST:PORT"),
+        (
+            CONFIG + "certificates: {leafValidity: 800h, caValidity: 720h}\n",
+            ("--once",),
+            "certificates.leafValidity: must be at most certificates.caValidity 720h, got 800h",
+        ),
+    ],
+)
+def test_wrong_usage(command: Command, files: Files, text: str, words: tuple[str, ...], said: str) -> None:
+    files(config=text)
+    ran = command("provision", "--config", "config.yaml", *words)
+    assert (ran.code, said in ran.err) == (2, True)
+    assert command("provision").err.startswith("dynamo-webhooks provision: --config must be given")

@@ -10,15 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.main import main
+from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    return configured(tmp_path)
 
 
 def fetched(process: Process) -> str:
@@ -30,10 +25,10 @@ def fetched(process: Process) -> str:
 
 
 @pytest.mark.parametrize("kubeconfig", ["unreachable", "missing"])
-def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_order(config: Path, tmp_path: Path, kubeconfig: str) -> None:
+def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_order(tmp_path: Path, kubeconfig: str) -> None:
     file = unreachable(tmp_path) if kubeconfig == "unreachable" else tmp_path / "none"
     flags = ["--kubeconfig", str(file), "--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
-    with running(Process("reconcile", [COMMAND, "reconcile", "--config", config, *flags], tmp_path / "log")) as process:
+    with running(Process("reconcile", [COMMAND, "reconcile", "--config", configured(tmp_path), *flags], tmp_path / "log")) as process:
         found = wait_until(lambda: re.search(r"^probes http://(\S+)", process.text(), re.MULTILINE), "its address", process)
 
         def asked(path: str) -> str:
@@ -56,17 +51,15 @@ def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_orde
         assert "Traceback" not in process.text()
 
 
-def test_it_must_know_where_its_lease_is(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config.write_text(CONFIG.replace("operator: {namespace: dynamo-system}\n", ""))
-    assert main(["reconcile", "--config", str(config)]) == 2
-    assert "operator.namespace: must name the namespace" in capsys.readouterr().err
-
-
-def test_an_address_that_is_none_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reconcile", "--config", str(config), "--probe-listen", "nonsense"]) == 2
-    assert "--probe-listen: must be HOST:PORT" in capsys.readouterr().err
-
-
-def test_a_configuration_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reconcile"]) == 2
-    assert "--config" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        (CONFIG.replace("operator: {namespace: dynamo-system}\n", ""), (), "operator.namespace: must name the namespace"),
+        (CONFIG, ("--probe-listen", "nonsense"), "--probe-listen: must be HOST:PORT"),
+    ],
+)
+def test_wrong_usage(command: Command, files: Files, text: str, words: tuple[str, ...], said: str) -> None:
+    files(config=text)
+    ran = command("reconcile", "--config", "config.yaml", *words)
+    assert (ran.code, said in ran.err) == (2, True)
+    assert command("reconcile").err.startswith("dynamo-webhooks reconcile: --config must be given")

@@ -29,13 +29,6 @@ def test_nothing_restarts_when_nothing_changes() -> None:
     assert report([]) == "no pod restarts\n"
 
 
-def test_an_argument_restarts_the_workers_and_not_the_frontend() -> None:
-    found = _changes(graph(vllm("w", replicas=3, args=("--x",)), component("fe", "frontend", {"image": "fe:1"})))
-    assert report(found) == (
-        'Deployment demo/g-w: 3 pods restart\n  template.spec.containers[main].args: ["--model", "m"] becomes ["--model", "m", "--x"]\n'
-    )
-
-
 def test_values_of_variables_are_not_shown() -> None:
     one, two, three = ([{"name": "TOKEN", "value": value}] for value in ("hidden-1", "hidden-2", ""))
     before = graph(component("fe", "frontend", {"env": one}))
@@ -151,13 +144,6 @@ def test_what_could_not_be_rendered_is_not_said_to_keep_its_pods(command: Comman
     files(deploy__new=json.dumps(graph(worker, name="new")))
     ran = command("render", "-q", "--against", "main", "deploy/new.yaml")
     assert (ran.code, ran.out) == (1, "no pod restarts, of those that can be rendered\n")
-
-
-def test_a_file_that_is_new_starts_its_pods(command: Command, files: Files, repository: Path) -> None:
-    files(deploy__new=json.dumps(graph(component("fe", "frontend"), name="new")))
-    assert command("render", "-q", "--against", "main", "deploy/new.yaml").out.startswith(
-        "Deployment demo/new-fe (deploy/new.yaml): 1 pod starts\n"
-    )
 
 
 @pytest.mark.parametrize("revision", ["no-such", "--output=x", ""])

@@ -22,20 +22,6 @@ def test_json_is_one_list_of_what_is_rendered(command: Command, files: Files) ->
     assert ran.json == rendered(GRAPH).children
 
 
-def test_yaml_says_the_same(command: Command, files: Files) -> None:
-    files(a=json.dumps(GRAPH))
-    ran = command("render", *KNOWN, *VERSION, "a.yaml")
-    assert list(yaml.safe_load_all(ran.out)) == rendered(GRAPH).children
-
-
-def test_children_of_all_objects_come_in_one_list(command: Command, files: Files) -> None:
-    other = {**graph(component("fe", "frontend"), name="h")}
-    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": [GRAPH, other]}))
-    ran = command("render", "-q", "-o", "json", "--only", "deployment", "a.yaml")
-    assert [one["metadata"]["name"] for one in ran.json][1:] == [ran.json[1]["metadata"]["name"], "h-fe"]
-    assert {one["kind"] for one in ran.json} == {"Deployment"}
-
-
 def test_a_checkpoint_is_rendered_as_its_job(command: Command, files: Files) -> None:
     ran = command("render", "-o", "json", *KNOWN, *VERSION, files(a=json.dumps(checkpoint())))
     assert [(one["kind"], one["metadata"]["name"]) for one in ran.json] == [("Job", JOB)]
@@ -45,16 +31,12 @@ def test_a_checkpoint_is_rendered_as_its_job(command: Command, files: Files) -> 
     assert 'pod spec has no container named "zz"' in ran.err
 
 
-def test_kinds_are_chosen_in_any_case(command: Command, files: Files) -> None:
+def test_kinds_are_chosen_in_any_case_and_one_that_is_not_made_is_said_to_be_so(command: Command, files: Files) -> None:
     files(a=json.dumps(GRAPH))
-    ran = command("render", "-q", "-o", "json", "--only", "SERVICE", "--only", "Role", "a.yaml")
+    ran = command(
+        "render", "-o", "json", *KNOWN, *VERSION, "--only", "SERVICE", "--only", "Role", "--only", "deploymnet", "--only", "Job", "a.yaml"
+    )
     assert [one["kind"] for one in ran.json] == ["Role", "Service", "Service"]
-
-
-def test_a_kind_that_is_not_made_is_said_to_be_so(command: Command, files: Files) -> None:
-    files(a=json.dumps(GRAPH))
-    ran = command("render", "-o", "json", *KNOWN, *VERSION, "--only", "Role", "--only", "deploymnet", "--only", "Job", "a.yaml")
-    assert [one["kind"] for one in ran.json] == ["Role"]
     assert (ran.code, ran.err.splitlines()) == (
         0,
         ["--only deploymnet: no child of this kind is made; did you mean Deployment?", "--only Job: no child of this kind is made"],
@@ -88,13 +70,6 @@ def test_an_object_without_a_namespace_gets_one(command: Command, files: Files, 
     assert {one["metadata"]["namespace"] for one in children} == {want}
     command_env = next(one for one in children if one["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"]
     assert {"name": "DYN_NAMESPACE", "value": f"{want}-g"} in command_env
-
-
-def test_what_is_not_known_is_said_and_not_guessed(command: Command, files: Files) -> None:
-    files(a=json.dumps(GRAPH), facts="{grove: false, operatorVersion: 1.2.0}")
-    ran = command("render", "--facts", "facts.yaml", "a.yaml")
-    assert ran.err == "not known, so assumed: lws=false, dra=true, istio=false; --set-fact or --facts say otherwise\n"
-    assert command("render", *KNOWN, *VERSION, "a.yaml").err == ""
 
 
 def test_the_scope_of_the_operator_decides_on_shared_accounts(command: Command, files: Files) -> None:
@@ -194,11 +169,3 @@ def test_a_sub_type_beside_its_type_is_a_label_on_each_line(command: Command, fi
             found = [each for each in made if each["kind"] in ("Deployment", "PodCliqueSet")]
             assert found
             assert all(f'"{_SUB_TYPE}": "router"' in json.dumps(each) for each in found), (file, grove)
-
-
-def test_a_line_without_a_version_decides_what_renders(command: Command, files: Files) -> None:
-    checkpoint_ = {"enabled": True, "startupPolicy": "Immediate", "mode": "Auto"}
-    obj = graph(component("w", "worker", {"image": "i:1.5.0"}, experimental={"checkpoint": checkpoint_}))
-    files(a=json.dumps(obj))
-    codes = {line: command("render", "-q", "-o", "json", "--line", line, "a.yaml").code for line in ("1.2", "1.5")}
-    assert codes == {"1.2": 1, "1.5": 0}

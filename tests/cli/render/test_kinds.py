@@ -48,14 +48,6 @@ def test_a_kind_is_given_what_the_file_holds_and_the_configuration(command: Comm
     assert [one["data"] for one in ran.json] == [{"nodes": ["n1"], "claim": True, "models": 1, "version": "1.2.7"}]
 
 
-def test_objects_are_found_by_kind_namespace_and_name() -> None:
-    held = Held([NODE, CLAIM, MODEL, {**MODEL, "metadata": {"name": "m", "namespace": "other"}}], "demo")
-    assert [one["metadata"]["namespace"] for one in held.all("DynamoModel")] == ["demo", "other"]
-    assert held.all("DynamoModel", "other") == [{**MODEL, "metadata": {"name": "m", "namespace": "other"}}]
-    assert held.get("DynamoModel", "third", "m") is None
-    assert held.get("PersistentVolumeClaim", "demo", "c") is CLAIM
-
-
 @pytest.mark.parametrize("odd", [{}, {"kind": 1, "metadata": {"name": "x"}}, {"kind": "Node"}, {"kind": "Node", "metadata": {"name": []}}])
 def test_what_has_no_name_is_not_held(odd: dict[str, Any]) -> None:
     held = Held([odd, NODE])

@@ -1,1 +1,0 @@
-"""The command `schema` and the schemas that it prints."""

@@ -12,11 +12,14 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.certs.gather import Gathered
+from dynamo_webhooks.cli.commands.certs.work import describe_cluster
+from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
 from dynamo_webhooks.cli.commands.schema.kinds import mixed_schema, schema_of
 from dynamo_webhooks.cli.commands.schema.outputs import load, names
 from dynamo_webhooks.policies.catalogue import list_all
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 from tests.certs.states import NOW, state
+from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command
 from tests.golden.upstream import CONVERTED, accepted, manifests, version_of
 from tests.laws.managers.subjects import GRAPH
@@ -26,24 +29,6 @@ def upstream(version: str) -> list[Any]:
     """The first of upstream's graphs in a version, of those that an API server takes."""
     found = (one for _, one in manifests({GRAPH}, CONVERTED) if version_of(one) == version and accepted(one))
     return list(islice(found, 4))
-
-
-def fits(name: str, value: Any) -> bool:
-    errors = [
-        f"{list(error.instance_path)}: {error.message}" for error in jsonschema_rs.Draft202012Validator(load(name)).iter_errors(value)
-    ]
-    assert errors == []
-    return True
-
-
-@pytest.mark.parametrize("name", names())
-def test_schemas_of_outputs_are_valid_themselves(name: str) -> None:
-    jsonschema_rs.meta.validate(load(name))
-
-
-def test_a_name_without_schema_has_none() -> None:
-    with pytest.raises(KeyError, match="check"):
-        load("../check")
 
 
 @pytest.mark.parametrize("word", ["DynamoGraphDeployment", "dgd", "dynamographdeployments", "DynamoGraphDeployment.v1beta1"])
@@ -65,18 +50,6 @@ def test_without_a_name_all_names_are_printed_and_each_can_be_printed(command: C
     listed = command("schema").out.split()
     assert listed == ["all", *(f"{kind}.{version}" for kind, version in list_kind_versions()), *names()]
     assert [command("schema", name).code for name in listed] == [0] * len(listed)
-
-
-def test_all_of_them_are_written(command: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "schemas"
-    ran = command("schema", "--all", "-d", folder)
-    assert (ran.code, ran.out) == (0, "")
-    listed = command("schema").out.split()
-    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{name.lower()}.schema.json" for name in listed)
-    assert (folder / "dynamomodel.v1alpha1.schema.json").read_text() == command("schema", "DynamoModel").out
-    before = {file: file.read_bytes() for file in folder.iterdir()}
-    assert command("schema", "--all", "-d", folder).code == 0
-    assert before == {file: file.read_bytes() for file in folder.iterdir()}
 
 
 def test_a_catalogue_has_a_file_for_each_kind_where_other_tools_look_for_it(command: Command, tmp_path: Path) -> None:
@@ -101,12 +74,8 @@ def test_a_catalogue_is_of_the_line(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--catalogue", "x", "--all", "-d", "x"], "--catalogue is every kind"),
         (["dgd", "--catalogue", "x"], "--catalogue is every kind"),
         (["--catalogue", ""], '--catalogue "": must name a folder'),
-        (["--all"], "give both"),
-        (["-d", "x"], "give both"),
-        (["dgd", "--all", "-d", "x"], "--all is every schema"),
         (["dgd", "--version", "v1beta2"], "DynamoGraphDeployment is in v1alpha1 and v1beta1; did you mean v1beta1?"),
         (["dm", "--version", "v1beta1"], "DynamoModel is in v1alpha1"),
         (["dm.v1beta1"], "dm.v1beta1: DynamoModel is in v1alpha1"),
@@ -123,49 +92,30 @@ def test_wrong_usage(command: Command, words: list[str], told: str) -> None:
 
 def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = command("schema", "--all", "-d", tmp_path / "file" / "below")
+    ran = command("schema", "--catalogue", tmp_path / "file" / "below")
     assert (ran.code, "can't be written: Not a directory" in ran.err) == (2, True)
-    assert "must be a folder, and is a file" in command("schema", "--all", "-d", tmp_path / "file").err
+    assert "must be a folder, and is a file" in command("schema", "--catalogue", tmp_path / "file").err
 
 
-def test_no_folder_is_not_the_current_one(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert command("schema", "--all", "-d", "") == (2, "", 'dynamo-webhooks schema: -d "": must name a folder\n')
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("words", [("rules", "-o", "json"), ("version",), ("config", "-o", "json")], ids=lambda words: words[0])
+def test_what_is_printed_is_as_its_schema_says(command: Command, words: tuple[str, ...]) -> None:
+    assert complaints(ours(words[0]), command(*words).json) == []
 
 
-def test_rules_are_printed_as_their_schema_says(command: Command) -> None:
-    assert fits("rules", command("rules", "-o", "json").json)
+def test_pages_are_as_their_schema_says(command: Command) -> None:
+    messages = ("connection refused", "at most one component must be of type epp")
+    paths = ("spec.services.*.replicas", "spec.services.*.ingress.host", "dgdr.spec.backend")
+    for word in (*(rule.name for rule in list_all()), *(kind.name for kind in KINDS), *paths, *messages, "grove"):
+        assert complaints(ours("explain"), command("explain", word, "-o", "json").json) == [], word
 
 
-def test_pages_are_printed_as_their_schema_says(command: Command) -> None:
-    for word in (*(rule.name for rule in list_all()), *(kind.name for kind in KINDS), "spec.services.*.replicas", "dgdr.spec.backend"):
-        ran = command("explain", word, "-o", "json")
-        assert (ran.code, fits("explain", ran.json)) == (0, True)
-
-
-@pytest.mark.parametrize(("name", "words"), [("version", ["version"]), ("config", ["config", "-o", "json"])])
-def test_others_are_printed_as_their_schema_says(command: Command, name: str, words: list[str]) -> None:
-    assert fits(name, command(*words).json)
-
-
-def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
-    from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
-
-    assert fits(
-        "doctor", json.loads(json.dumps(as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])))
-    )
-
-
-def test_certificates_are_told_as_their_schema_says(command: Command, tmp_path: Path) -> None:
-    from dynamo_webhooks.cli.commands.certs.work import describe_cluster
-
-    assert command("certs", "issue", "--files", tmp_path).code == 0
-    assert fits("certs", command("certs", "inspect", "--files", tmp_path, "-o", "json").json)
-    for found in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
-        told = describe_cluster(Gathered(found, NOW, None, {}))
+def test_findings_of_the_doctor_and_certificates_are_as_their_schemas_say() -> None:
+    found = as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])
+    assert complaints(ours("doctor"), json.loads(json.dumps(found))) == []
+    for each in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
+        told = json.loads(json.dumps(describe_cluster(Gathered(each, NOW, None, {}))))
+        assert complaints(ours("certs"), told) == []
         assert {"mode", "phase", "objects", "endpoints"} <= set(told)
-        assert fits("certs", json.loads(json.dumps(told)))
 
 
 def test_a_schema_refuses_what_is_not_printed() -> None:

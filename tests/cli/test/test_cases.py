@@ -13,7 +13,10 @@ from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
 
+GROVE_RULE = "priority-class-requires-grove"
 MARKED = BAD.replace("{enabled: true}", "{enabled: true}  # expect: ingress-host-required")
+MISSING = "must name a host while the ingress is enabled, got nothing"
+REFUSED = f"  + line 10: ingress-host-required (error): spec.services[worker].ingress.host: {MISSING}"
 FILLED = f"{WARNED}      replicas: 1\n"
 
 
@@ -66,8 +69,7 @@ def test_passing_cases_are_counted(command: Command, case: Files) -> None:
             BAD,
             [
                 "FAIL allow.bad.yaml: must be accepted, and is refused",
-                "  + line 10: ingress-host-required (error): spec.services[worker].ingress.host: must name a host while the ingress is "
-                "enabled, got nothing",
+                REFUSED,
             ],
         ),
         ("deny_good", GOOD, ["FAIL deny.good.yaml: must be refused, and is accepted"]),
@@ -77,8 +79,7 @@ def test_passing_cases_are_counted(command: Command, case: Files) -> None:
             [
                 "FAIL deny.marked.yaml: 1 expected finding is missing, 1 finding is not expected",
                 "  - line 10: ingress-host-requird; there is no such rule; did you mean ingress-host-required?",
-                "  + line 10: ingress-host-required (error): spec.services[worker].ingress.host: must name a host while the ingress is "
-                "enabled, got nothing",
+                REFUSED,
             ],
         ),
         (
@@ -87,8 +88,7 @@ def test_passing_cases_are_counted(command: Command, case: Files) -> None:
             [
                 "FAIL deny.elsewhere.yaml: 1 expected finding is missing, 1 finding is not expected",
                 "  - line 4: DYN202; it is found on line 10",
-                "  + line 10: ingress-host-required (error): spec.services[worker].ingress.host: must name a host while the ingress is "
-                "enabled, got nothing",
+                REFUSED,
             ],
         ),
         (
@@ -131,30 +131,19 @@ def test_a_mark_inside_of_a_text_is_no_mark(command: Command, case: Files) -> No
 
 
 def test_facts_come_from_the_folder_and_from_beside_the_case(command: Command, case: Files) -> None:
-    refused = NEEDS_GROVE.replace("priorityClassName: high", "priorityClassName: high # expect: priority-class-needs-grove")
-    rule = _rule_of(command, case, NEEDS_GROVE)
-    refused = refused.replace("priority-class-needs-grove", rule)
+    refused = NEEDS_GROVE.replace("high", f"high # expect: {GROVE_RULE}")
     case(facts="grove: true", allow_a=NEEDS_GROVE, deny_b=refused, deny_b_facts="grove: false", sub__allow_c=NEEDS_GROVE)
     case(other__facts="grove: false", other__deny_d=refused)
     ran = command("test", ".")
     assert (ran.code, ran.out) == (0, "")
-    assert command("test", "sub").err.startswith(f"{rule} is not evaluated: the fact grove is not known (1 case)\n")
+    assert command("test", "sub").err.startswith(f"{GROVE_RULE} is not evaluated: the fact grove is not known (1 case)\n")
     assert command("test", "sub", "--require-facts").code == 5
     assert command("test", "sub", "--require-facts", "--set-fact", "grove=true").code == 0
 
 
-def _rule_of(command: Command, case: Files, text: str) -> str:
-    """The rule that refuses a text where grove is false."""
-    file = case(x=text) / "x.yaml"
-    (finding,) = command("check", "x.yaml", "-o", "json", "--set-fact", "grove=false").json["findings"]
-    file.unlink()
-    return str(finding["rule"])
-
-
 def test_an_unknown_fact_is_named_where_a_mark_waits_for_it(command: Command, case: Files) -> None:
-    rule = _rule_of(command, case, NEEDS_GROVE)
-    _, out, _ = _run(command, case, deny_x=NEEDS_GROVE.replace("high", f"high # expect: {rule}"))
-    assert f"- line 5: {rule}; it is not evaluated, because the fact grove is not known: facts.yaml beside the case can say it" in out
+    _, out, _ = _run(command, case, deny_x=NEEDS_GROVE.replace("high", f"high # expect: {GROVE_RULE}"))
+    assert f"- line 5: {GROVE_RULE}; it is not evaluated, because the fact grove is not known: facts.yaml beside the case can say it" in out
 
 
 def test_a_stored_object_makes_it_an_update(command: Command, case: Files) -> None:

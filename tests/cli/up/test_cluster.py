@@ -1,18 +1,24 @@
-"""What `up` finds and removes in a cluster in memory."""
+"""What `up` registers, which is what the manifests register but for who is called, and what it finds and removes in a cluster in memory."""
 
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
+import yaml
 
+from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.up import cluster as module
-from dynamo_webhooks.cli.commands.up.cluster import list_registrations
-from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.cli.commands.up.cluster import MARK, list_registrations
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SERVICE_ACCOUNTS, VALIDATING, resource_of_kind
+from tests.cli.conftest import Command
 from tests.kube.memory import MemoryCluster
 
+BASE: Final = Path(__file__).parents[3] / "manifests" / "base"
+URL: Final = "https://10.0.0.1:9443"
 LABELS = {"webhooks.nvidia.com/reconciled": "true"}
 
 
@@ -60,18 +66,31 @@ async def test_another_installation_is_refused_and_left(memory: MemoryCluster, k
     assert len(memory.writes) == writes
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [(("--address", "here"), "--address: must be HOST:PORT"), (("--kubeconfig", "/nowhere"), "--kubeconfig: a kubeconfig must be a file")],
-)
-def test_flags_that_can_not_be_used_are_named(
-    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "--address" in words:
+def test_a_kubeconfig_that_can_not_be_used_is_named(command: Command) -> None:
+    ran = command("up", "--kubeconfig", "/nowhere")
+    assert (ran.code, "--kubeconfig: a kubeconfig must be a file" in ran.err) == (2, True)
 
-        async def claimed(_: str) -> tuple[str, str]:
-            return "https://127.0.0.1:6443", "me"
 
-        monkeypatch.setattr(module, "claim", claimed)
-    assert main(["up", *words]) == 2
-    assert said in capsys.readouterr().err
+def _without_caller(entry: dict[str, Any]) -> dict[str, Any]:
+    client = entry["clientConfig"]
+    path = client["service"]["path"] if "service" in client else client["url"].removeprefix(URL)
+    return {**entry, "clientConfig": path}
+
+
+@pytest.mark.parametrize("file", ["mutating", "validating"])
+def test_webhooks_are_those_of_the_manifests(file: str) -> None:
+    shipped = yaml.safe_load((BASE / f"{file}.yaml").read_text())
+    [made] = [obj for resource, obj in list_registrations(URL, b"pem", Line.V1_2) if resource.kind == shipped["kind"]]
+    by_name = ({entry["name"]: _without_caller(entry) for entry in each["webhooks"]} for each in (made, shipped))
+    assert next(by_name) == next(by_name)
+    assert {entry["clientConfig"]["caBundle"] for entry in made["webhooks"]} == {base64.b64encode(b"pem").decode()}
+
+
+@pytest.mark.parametrize("line", list(Line))
+def test_all_objects_bear_the_mark_and_definitions_convert_by_url(line: Line) -> None:
+    made = [obj for _, obj in list_registrations(URL, b"pem", line)]
+    assert all(MARK.items() <= obj["metadata"]["labels"].items() for obj in made)
+    crds = [obj for obj in made if obj["kind"] == "CustomResourceDefinition"]
+    assert [crd["metadata"]["name"] for crd in crds] == [kind.crd_name for kind in KINDS if kind.is_of(line)]
+    urls = {crd["spec"]["conversion"]["webhook"]["clientConfig"]["url"] for crd in crds if len(crd["spec"]["versions"]) > 1}
+    assert urls == {f"{URL}/convert"}

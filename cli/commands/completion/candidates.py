@@ -1,0 +1,103 @@
+"""Finds what may stand at the end of an unfinished command line, by the flags that its command declares."""
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
+from ....policies.facts import Facts
+from ...console.program import COMMANDS
+from ...project.keys import FORMATS
+from .. import load
+from ..explain import rule
+from ..schema import outputs
+from ..schema.kinds import MIXED
+
+Found = dict[str, str]  # word -> help
+_FILES: Final = ("FILE", "DIR", "PATH", "OLD", "NEW")
+# what follows the equals sign inside of a value: words, or a file
+_SPLIT: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "FORMAT[=FILE]": (tuple(FORMATS), ()),
+    "NAME=VALUE": (tuple(f"{name}=" for name in Facts._fields), ("true", "false", "null")),
+}
+
+
+def _kinds() -> list[str]:
+    return [kind.name for kind in KINDS]
+
+
+# (command, the parser's name of the flag or argument) -> its values
+NAMES: Final[dict[tuple[str, str], Callable[[], Iterable[str]]]] = {
+    ("check", "select"): rule.names,
+    ("check", "ignore"): rule.names,
+    ("explain", "words"): lambda: (*rule.names(), *_kinds()),
+    ("schema", "name"): lambda: (MIXED, *_kinds(), *(f"{kind}.{version}" for kind, version in list_kind_versions()), *outputs.names()),
+    ("schema", "version"): lambda: (ALPHA, BETA),
+    ("convert", "fields"): _kinds,
+    ("rules", "kind"): _kinds,
+    ("crds", "kind"): _kinds,
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells its declarations."""
+
+    def actions(self) -> list[argparse.Action]:
+        return [action for action in self._actions if action.help != argparse.SUPPRESS]
+
+
+def list_actions(command: str) -> list[argparse.Action]:
+    """The flags and arguments of a command."""
+    parser = _Parser(prog=command)
+    load(command).configure(parser)
+    return parser.actions()
+
+
+def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
+    """What may stand for the last of the words behind the program's name, and whether a file may."""
+    name, last = words[0], words[-1]
+    if len(words) == 1:
+        return _beginning(last, COMMANDS), False
+    if name not in COMMANDS:
+        return {}, False
+    actions = list_actions(name)
+    flags = {option: action for action in actions for option in action.option_strings}
+    flag, equals, value = last.partition("=") if last.startswith("--") else ("", "", last)
+    before = flags.get(words[-2]) if len(words) > 2 else None
+    if equals:
+        wanted = [flags[flag]] if flag in flags else []
+    elif before is not None and before.nargs != 0:
+        wanted, value = [before], last
+    elif last.startswith("-"):
+        return _beginning(last, {option: _help(action) for option, action in flags.items()}), False
+    else:
+        wanted = [action for action in actions if not action.option_strings]
+    begin, found, files = flag + equals, Found(), False
+    for action in wanted:
+        head, offered, file = _values(name, action, value)
+        found |= {f"{begin}{head}{word}": "" for word in offered}
+        files |= file
+    return _beginning(last, found), files
+
+
+def _beginning(begin: str, known: Found) -> Found:
+    return {word: text for word, text in known.items() if word.startswith(begin)}
+
+
+def _help(action: argparse.Action) -> str:
+    return (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
+
+
+def _values(command: str, action: argparse.Action, value: str) -> tuple[str, Iterable[str], bool]:
+    """What of a value is there already, what may follow, and whether a file may."""
+    if action.nargs == 0:
+        return "", (), False
+    if action.choices is not None:
+        return "", map(str, action.choices), False
+    if (command, action.dest) in NAMES:
+        return "", NAMES[command, action.dest](), False
+    if action.metavar in _SPLIT:
+        first, second = _SPLIT[str(action.metavar)]
+        head, equals, _ = value.partition("=")
+        return (f"{head}=", second, not second) if equals else ("", first, False)
+    return "", (), action.metavar in _FILES

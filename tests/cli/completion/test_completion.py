@@ -1,0 +1,134 @@
+"""What is offered at the end of a command line, and the scripts that ask for it: run by a real bash, and as kubectl runs them."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.cli.commands.completion.candidates import NAMES, find_candidates, list_actions
+from dynamo_webhooks.cli.commands.completion.command import SCRIPTS
+from dynamo_webhooks.cli.console.program import COMMANDS
+from dynamo_webhooks.policies.facts import Facts
+from tests.cli.conftest import Command, write_program
+
+BREAKS: Final = " \t\n\"'><=;|&(:"  # bash's own
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ([""], list(COMMANDS)),
+        (["che"], ["check"]),
+        (["zzz"], []),
+        (["check", "--op", "c"], ["create"]),
+        (["check", "--op=c"], ["--op=create"]),
+        (["check", "--op="], ["--op=auto", "--op=create", "--op=update", "--op=delete"]),
+        (["check", "--set-fact", ""], [f"{name}=" for name in Facts._fields]),
+        (["check", "--set-fact", "gro"], ["grove="]),
+        (["check", "--set-fact", "grove=t"], ["grove=true"]),
+        (["check", "--set-fact=grove=t"], ["--set-fact=grove=true"]),
+        (["check", "-o", "sa"], ["sarif"]),
+        (["check", "--select", "failover-interpod-gp"], ["failover-interpod-gpu-invalid"]),
+        (["check", "--ignore", "failover-interpod-gp"], ["failover-interpod-gpu-invalid"]),
+        (["explain", "DynamoMod"], ["DynamoModel"]),
+        (["explain", "failover-interpod-gp"], ["failover-interpod-gpu-invalid"]),
+        (["rules", "--kind", "DynamoC"], ["DynamoComponentDeployment", "DynamoCheckpoint"]),
+        (["schema", "DynamoModel.v"], ["DynamoModel.v1alpha1"]),
+        (["schema", "dynamo", "--version", "v1b"], ["v1beta1"]),
+        (["certs", "iss"], ["issue"]),
+        (["completion", ""], ["bash", "zsh", "fish", "kubectl"]),
+        (["serve", "--drain-lag", ""], []),
+        (["serve", "--work"], []),
+        (["nonsense", ""], []),
+        (["nonsense", "--"], []),
+    ],
+)
+def test_words(words: list[str], offered: list[str]) -> None:
+    found, files = find_candidates(words)
+    assert (list(found), files) == (offered, False)
+
+
+@pytest.mark.parametrize(
+    "words", [["check", "x"], ["check", "--facts", "x"], ["check", "--facts=x"], ["check", "-o", "sarif=x"], ["facts", "-o", "x"]]
+)
+def test_where_files_may_stand(words: list[str]) -> None:
+    assert find_candidates(words) == ({}, True)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_flag_and_choice_of_a_command_is_offered_with_its_help(name: str) -> None:
+    actions = [action for action in list_actions(name) if action.option_strings]
+    found, _ = find_candidates([name, "x", "-"])
+    assert list(found) == [flag for action in actions for flag in action.option_strings]
+    assert ("--help" in found, "" in found.values(), "%(" in str(found)) == (True, False, False)
+    for action in actions:
+        for flag in action.option_strings if action.choices else ():
+            assert list(find_candidates([name, flag, ""])[0]) == [str(choice) for choice in action.choices or ()]
+
+
+def test_names_have_their_places_and_need_no_quoting() -> None:
+    assert all(dest in [action.dest for action in list_actions(command)] for command, dest in NAMES)
+    assert all(re.fullmatch(r"[A-Za-z0-9.-]+", word) for names in NAMES.values() for word in names())
+
+
+def test_a_script_asks_in_the_form_of_its_shell(command: Command) -> None:
+    for shell, script in SCRIPTS.items():
+        assert command("completion", shell) == (0, script, "")
+        assert f"written by `dynamo-webhooks completion {shell}`" in script
+        assert f" completion {shell} -- " in script
+        told = f"check\t{COMMANDS['check']}" if shell in ("zsh", "fish") else "check"
+        assert command("completion", shell, "--", "che") == (0, f"{told}\n:4\n", "")
+    assert command("completion", "bash", "--", "check", "").out == ":0\n"
+    assert command("completion", "bash", "--", "check", "--set-fact", "gro").out == "grove=\n:6\n"
+
+
+@pytest.fixture
+def path(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs with this one, by both names, in front of the usual ones."""
+    monkeypatch.undo()
+    for name in ("dynamo-webhooks", "kubectl-dynamo"):
+        write_program(programs, name, f'exec {shlex.quote(sys.executable)} -m dynamo_webhooks.cli.main "$@"')
+    return programs
+
+
+@pytest.mark.parametrize(
+    ("words", "breaks", "offered"),
+    [
+        (["check", "--op", "=", "c"], BREAKS, ["create"]),  # bash splits words at an equals sign
+        (["check", "--set-fact", "grove", "=", "t"], BREAKS, ["true"]),
+        (["check", "--op=c"], " \t\n", ["--op=create"]),
+        (["check", "--set-fact", "gro"], BREAKS, ["compopt -o nospace", "grove="]),
+        (["check", "-o", "sarif", "=", "x"], BREAKS, ["files"]),
+    ],
+)
+def test_bash_offers_it(path: Path, words: list[str], breaks: str, offered: list[str]) -> None:
+    """COMPREPLY is empty, and `+o default` is not asked for, where readline is to offer files."""
+    asked = f"COMP_WORDBREAKS={shlex.quote(breaks)}; COMP_WORDS=(dynamo-webhooks {shlex.join(words)}); COMP_CWORD={len(words)}"
+    asked += f"; PATH={path}:$PATH; compopt() {{ echo compopt $*; }}; _dynamo_webhooks; printf '%s\\n' ${{COMPREPLY[@]}}"
+    source = f"{SCRIPTS['bash']}\n{asked}"
+    ran = subprocess.run(["bash", "--norc", "-c", source], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    lines = [line for line in ran.stdout.splitlines() if line]
+    assert lines == ([] if offered == ["files"] else ["compopt +o default", *offered])
+
+
+def test_kubectl_is_told_candidates_and_what_else_to_do(path: Path) -> None:
+    write_program(path, "kubectl_complete-dynamo", SCRIPTS["kubectl"])
+    source = f"PATH={path}:$PATH; kubectl_complete-dynamo check --op=c"
+    ran = subprocess.run(["bash", "-c", source], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "--op=create\n:4\n", "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_shell_itself_can_read_it(shell: str, tmp_path: Path) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"no {shell} on this machine")
+    (tmp_path / "script").write_text(SCRIPTS[shell])
+    ran = subprocess.run([program, "-n", tmp_path / "script"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -140,10 +140,10 @@ def reword_argparse_error(message: str, called: str) -> str:
     if found := re.fullmatch(r"invalid choice: (.+?) \(choose from (.+)\)", text):
         seen, known = found[1].strip("'"), [word.strip(" '") for word in found[2].split(",")]
         return f"{flag} must be one of {', '.join(known)}, got {seen}{did_you_mean(seen, known)}"
-    if text in ("expected one argument", "expected at least one argument"):
+    if text == "expected one argument":
         return f"{flag} must be followed by a value; {called} --help says which"
-    if found := re.fullmatch(r"invalid (int|float) value: '?(.*?)'?", text):
-        return f"{flag} must be {'a whole number' if found[1] == 'int' else 'a number'}, got {found[2]}"
+    if found := re.fullmatch(r"invalid float value: '?(.*?)'?", text):
+        return f"{flag} must be a number, got {found[1]}"
     return f"{flag}: {text}"
 
 

@@ -81,6 +81,5 @@ def test_every_command_prints_the_same_bytes(folder: Path) -> None:
     wrong = [words for words, code in zip(COMMANDS, codes, strict=True) if code not in ("0", "1", "5")]
     assert wrong == [], runs[0].stderr[-2000:]
     for done in runs[1:]:
-        assert done.stdout.decode().splitlines() == runs[0].stdout.decode().splitlines()
-        assert done.stderr.decode().splitlines() == runs[0].stderr.decode().splitlines()
-        assert (done.stdout, done.stderr) == (runs[0].stdout, runs[0].stderr)
+        assert done.stdout.splitlines(keepends=True) == runs[0].stdout.splitlines(keepends=True)
+        assert done.stderr.splitlines(keepends=True) == runs[0].stderr.splitlines(keepends=True)

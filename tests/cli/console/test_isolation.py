@@ -29,10 +29,11 @@ COMMANDS: Final[dict[tuple[str, ...], int]] = {
 }
 NAMES: Final = [" ".join(words) for words in COMMANDS]
 UNWRITABLE: Final = "/proc"  # nobody may write there, whoever runs the tests
-# never wanted by a check of a file: they take longer to import than most files to check
+# of no light command, and of no check of a file: they take longer to import than most files to check
 HEAVY: Final = frozenset(
-    ["kubernetes", "aiohttp", "pydantic", "cryptography", "asyncio", "orjson", "dataclasses", "logging", "pathlib", "subprocess"]
-) | {"hashlib"}
+    ["kubernetes", "aiohttp", "pydantic", "cryptography", "asyncio", "uvloop", "multiprocessing", "difflib", "glob"]
+) | {f"dynamo_webhooks.{room}" for room in ("webhooks", "certs")}
+LONG: Final = {"orjson", "dataclasses", "logging", "pathlib", "subprocess", "hashlib"}
 
 
 @pytest.fixture
@@ -83,15 +84,28 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert done.stderr == b"dynamo-webhooks crds: standard output can't be written: No space left on device\n"
 
 
-@pytest.mark.parametrize("text", [GOOD, MODEL, BAD], ids=["good", "model", "bad"])
-def test_a_check_of_one_file_imports_little(files: Files, text: str) -> None:
-    # what the interpreter's own start loads differs between installations
+def loaded(folder: Path, *words: str) -> set[str]:
+    """The modules that a command imports; what the interpreter's own start loads differs between installations."""
     script = (
-        "import sys\nbefore = set(sys.modules)\nfrom dynamo_webhooks.cli.main import main\nmain(['check', sys.argv[1]])\n"
+        "import sys\nbefore = set(sys.modules)\nfrom dynamo_webhooks.cli.main import main\nmain(sys.argv[1:])\n"
         "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
     )
-    loaded = set(run(files(object=text), script, "object.yaml").stderr.decode().split())
-    assert "dynamo_webhooks.cli.validation.pipeline" in loaded
-    assert loaded.isdisjoint(HEAVY), loaded & HEAVY
-    rules = [name for name in loaded if name.startswith("dynamo_webhooks.policies.") and name.count(".") == 3]
+    names = run(folder, script, *words).stderr.decode().splitlines()[-1].split()
+    assert "dynamo_webhooks.cli.main" in names
+    return set(names)
+
+
+@pytest.mark.parametrize("text", [GOOD, MODEL, BAD], ids=["good", "model", "bad"])
+def test_a_check_of_one_file_imports_little(files: Files, text: str) -> None:
+    names = loaded(files(object=text), "check", "object.yaml")
+    assert names.isdisjoint(HEAVY | LONG), names & (HEAVY | LONG)
+    rules = [name for name in names if name.startswith("dynamo_webhooks.policies.") and name.count(".") == 3]
     assert len(rules) < 40, rules
+
+
+@pytest.mark.parametrize("words", [("--help",), ("check", "good.yaml", "-o", "json"), ("rules",)])
+def test_light_commands_import_nothing_heavy_and_the_overview_no_command(files: Files, words: tuple[str, ...]) -> None:
+    names = loaded(files(good=GOOD), *words)
+    assert names.isdisjoint(HEAVY), names & HEAVY
+    commands = [name for name in names if name.startswith("dynamo_webhooks.cli.commands.")]
+    assert bool(commands) == (words != ("--help",)), commands

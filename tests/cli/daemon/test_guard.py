@@ -1,6 +1,10 @@
-"""Metrics of provisioner and reconciler over TLS: a pair of their own, made anew in time, and no reader whom nobody let."""
+"""Metrics of provisioner and reconciler over TLS: a pair of their own, made anew in time, and no reader whom nobody let.
+
+And the garbage collector, which is kept away while all is listed, and no longer.
+"""
 
 import asyncio
+import gc
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -14,7 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
-from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, process_metrics
+from dynamo_webhooks.cli.daemon import run
+from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, Part, State, process_metrics
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.protocol import Cluster, Sent
@@ -50,20 +55,15 @@ def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
     assert second.certificate != first.certificate
     clock.now = START
     assert pair.offer() is not second, "made in what is now the future, it may not be valid yet"
-
-
-def test_a_context_takes_it_and_follows_it() -> None:
-    clock = Clock()
-    context = ReloadingContext(OwnPair(("localhost", "127.0.0.1"), clock), clock)
-    assert context.refresh() is Change.LOADED
-    assert context.refresh() is Change.SAME
+    context = ReloadingContext(pair, clock)
+    assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     clock.now += RENEWED
     assert context.refresh() is Change.LOADED
     assert context.served is not None
     assert context.served.source == "own"
 
 
-class State:
+class Shown:
     """What is to be read."""
 
     async def checks(self) -> dict[str, list[str]]:
@@ -101,7 +101,7 @@ class Reader(NamedTuple):
 
 @asynccontextmanager
 async def guarded() -> AsyncIterator[Reader]:
-    guard, listener = Guard(), Probes(State())
+    guard, listener = Guard(), Probes(Shown())
     address, sock = bind(Address("127.0.0.1", 0))
     await listener.listen(asyncio.get_running_loop(), sock, METRICS, guard.context, guard.gate)
     try:
@@ -119,10 +119,6 @@ async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_a
         assert (await reader.status(""))[0] == 401
         assert (await reader.status("bad"))[0] == 403
         assert reader.guard.refused == 3
-
-
-async def test_the_pair_names_this_machine_and_no_service() -> None:
-    async with guarded() as reader:
         served = reader.guard.context.served
         assert served is not None
         [issuer] = x509.load_pem_x509_certificates(served.bundle)
@@ -145,8 +141,37 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
     assert await election.attempt()
     assert 'leader_election_master_status{name="lock"} 1.0' in process_metrics(election, 0, Counter()).decode()
+    assert b"leader_election" not in process_metrics(None, 1, Counter())
 
 
-@pytest.mark.parametrize("refused", [0, 1])
-def test_who_runs_for_no_lease_leads_none(refused: int) -> None:
-    assert b"leader_election" not in process_metrics(None, refused, Counter())
+class Listing:
+    """A part that is ready when everything is listed."""
+
+    def __init__(self) -> None:
+        self.listed = False
+
+    async def reasons(self) -> list[str]:
+        return [] if self.listed else ["not listed"]
+
+
+async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []  # whether it was off whenever something was kept from it
+    monkeypatch.setattr(run, "_LOOK", 0.001)
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(not gc.isenabled()))
+    state, part = State("x", None), Listing()
+    task = asyncio.ensure_future(run._uncollected(state))
+    await asyncio.sleep(0.01)
+    state.part = cast("Part", part)
+    await asyncio.sleep(0.01)
+    assert (gc.isenabled(), frozen) == (False, [])
+    part.listed = True
+    await task
+    assert (gc.isenabled(), frozen) == (True, [True])
+    task = asyncio.ensure_future(run._uncollected(State("x", None)))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert gc.isenabled()
+    monkeypatch.setattr(run, "LISTING", 0.01)
+    await asyncio.wait_for(run._uncollected(State("x", None)), 5)
+    assert gc.isenabled()

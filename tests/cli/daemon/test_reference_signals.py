@@ -1,6 +1,6 @@
 """The metrics that dashboards of the Go operator read, name by name and label by label, and the reasons of Events that the page lists.
 
-The tables were written by hand from the Go operator 1.2 and docs/certificates.md. What isn't there has its reason here.
+The tables were written by hand from the Go operator 1.2. What isn't there has its reason here.
 """
 
 import re
@@ -66,23 +66,6 @@ FRAMEWORK: Final = (
     Row("process_cpu_seconds_total", COUNTER, ()),
     Row("process_resident_memory_bytes", GAUGE, ()),
 )
-OWN: Final = "dynamo_webhooks_"
-CERTIFICATES: Final = (
-    Row(f"{OWN}ca_not_after_seconds", GAUGE, ("generation",)),
-    Row(f"{OWN}leaf_not_after_seconds", GAUGE, ()),
-    Row(f"{OWN}rotation_phase", GAUGE, ("phase",)),
-    Row(f"{OWN}trust_in_sync", GAUGE, ("kind", "name")),
-    Row(f"{OWN}trust_mismatch", GAUGE, ("kind", "name")),
-    Row(f"{OWN}endpoint_leaf_in_sync", GAUGE, ("address",)),
-    Row(f"{OWN}clock_skew_seconds", GAUGE, ()),
-    Row(f"{OWN}expected_objects_missing", GAUGE, ("kind", "name")),
-    Row(f"{OWN}roll_stuck", GAUGE, ()),
-    Row(f"{OWN}probe_unavailable", GAUGE, ()),
-    Row(f"{OWN}rotations_total", COUNTER, ("reason", "result")),
-    Row(f"{OWN}leaf_issued_total", COUNTER, ("reason",)),
-    Row(f"{OWN}bundle_writes_total", COUNTER, ("kind", "name", "reason")),
-    Row(f"{OWN}secret_conflicts_total", COUNTER, ()),
-)
 # of a runtime that is not ours
 ABSENT: Final = "go_"
 ALL: Final = (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS)
@@ -94,7 +77,7 @@ def found(row: Row) -> Declared:
     return each
 
 
-@pytest.mark.parametrize("row", [*OPERATOR, *FRAMEWORK, *CERTIFICATES], ids=lambda row: row.sample)
+@pytest.mark.parametrize("row", [*OPERATOR, *FRAMEWORK], ids=lambda row: row.sample)
 def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
     each = found(row)
     assert each.type == row.type
@@ -103,12 +86,9 @@ def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
         assert each.buckets == row.buckets
 
 
-def test_the_page_says_what_is_not_there() -> None:
+def test_the_page_says_what_is_not_there_and_no_metric_has_a_namespace_for_a_label_unasked() -> None:
     assert not [sample for sample in SAMPLES if sample.startswith(ABSENT)]
     assert f"`{ABSENT}*`" in PAGE.partition("## Not exported")[2]
-
-
-def test_no_metric_has_a_namespace_for_a_label_unasked() -> None:
     assert not [each.name for each in ALL if "namespace" in each.labels]
 
 

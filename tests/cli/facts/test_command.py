@@ -1,13 +1,21 @@
-"""The command `facts` without a cluster that answers: flags, files and exit codes. On a real API server: tests/cluster."""
+"""The command `facts` without a cluster that answers: flags, files and exit codes; what facts mean, and what follows from unknown ones.
 
-import socket
+On a real API server: tests/cluster.
+"""
+
 from pathlib import Path
 
 import pytest
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.facts.gather import Gathered
+from dynamo_webhooks.cli.facts.load import _value, consequences
+from dynamo_webhooks.cli.yaml.load import load_documents
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.conftest import Command
+from tests.cli.daemon.processes import unreachable
+from tests.webhooks.test_admission import FACTS as KNOWN
 
 FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
 
@@ -15,7 +23,6 @@ FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces"
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> None:
     from dynamo_webhooks.cli.commands import facts
-    from dynamo_webhooks.policies.facts import Facts
 
     rest = {name: "the cluster does not show it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
 
@@ -44,33 +51,33 @@ def test_a_file_that_can_not_be_written_is_wrong_usage(found: None, command: Com
     assert (ran.code, ran.err) == (2, f"dynamo-webhooks facts: {tmp_path} can't be written: Is a directory\n")
 
 
-def test_without_the_flag_no_cluster_is_asked(command: Command) -> None:
+def test_a_cluster_that_is_not_named_there_or_reached(command: Command, tmp_path: Path) -> None:
     ran = command("facts")
-    assert (ran.code, ran.out) == (2, "")
-    assert "--cluster must be given" in ran.err
-
-
-def test_a_kubeconfig_that_is_not_there_is_wrong_usage(command: Command, tmp_path: Path) -> None:
+    assert (ran.code, ran.out, "--cluster must be given" in ran.err) == (2, "", True)
     ran = command("facts", "--cluster", "--kubeconfig", tmp_path / "none")
     assert (ran.code, ran.err.startswith("dynamo-webhooks facts: --kubeconfig: ")) == (2, True)
-
-
-def test_a_cluster_that_can_not_be_reached_is_code_6(command: Command, tmp_path: Path) -> None:
-    with socket.socket() as bound:  # and nobody listens
-        bound.bind(("127.0.0.1", 0))
-        cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{bound.getsockname()[1]}"}}
-        context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
-        users = [{"name": "u", "user": {}}]
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [cluster],
-            "contexts": [context],
-            "users": users,
-            "current-context": "c",
-        }
-        (tmp_path / "config").write_text(yaml.safe_dump(config))
-        ran = command("facts", "--cluster", "--kubeconfig", tmp_path / "config")
-    assert (ran.code, ran.out) == (6, "")
+    ran = command("facts", "--cluster", "--kubeconfig", unreachable(tmp_path))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
     assert ran.err.startswith("the cluster can't be asked: ")
-    assert ran.err.count("\n") == 1
+
+
+def test_nothing_is_said_when_all_facts_are_known_and_defaults_that_fill_in_nothing_are_named() -> None:
+    assert consequences(KNOWN) == []
+    unknown = KNOWN._replace(operatorVersion=UNKNOWN, operatorLine=Line.V1_2)
+    assert consequences(unknown) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
+
+
+def test_rules_that_refuse_are_named() -> None:
+    lines = consequences(Facts())
+    assert len(lines) == len({line.partition(" ")[0] for line in lines}) > 5
+    [grove] = [line for line in lines if line.startswith("grove is not known: ")]
+    assert "priority-class-requires-grove" in grove
+    assert grove.endswith("what would have to be judged by it")
+
+
+@pytest.mark.parametrize("word", ["true", "No", "on", "null", "0", "012", "0x1F", "1e3", "1e999", "9" * 30, "cluster", "a1", "y"])
+def test_a_word_means_what_it_means_in_yaml(word: str) -> None:
+    documents = load_documents(word)
+    meant = documents[0].data if documents else None
+    found = _value(word, "-")
+    assert (found, type(found)) == (meant, type(meant))

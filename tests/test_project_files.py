@@ -25,9 +25,9 @@ def test_the_changelog_has_the_version_and_what_comes_after_it() -> None:
 
 def test_manifests_name_the_version() -> None:
     chart = (ROOT / "manifests" / "chart" / "Chart.yaml").read_text()
-    overlay = (ROOT / "manifests" / "base" / "kustomization.yaml").read_text()
-    named = re.findall(r"^(?:version|appVersion): (\S+)", chart, re.MULTILINE) + re.findall(r"newTag: (\S+)", overlay)
-    assert named == [PROJECT["version"]] * 3
+    images = "".join((ROOT / "manifests" / name / "kustomization.yaml").read_text() for name in ("base", "overlays/migrate"))
+    named = re.findall(r"^(?:version|appVersion): (\S+)", chart, re.MULTILINE) + re.findall(r"newTag: (\S+)", images)
+    assert named == [PROJECT["version"]] * 4
     assert json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())["version"] == PROJECT["version"]
     for file in (ROOT / "manifests" / "crds").iterdir():
         assert f"generated-by: dynamo-webhooks {PROJECT['version']}\n" in file.read_text()

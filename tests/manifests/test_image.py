@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.manifests.environment import PACKAGE, ROOMS, ROOT
 
 USER: Final = 65532
@@ -18,26 +16,17 @@ def _last(word: str) -> str:
     return [line for line in INSTRUCTIONS if line.startswith(f"{word} ")][-1].removeprefix(f"{word} ")
 
 
-def test_the_last_stage_starts_from_nothing_and_runs_no_command() -> None:
+def test_the_last_stage_starts_from_nothing_and_runs_no_command_and_no_shell() -> None:
     last = INSTRUCTIONS[max(i for i, line in enumerate(INSTRUCTIONS) if line.startswith("FROM ")) :]
     assert last[0] == "FROM scratch"
     assert not [line for line in last if line.startswith("RUN ")], "there is no shell to run it with"
-
-
-def test_it_runs_as_a_numeric_user_who_is_not_root() -> None:
-    assert _last("USER") == f"{USER}:{USER}"
-
-
-@pytest.mark.parametrize("word", ["ENTRYPOINT", "CMD"])
-def test_it_starts_without_a_shell(word: str) -> None:
-    command = json.loads(_last(word))
-    assert command
-    assert "sh" not in {Path(part).name for part in command}
-
-
-def test_every_command_of_the_build_is_in_the_exec_form() -> None:
+    assert _last("USER") == f"{USER}:{USER}", "no number of root, and no name, which Kubernetes could not judge"
+    for word in ("ENTRYPOINT", "CMD"):
+        assert (command := json.loads(_last(word)))
+        assert "sh" not in {Path(part).name for part in command}
     commands = [json.loads(line.removeprefix("RUN ")) for line in INSTRUCTIONS if line.startswith("RUN ")]
-    assert len(commands) >= 3
+    assert len(commands) >= 3, "all in the exec form"
+    assert _last("EXPOSE").split() == ["9443", "8081", "8080"], "the ports of the manifests"
 
 
 def test_images_are_pinned_to_a_version_or_a_digest() -> None:
@@ -53,11 +42,4 @@ def test_only_named_sources_are_copied_and_all_rooms_are() -> None:
     copied = {part for line in INSTRUCTIONS if line.startswith("COPY ") and "--from" not in line for part in line.split()[1:-1]}
     assert "." not in copied, "the whole context may hold keys"
     assert copied == {PACKAGE, *ROOMS, "pyproject.toml", "README.md", "LICENSE", "requirements-server.lock", "manifests/image/collect.py"}
-
-
-def test_nothing_looks_like_a_secret() -> None:
     assert not re.findall(r"(?i)(token|password|secret|api_?key|BEGIN )", "\n".join(INSTRUCTIONS))
-
-
-def test_the_ports_are_those_of_the_manifests() -> None:
-    assert _last("EXPOSE").split() == ["9443", "8081", "8080"]

@@ -12,7 +12,7 @@ import pytest
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands import load
 from dynamo_webhooks.cli.console import flags
-from dynamo_webhooks.cli.console.program import COMMANDS, installed_version
+from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, installed_version
 from dynamo_webhooks.cli.main import main, reword_argparse_error
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
@@ -122,6 +122,7 @@ def test_a_bug_is_a_sentence_with_a_replay_command_and_an_interrupt_none(
 def test_help_is_no_wider_than_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, words: list[str], columns: str) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     shown = command(*words).out
+    assert shown.startswith(f"usage: {PROGRAM} {words[0] if words != ['--help'] else 'COMMAND'} ")
     if words[0] in ("explain", "test"):  # what stands below their flags is printed as it is written
         parser = argparse.ArgumentParser()
         load(words[0]).configure(parser)

@@ -9,7 +9,6 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
-from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
 from tools import pages
@@ -86,11 +85,14 @@ def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatc
         show_example("unknown-field")
 
 
+def _options(name: str) -> set[str]:
+    return {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_has_a_page_with_examples_flags_and_exit_codes(name: str) -> None:
     page = (DOCS / "commands" / f"{name}.md").read_text()
-    options = {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
-    assert [option for option in options - {"--help"} if option not in page] == []
+    assert [option for option in _options(name) - {"--help"} if option not in page] == []
     _, examples, of_flags = re.split(r"^## (?:Examples|Flags)$", page, flags=re.MULTILINE)
     assert re.search(rf"^```+(?:console|sh)\n.*\b{PROGRAM} {name}\b", examples, re.MULTILINE)
     codes = set(re.findall(r"^\| (\d+) \|", of_flags.partition("## Exit codes")[2], re.MULTILINE))
@@ -134,10 +136,7 @@ def test_the_index_of_docs_names_every_page_once() -> None:
 
 
 def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
-    flags = {
-        name: {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
-        for name in COMMANDS
-    }
+    flags = {name: _options(name) for name in COMMANDS}
     found = 0
     for page in _pages():
         for name, rest in re.findall(rf"(?:`|^|[ /]){PROGRAM} ([a-z]+)\b([^`\n|>#]*)", page.read_text(), re.MULTILINE):
@@ -148,13 +147,3 @@ def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
             assert not unknown, f"{page.relative_to(ROOT)}: {name} {unknown}"
             found += 1
     assert found > 100
-
-
-@pytest.mark.parametrize("name", list(COMMANDS))
-def test_every_command_answers_wrong_flags_and_help_in_its_own_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: {PROGRAM} {name}")
-    assert main([name, "--no-such-flag"]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert said.err.startswith(f"{PROGRAM} {name}: ")

@@ -62,16 +62,13 @@ def test_no_search_writes_or_reads_through_a_link_out(
 
 @pytest.mark.parametrize("words", WRITING, ids=" ".join)
 @pytest.mark.parametrize("path", ["deploy/link.yaml", "deploy/out/mine.yaml", "deploy/out"])
+@pytest.mark.parametrize("folder", ["repository"], indirect=True)
 def test_a_link_that_is_named_is_read_and_not_written_where_it_leads_out_of_its_repository(
-    files: Files, outside: Path, command: Command, words: tuple[str, ...], path: str
+    folder: Path, outside: Path, command: Command, words: tuple[str, ...], path: str
 ) -> None:
     """A shell names all links that its globs match."""
-    made = files(deploy__good=GOOD)
-    (made / ".git").mkdir()
-    (made / "deploy" / "link.yaml").symlink_to(outside)
-    (made / "deploy" / "out").symlink_to(outside.parent)
     ran = command(words[0], path, *words[1:])
-    assert f"can't be written: it is a link out of the repository {made}; name its target if that is meant" in ran.err
+    assert f"can't be written: it is a link out of the repository {folder}; name its target if that is meant" in ran.err
     assert (ran.code, outside.read_text()) == (1, MENDED)
     assert command(words[0], outside, *words[1:]).code == 0
     assert outside.read_text() != MENDED

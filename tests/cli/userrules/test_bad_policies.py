@@ -1,11 +1,11 @@
 """Policies that can't be used end the command with one sentence, which names the place in their file."""
 
 import os
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files, Ran
 from tests.cli.userrules.samples import FEW, GRAPH, PROJECT, binding, policy
 
 LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
@@ -38,24 +38,35 @@ BAD: dict[str, tuple[str, str]] = {
 }
 
 
+Checked = Callable[..., Ran]
+
+
+@pytest.fixture
+def checked(files: Files, command: Command) -> Checked:
+    """Checks a graph by a policy."""
+
+    def check(text: str, *words: str) -> Ran:
+        folder = files(graph=GRAPH, policies__p=text)
+        (folder / PROJECT).write_text("rules-from: [policies]\n")
+        return command("check", "graph.yaml", *words)
+
+    return check
+
+
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_policy_is_one_sentence_with_its_place(files: Files, command: Command, case: str) -> None:
+def test_a_bad_policy_is_one_sentence_with_its_place(checked: Checked, case: str) -> None:
     text, sentence = BAD[case]
-    folder = files(graph=GRAPH, policies__p=text)
-    (folder / PROJECT).write_text("rules-from: [policies]\n")
-    ran = command("check", "graph.yaml")
+    ran = checked(text)
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err
     assert ran.err.startswith("dynamo-webhooks check: policies/p.yaml:")
     assert len(ran.err.strip().splitlines()) == 1
 
 
-def test_the_place_inside_an_expression_of_several_lines_is_told(files: Files, command: Command) -> None:
+def test_the_place_inside_an_expression_of_several_lines_is_told(checked: Checked) -> None:
     text = policy("true").replace("expression: 'true'", "expression: |\n      object.spec.components\n        .all(c, c.replicas <)\n")
-    folder = files(graph=GRAPH, policies__p=text)
-    (folder / PROJECT).write_text("rules-from: [policies]\n")
     line = text.splitlines().index("        .all(c, c.replicas <)") + 1
-    assert f"policies/p.yaml:{line}:" in command("check", "graph.yaml").err
+    assert f"policies/p.yaml:{line}:" in checked(text).err
 
 
 @pytest.mark.parametrize("where", ["../out", "/etc", "nowhere.yaml"])
@@ -93,17 +104,9 @@ def test_links_out_of_the_folder_pipes_and_long_files_are_refused(
     assert "must be at most 1 MiB long" in refused("policies")
 
 
-def test_a_policy_that_costs_too_much_ends(files: Files, command: Command) -> None:
+def test_a_policy_that_costs_too_much_ends_and_an_expression_is_no_python(checked: Checked) -> None:
     many = ".".join(["[1,2,3,4,5,6,7,8,9]", *(f"map(x{number}, [1,2,3,4,5,6,7,8,9]" for number in range(8))]) + ")" * 8
-    folder = files(graph=GRAPH, policies__p=policy(f"{many}.size() == 1"))
-    (folder / PROJECT).write_text("rules-from: [policies]\n")
-    assert command("check", "graph.yaml", "--select", "user/").code == 1
-
-
-def test_the_old_object_of_a_stranger_is_not_evaluated_as_code(files: Files, command: Command, tmp_path: Path) -> None:
-    folder = files(graph=GRAPH, policies__p=policy("object.__class__.__name__ == 'dict'"))
-    (folder / PROJECT).write_text("rules-from: [policies]\n")
-    (row,) = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
+    assert checked(policy(f"{many}.size() == 1"), "--select", "user/").code == 1
+    (row,) = checked(policy("object.__class__.__name__ == 'dict'"), "--select", "user/", "-o", "json").json["findings"]
     assert "resulted in error" in row["message"]
     assert "dict" not in row["message"].replace("'dict'", "")
-    assert tmp_path == folder

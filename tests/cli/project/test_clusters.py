@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
 from dynamo_webhooks.cli.main import main
 from tests.cli.clusters import cluster
-from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files, write_program
 from tests.cli.project.test_project import project
 from tests.cli.repository import Repository
 from tests.cli.samples import BARE, NEEDS_GROVE
@@ -178,64 +177,6 @@ def test_what_holds_is_shown(repository: Path, command: Command) -> None:
     assert ["clusters", "dev", "flag", "--facts-of"] in rows
 
 
-OUTSIDE = "must be a path in the repository, relative to this file"
-DEEP = "must hold ** at its end alone: a folder means everything below it"
-WRONG = [
-    ("clusters: {dev: {folders: [deploy]}}\n", "1: clusters.dev.folders: there is no such key; known here: paths, facts, line, namespace"),
-    ("clusters:\n  dev:\n    paths: [deploy/stage]\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/stage"'),
-    ("clusters:\n  dev:\n    paths: ['deploy/x-*']\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/x-*"'),
-    ("clusters: {dev: {paths: ['**/dev']}}\n", f'1: clusters.dev.paths[0]: {DEEP}, got "**/dev"'),
-    ("clusters: {dev: {paths: [../deploy]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "../deploy"'),
-    ("clusters: {dev: {paths: [/etc]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "/etc"'),
-    ("clusters: {dev: {paths: ['out*']}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "out*"'),
-    ("clusters:\n  dev:\n    facts: facts/stage.yaml\n", '3: clusters.dev.facts: must be a file that exists, got "facts/stage.yaml"'),
-    ("clusters: {dev: {line: 1.1}}\n", f'1: clusters.dev.line: must be one of {", ".join(Line)}, got "1.1"'),
-    ("clusters: {dev: {namespace: A_b}}\n", '1: clusters.dev.namespace: must be the name of a namespace, got "A_b"'),
-    (
-        "clusters:\n  dev: {paths: [deploy/dev]}\n  all: {paths: [deploy]}\n",
-        "2: clusters.dev.paths[0]: must not overlap with clusters.all.paths[0] (.dynamo-webhooks.yaml:3); both match deploy/dev",
-    ),
-    (
-        "clusters:\n  dev: {paths: ['deploy/*-eu']}\n  prod: {paths: ['deploy/prod-*']}\n",
-        "3: clusters.prod.paths[0]: must not overlap with clusters.dev.paths[0] (.dynamo-webhooks.yaml:2); both match deploy/prod-eu",
-    ),
-    ("overrides: {a: 1}\n", '1: overrides: must be a list, got {"a": 1}'),
-    ("overrides:\n- paths: [deploy]\n", "2: overrides[0]: must have rules"),
-    ("overrides: [{paths: [nowhere], rules: {}}]\n", '1: overrides[0].paths[0]: must match a file or folder, got "nowhere"'),
-    ("overrides: [{paths: [deploy], rules: {nonsense: {}}}]\n", "1: overrides[0].rules.nonsense: there is no such rule"),
-    ("extends: .dynamo-webhooks.yaml\n", "1: extends: must be another file, got this one"),
-    ("extends: nowhere.yaml\n", '1: extends: must be a file that exists, got "nowhere.yaml"'),
-    ("extends: deploy\n", '1: extends: must be a file that exists, got "deploy"'),
-    ("extends: ../shared.yaml\n", f'1: extends: {OUTSIDE}, got "../shared.yaml"'),
-    ("extends: outlink.yaml\n", f'1: extends: {OUTSIDE}, got "outlink.yaml"'),
-]
-
-
-@pytest.mark.parametrize(("text", "told"), WRONG)
-def test_unfit_input_is_one_sentence_with_its_place(repository: Path, command: Command, text: str, told: str) -> None:
-    (repository / "outside").symlink_to("/etc")
-    (repository / "outlink.yaml").symlink_to("/etc/hostname")
-    project(repository, text)
-    ran = command("check", "deploy")
-    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("overrides:\n" + "- {paths: [deploy], rules: {}}\n" * 201, "1: overrides: must have at most 200 entries, got 201"),
-        ("clusters:\n" + "".join(f"  c{n}: {{}}\n" for n in range(201)), "1: clusters: must have at most 200 entries, got 201"),
-        (
-            "clusters:\n  a:\n    paths: [" + "'*/*/*', " * 150 + "]\noverrides:\n- {paths: [" + "deploy, " * 51 + "], rules: {}}\n",
-            "5: overrides[0].paths: clusters and overrides must have at most 200 paths in all",
-        ),
-    ],
-)
-def test_what_a_start_has_to_list_is_bounded(repository: Path, command: Command, text: str, told: str) -> None:
-    project(repository, text)
-    assert command("check", "deploy").err == f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n"
-
-
 def test_facts_that_cannot_be_used_name_the_key_that_gave_them(repository: Path, command: Command) -> None:
     (repository / "facts" / "prod.yaml").write_text("grov: true\n")
     assert command("check", "deploy/dev").code == 1
@@ -262,25 +203,20 @@ def test_an_unknown_cluster_is_one_sentence(repository: Path, command: Command, 
     assert command("check", "deploy/dev", "--facts-of", word, "--facts", "facts/dev.yaml").code == 2
 
 
-def test_reports_take_the_place_of_no_facts(repository: Path, command: Command) -> None:
-    assert command("check", "deploy", "-o", "text=facts/prod.yaml").code == 2
-    assert (repository / "facts" / "prod.yaml").read_text().startswith("{grove")
-
-
 def test_the_result_of_a_kustomization_is_for_the_cluster_of_its_folder(
     repository: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = repository / "bin"
-    programs.mkdir()
-    (programs / "kustomize").write_text('#!/bin/sh\ncat "$2/graph.yaml"\n')
-    (programs / "kustomize").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    (repository / "bin").mkdir()
+    write_program(repository / "bin", "kustomize", 'cat "$2/graph.yaml"')
+    monkeypatch.setenv("PATH", f"{repository / 'bin'}:/usr/bin:/bin")
     for place in ("dev", "prod-eu"):
         (repository / "deploy" / place / "kustomization.yaml").write_text("resources: [graph.yaml]\n")
     found = command("check", "-k", "deploy/dev", "-k", "deploy/prod-eu", "-o", "json").json["findings"]
     assert [(row["file"], row["rule"]) for row in found] == [("kustomize:deploy/dev", GROVE_RULE)]
 
 
-def test_a_page_shows_the_graphs_of_all_clusters(repository: Path, command: Command) -> None:
+def test_a_page_shows_the_graphs_of_all_clusters_and_takes_the_place_of_no_facts(repository: Path, command: Command) -> None:
+    assert command("check", "deploy", "-o", "text=facts/prod.yaml").code == 2
+    assert (repository / "facts" / "prod.yaml").read_text().startswith("{grove")
     assert command("check", "deploy", "-o", "html=report.html").code == 1
     assert (repository / "report.html").read_text().count("data:image/svg") == 4

@@ -9,6 +9,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.cli.main import main
 from tests.cli.check.alone import COMMAND, run
@@ -172,6 +173,8 @@ def test_what_holds_is_shown_with_its_origin(repository: Path, command: Command)
     assert ["ignore", BAD_CODE, "flag", "--ignore"] in [line.split() for line in none.splitlines()]
 
 
+OUTSIDE = "must be a path in the repository, relative to this file"
+DEEP = "must hold ** at its end alone: a folder means everything below it"
 KEYS = "extends, paths, exclude, line, facts, clusters, rules-from, rules, overrides, baseline, site, outputs"
 WRONG = [
     ("\npath: [a]\n", "2: path: there is no such key; did you mean paths?"),
@@ -180,10 +183,7 @@ WRONG = [
     ("paths:\n- deploy\n- 3\n", "3: paths[1]: must be a text that is not empty, got 3"),
     ("rules: {ingress-host-requird: {}}\n", f"1: rules.ingress-host-requird: there is no such rule; did you mean {BAD_RULE}?"),
     (f"rules:\n  {BAD_RULE}: off\n", f"2: rules.{BAD_RULE}: must be a mapping, got false"),
-    (
-        f"rules:\n  {BAD_RULE}: {{severity: off}}\n",
-        f"2: rules.{BAD_RULE}: must have a reason",
-    ),
+    (f"rules:\n  {BAD_RULE}: {{severity: off}}\n", f"2: rules.{BAD_RULE}: must have a reason"),
     (
         f"rules:\n  {BAD_RULE}:\n    severity: none\n    reason: x\n",
         f'3: rules.{BAD_RULE}.severity: must be one of error, warning, off, got "none"',
@@ -195,12 +195,40 @@ WRONG = [
     ("a: 1\n---\nb: 1\n", f"3: must hold one mapping; known keys: {KEYS}"),
     ("- a\n", f"1: must hold one mapping; known keys: {KEYS}"),
     ("paths: [\n", "2:1: a value is required here"),
-    ("facts: ../facts.yaml\n", '1: facts: must be a path in the repository, relative to this file, got "../facts.yaml"'),
-    ("facts: /etc/passwd\n", '1: facts: must be a path in the repository, relative to this file, got "/etc/passwd"'),
-    ("paths: [out]\n", '1: paths[0]: must be a path in the repository, relative to this file, got "out"'),
+    ("facts: ../facts.yaml\n", f'1: facts: {OUTSIDE}, got "../facts.yaml"'),
+    ("facts: /etc/passwd\n", f'1: facts: {OUTSIDE}, got "/etc/passwd"'),
+    ("paths: [out]\n", f'1: paths[0]: {OUTSIDE}, got "out"'),
     ("paths: ['deploy/*']\n", '1: paths[0]: must be a file or folder, got "deploy/*"; exclude takes globs'),
     ("outputs: {text: .git/config}\n", '1: outputs.text: must not be a file of git itself, got ".git/config"'),
     ("baseline: inner/.GIT/config\n", '1: baseline: must not be a file of git itself, got "inner/.GIT/config"'),
+    ("clusters: {dev: {folders: [deploy]}}\n", "1: clusters.dev.folders: there is no such key; known here: paths, facts, line, namespace"),
+    ("clusters:\n  dev:\n    paths: [deploy/stage]\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/stage"'),
+    ("clusters: {dev: {paths: ['**/dev']}}\n", f'1: clusters.dev.paths[0]: {DEEP}, got "**/dev"'),
+    ("clusters: {dev: {paths: [../deploy]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "../deploy"'),
+    ("clusters: {dev: {paths: [/etc]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "/etc"'),
+    ("clusters: {dev: {paths: ['ou*']}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "ou*"'),
+    ("clusters:\n  dev:\n    facts: facts/stage.yaml\n", '3: clusters.dev.facts: must be a file that exists, got "facts/stage.yaml"'),
+    ("clusters: {dev: {line: 1.1}}\n", f'1: clusters.dev.line: must be one of {", ".join(Line)}, got "1.1"'),
+    ("clusters: {dev: {namespace: A_b}}\n", '1: clusters.dev.namespace: must be the name of a namespace, got "A_b"'),
+    (
+        "clusters:\n  dev: {paths: [deploy/old]}\n  all: {paths: [deploy]}\n",
+        "2: clusters.dev.paths[0]: must not overlap with clusters.all.paths[0] (.dynamo-webhooks.yaml:3); both match deploy/old",
+    ),
+    (
+        "clusters:\n  dev: {paths: ['deploy/*d']}\n  prod: {paths: ['deploy/o*']}\n",
+        "3: clusters.prod.paths[0]: must not overlap with clusters.dev.paths[0] (.dynamo-webhooks.yaml:2); both match deploy/old",
+    ),
+    ("overrides: {a: 1}\n", '1: overrides: must be a list, got {"a": 1}'),
+    ("overrides:\n- paths: [deploy]\n", "2: overrides[0]: must have rules"),
+    ("overrides: [{paths: [deploy], rules: {nonsense: {}}}]\n", "1: overrides[0].rules.nonsense: there is no such rule"),
+    ("extends: .dynamo-webhooks.yaml\n", "1: extends: must be another file, got this one"),
+    ("extends: nowhere.yaml\n", '1: extends: must be a file that exists, got "nowhere.yaml"'),
+    ("overrides:\n" + "- {paths: [deploy], rules: {}}\n" * 201, "1: overrides: must have at most 200 entries, got 201"),
+    ("clusters:\n" + "".join(f"  c{n}: {{}}\n" for n in range(201)), "1: clusters: must have at most 200 entries, got 201"),
+    (
+        "clusters:\n  a:\n    paths: [" + "'deploy/*', " * 150 + "]\noverrides:\n- {paths: [" + "deploy, " * 51 + "], rules: {}}\n",
+        "5: overrides[0].paths: clusters and overrides must have at most 200 paths in all",
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -108,17 +108,26 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Says nothing: a failed test shows what the browser asked for."""
 
 
+@contextmanager
+def serving(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    """A server of a folder's files on a port of its own."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
     """The address of the built site."""
     assert (SITE / "index.html").exists(), "run make site first"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=SITE))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(SITE) as server:
+        yield f"http://127.0.0.1:{server.server_port}/"
 
 
 @asynccontextmanager

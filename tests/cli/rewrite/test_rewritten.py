@@ -110,11 +110,8 @@ def test_a_text_is_changed_as_by_hand(case: Case) -> None:
     assert is_same_json(load_documents(done.text)[0].data, wanted)
 
 
-def test_several_documents_of_one_piece() -> None:
+def test_several_documents_of_one_piece_and_nothing_to_do() -> None:
     assert rewrite('{"a": 1} {"b": 1}\n{"c": 1}\n', [{"a": 1}, {"b": 2}, {"c": 3}]).text == '{"a": 1} {"b": 2}\n{"c": 3}\n'
-
-
-def test_nothing_to_do_is_nothing_done() -> None:
     odd = "\ufeff{a: 1,\n # x\n\tb: 'c'}\r\n"
     assert rewrite(odd, [{"b": "c", "a": 1}]) == (odd, [])
 
@@ -186,11 +183,8 @@ def test_deep_json_keeps_its_shape() -> None:
         assert rewrite(text, [{**value, "f": value["a"]}]).text == json.dumps({**value, "f": value["a"]}, indent=indent)
 
 
-def test_a_comment_behind_a_lost_list_keeps_its_order_with_the_next() -> None:
+def test_a_comment_behind_a_lost_list_keeps_its_order_and_stays_above_the_item_that_it_stood_in() -> None:
     text = "a:\n  b:\n    c:\n    - 1\n    # first\n    d: 2\n  # second\n  e: 3\n"
     assert rewrite(text, [{"a": {"e": 3}}]).text == "a:\n  # first\n  # second\n  e: 3\n"
-
-
-def test_a_comment_behind_a_lost_list_stays_above_the_item_that_it_stood_in() -> None:
     text = "a:\n# item\n- b:\n    c:\n    - 1\n    # first\n    d: 2\n  # second\n  e: 3\n"
     assert rewrite(text, [{"a": [{"e": 3}]}]).text == "a:\n# item\n# first\n# second\n- e: 3\n"

@@ -1,7 +1,6 @@
 """The entry of the command: chooses the sub-command, imports only that one, and turns what happens into a published exit code."""
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse ends the process after printing help
         return end.code if isinstance(end.code, int) else OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
-        if isinstance(error, FileNotFoundError) and _is_nowhere():
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # of a look at where this process is
             write_stderr(f"{_called(words)}: the current folder was removed; change to one that exists")
             return USAGE
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
@@ -106,15 +105,6 @@ def _overview() -> str:
 
 def _called(words: list[str]) -> str:
     return f"{PROGRAM} {words[0]}" if words and words[0] in COMMANDS else PROGRAM
-
-
-def _is_nowhere() -> bool:
-    """Whether the current folder is gone, which many commands ask for."""
-    try:
-        os.getcwd()  # noqa: PTH109 - pathlib takes long to import
-    except FileNotFoundError:
-        return True
-    return False
 
 
 def _report_bug(words: list[str], error: Exception) -> None:

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from dynamo_webhooks.cli.console.exits import BUG
 from dynamo_webhooks.cli.console.program import PROGRAM
@@ -82,10 +83,9 @@ class Terminal:
     def _within(self, words: list[str]) -> tuple[int, str]:
         both = io.BytesIO()
         out, err = (io.TextIOWrapper(both, encoding="utf-8", write_through=True) for _ in range(2))
-        with contextlib.chdir(self._folder), _environment(self._changes), _no_input():
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main(words)
-            return code, both.getvalue().decode()
+        streams = patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO()), stdout=out, stderr=err)
+        with contextlib.chdir(self._folder), patch.dict(os.environ, _kept(self._changes), clear=True), streams:
+            return main(words), both.getvalue().decode()
 
     def _shell(self, line: str) -> tuple[int, str]:
         done = subprocess.run(  # noqa: S603 - the lines are those of pages of this repository
@@ -110,27 +110,6 @@ def terminal() -> Iterator[Terminal]:
 
 def _kept(changes: dict[str, str]) -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT if name in os.environ} | changes
-
-
-@contextlib.contextmanager
-def _environment(changes: dict[str, str]) -> Iterator[None]:
-    before, during = dict(os.environ), _kept(changes)
-    os.environ.clear()
-    os.environ.update(during)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-@contextlib.contextmanager
-def _no_input() -> Iterator[None]:
-    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
-    try:
-        yield
-    finally:
-        sys.stdin = before
 
 
 _DIRECTIVE: Final = re.compile(r"<!-- (file|run|fresh|made)(?:: (.+))? -->")

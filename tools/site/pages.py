@@ -58,12 +58,10 @@ def _select(name: str, values: Iterable[str]) -> str:
 
 def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
     data = " ".join(f'data-{name}="{" ".join(dict.fromkeys(values))}"' for name, values in facets.items())
-    return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in _cells(rule, facets))}</tr>'
-
-
-def _cells(rule: Rule, facets: dict[str, list[str]]) -> Iterator[str]:
-    yield from (rule.code, f'<a href="{rule.name}/"><code>{rule.name}</code></a>', escape(rule.title.rstrip(".")))
-    yield from (facets["level"][0], span_of(rule), "differs" if rule.difference else "")
+    link = f'<a href="{rule.name}/"><code>{rule.name}</code></a>'
+    differs = "differs" if rule.difference else ""
+    cells = (rule.code, link, escape(rule.title.rstrip(".")), facets["level"][0], span_of(rule), differs)
+    return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -33,20 +33,14 @@ def _decoys(folder: Path) -> None:
         (folder / room / "__init__.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
 
 
-def test_the_wheel_holds_the_licence(wheel: Path) -> None:
+def test_the_wheel_holds_one_import_name_with_every_room_its_data_and_the_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith("/LICENSE")]
-        assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
-
-
-def test_the_wheel_installs_one_import_name_and_one_distribution(wheel: Path) -> None:
-    names = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+        files = archive.namelist()
+        [licence] = [name for name in files if name.endswith("/LICENSE")]
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    names = {name.partition("/")[0] for name in files}
     assert {name for name in names if not name.endswith(".dist-info")} == {PACKAGE}
     assert len(names) == 2
-
-
-def test_the_wheel_holds_every_room_with_its_data(wheel: Path) -> None:
-    files = set(zipfile.ZipFile(wheel).namelist())
     for name in ("api/generated/DynamoModel.v1alpha1.json", "policies/index.json", *(f"{room}/__init__.py" for room in ROOMS)):
         assert f"{PACKAGE}/{name}" in files
 

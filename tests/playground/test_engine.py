@@ -86,12 +86,9 @@ def test_each_view_is_what_its_command_prints(command: Command, folder: Path) ->
     assert ask(GOOD, "explain")["text"] == command("explain", "DynamoGraphDeployment").out
 
 
-def test_line_and_facts_are_those_that_are_named() -> None:
+def test_line_and_facts_are_those_that_are_named_and_no_other_command_can_be_run() -> None:
     assert ask(GOOD, "check", "1.2")["report"]["summary"]["operatorLine"] == "1.2"
     assert "gruve" in ask(GOOD, "check", facts="gruve=true")["notes"]
-
-
-def test_no_other_command_can_be_run() -> None:
     for view in ("constructor", "up", "migrate", "schema", ""):
         assert (ask(BAD, view)["text"], ask(BAD, view)["code"]) == ("", 1)
 

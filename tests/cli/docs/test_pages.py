@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
+from dynamo_webhooks.cli.commands.policy.command import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
+from tests.cli.conftest import Command, Files
 from tools import pages
 from tools.manual.console import PageError, TerminalError
 from tools.manual.parts import parser_of
@@ -147,3 +150,24 @@ def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
             assert not unknown, f"{page.relative_to(ROOT)}: {name} {unknown}"
             found += 1
     assert found > 100
+
+
+def test_example_policies_pass_their_cases_and_are_rules(files: Files, command: Command) -> None:
+    """Of docs/own-rules.md, which names all that the command knows."""
+    page = (DOCS / "own-rules.md").read_text()
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert set(re.findall(r"^\| `([a-z-]+)` \| ", page, re.MULTILINE)) >= set(EXAMPLES)
+    named = {found[1]: text for text in blocks if (found := re.match(r"# (policies/\S+)\.yaml\n", text))}
+    assert len(named) == 6
+    folder = files(**{name.replace("/", "__"): text for name, text in named.items()})
+    ran = command("policy", "test", "policies")
+    assert (ran.code, "6 cases: 6 passed, 0 failed" in ran.err) == (0, True), ran
+    (project,) = (text for text in blocks if text.startswith("rules-from:"))
+    (folder / ".dynamo-webhooks.yaml").write_text(project)
+    rules = [row["name"] for row in command("rules", "-o", "json").json if row["code"] == "USER"]
+    assert sorted(rules) == ["user/images-allowed", "user/replica-limit", "user/team-label"]
+    cases = yaml.safe_load((folder / "policies/replica-limit.cases.yaml").read_text())
+    (folder / "graph.yaml").write_text(yaml.safe_dump(cases["deny"][0]["object"]))
+    found = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
+    assert {row["rule"] for row in found} >= {"user/replica-limit"}
+    assert "spec.services[worker].replicas" in {row["path"] for row in found}

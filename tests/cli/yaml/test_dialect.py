@@ -152,30 +152,23 @@ def test_no_broken_text_is_a_traceback(text: str) -> None:
     assert not caught.value.text.endswith(".")
 
 
-def test_a_tab_is_called_a_tab() -> None:
+def test_tabs_keys_that_stand_twice_and_half_a_surrogate_pair_are_named() -> None:
     with pytest.raises(InputError, match="must be indented with spaces, found a tab"):
         load_documents("a:\n\tb: 1")
-
-
-def test_a_key_that_stands_twice_names_both_lines() -> None:
     with pytest.raises(InputError, match=r'^f:5:3: duplicate key "b", on line 3 and on line 5$'):
         load_documents("---\na:\n  b: 1\n  c: 2\n  b: 3\n", "f")
+    with pytest.raises(InputError, match=r"^f:2:4: must be Unicode text"):
+        load_documents("a: 1\nb: \ud83d\n", "f")
 
 
-def test_depth_is_limited() -> None:
+def test_depth_is_limited_through_aliases_too_and_those_can_not_explode() -> None:
     assert load_documents("[" * DEPTH + "]" * DEPTH)
     for text in ("[" * (DEPTH + 1) + "]" * (DEPTH + 1), "a: " * 3 + "[" * 100_000, '[{"a":' * 100_000):
         with pytest.raises(InputError):
             load_documents(text)
-
-
-def test_depth_is_limited_through_aliases_too() -> None:
     deep = "[" * (DEPTH - 10) + "]" * (DEPTH - 10)
     with pytest.raises(InputError, match="nested deeper"):
         load_documents(f"a: &a {deep}\nb: {'[' * 20}*a{']' * 20}\n")
-
-
-def test_aliases_can_not_explode() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     with pytest.raises(InputError, match=f"the aliases expand to more than {ALIASED_VALUES:,} values"):
@@ -193,11 +186,8 @@ def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
     documents = load_documents(text)
     assert [document.data for document in documents] == [{"a": 1}, {"b": 1}, {"c": "---\n"}]
     assert [document.position(("c",)).line for document in documents[2:]] == [11]
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "---\n---\n", "null\n", "\ufeff"])
-def test_an_empty_text_has_no_documents(text: str) -> None:
-    assert load_documents(text.lstrip("\ufeff")) == []
+    for nothing in ("", "\n\n", "# nothing\n", "---\n---\n", "null\n"):
+        assert load_documents(nothing) == []
 
 
 def test_a_broken_document_leaves_its_neighbours_readable() -> None:
@@ -211,11 +201,6 @@ def test_line_ends_of_windows_do_not_move_anything() -> None:
     document = load_documents("a: 1\r\n---\r\nb:\r\n  c: x\r\n")[1]
     assert document.data == {"b": {"c": "x"}}
     assert document.value_position(("b", "c")) == (4, 6, 7)
-
-
-def test_half_a_surrogate_pair_is_refused_with_its_place() -> None:
-    with pytest.raises(InputError, match=r"^f:2:4: must be Unicode text"):
-        load_documents("a: 1\nb: \ud83d\n", "f")
 
 
 JSON = [

@@ -24,8 +24,8 @@ from unittest.mock import patch
 from dynamo_webhooks.cli.console.exits import BUG
 from dynamo_webhooks.cli.console.program import PROGRAM
 from dynamo_webhooks.cli.main import main
+from tools.written import ROOT
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
 _KEPT: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
 _WHEN: Final = "2026-01-01T00:00:00Z"
@@ -54,7 +54,7 @@ class Terminal:
             shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', "utf-8")
             shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
-        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 
     def write(self, name: str, text: str) -> None:
         """Puts a file into the folder."""

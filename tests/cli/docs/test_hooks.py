@@ -19,12 +19,8 @@ from tests.manifests.environment import copy_sources
 ROOT: Final = Path(__file__).parents[3]
 HOOKS: Final[dict[str, dict[str, Any]]] = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
 ACTION: Final[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())
-ALPHA: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata: {name: g}
-spec: {services: {a: {replicas: 1, extraPodSpec: {mainContainer: {image: x/vllm:1.5.0}}}}}
-"""
+ALPHA: Final = GOOD.replace("name: good", "name: alpha")
+GROWN: Final = ALPHA.replace("replicas: 2", "replicas: 2\n      multinode: {nodeCount: 2}")
 FOREIGN: Final = "name: nothing of ours\n"
 
 
@@ -85,8 +81,7 @@ def test_files_of_others_that_cannot_be_read_pass_with_a_note(repository: Path, 
 
 def test_the_update_hook_judges_an_edit_of_what_the_last_commit_has(repository: Path) -> None:
     assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
-    changed = ALPHA.replace("replicas: 1", "replicas: 1, multinode: {nodeCount: 2}")
-    (repository / "alpha.yaml").write_text(changed)
+    (repository / "alpha.yaml").write_text(GROWN)
     code, told = hook("dynamo-check-update", repository, "alpha.yaml")
     assert (code, "dgd-node-layout-immutable" in told) == (1, True)
 
@@ -155,13 +150,10 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     return made
 
 
-def test_the_action_passes_and_tells_its_exit_code(runner: Runner, repository: Path) -> None:
+def test_the_action_tells_its_exit_code_marks_findings_and_writes_a_report(runner: Runner, repository: Path) -> None:
     code, told, outputs = runner.check(repository, paths="good.yaml\nforeign.yaml\n")
     assert (code, outputs) == (0, {"exit-code": "0", "sarif": ""}), told
     assert runner.check(repository)[0] == 0  # the whole repository, by default
-
-
-def test_the_action_marks_findings_and_writes_a_report(runner: Runner, repository: Path) -> None:
     (repository / "bad one.yaml").write_text(BAD)
     code, told, outputs = runner.check(repository, paths="good.yaml\nbad one.yaml", sarif="found.sarif")
     assert (code, outputs) == (1, {"exit-code": "1", "sarif": "found.sarif"})
@@ -174,7 +166,7 @@ def test_the_action_marks_findings_and_writes_a_report(runner: Runner, repositor
 def test_the_action_hands_on_the_other_inputs(runner: Runner, repository: Path) -> None:
     assert runner.check(repository, paths="foreign.yaml")[0] == 3
     assert runner.check(repository, paths="foreign.yaml", allow_empty="true")[0] == 0
-    (repository / "alpha.yaml").write_text(ALPHA.replace("replicas: 1", "replicas: 1, multinode: {nodeCount: 2}"))
+    (repository / "alpha.yaml").write_text(GROWN)
     code, told, _ = runner.check(repository, paths="alpha.yaml", against="HEAD")
     assert (code, "dgd-node-layout-immutable" in told) == (1, True)
     (repository / "facts.yaml").write_text("groove: true\n")

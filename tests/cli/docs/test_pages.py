@@ -1,8 +1,12 @@
-"""The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere."""
+"""The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere.
 
+Outputs of commands in pages are made anew, everything else stays as people wrote it.
+"""
+
+import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +18,9 @@ from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
 from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_RULE
 from tools import pages
-from tools.manual.console import PageError, TerminalError
+from tools.manual.console import PageError, TerminalError, refresh, terminal
 from tools.manual.parts import parser_of
 from tools.manual.rules import FILES, rule_pages, show_example
 
@@ -171,3 +176,71 @@ def test_example_policies_pass_their_cases_and_are_rules(files: Files, command: 
     found = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
     assert {row["rule"] for row in found} >= {"user/replica-limit"}
     assert "spec.services[worker].replicas" in {row["path"] for row in found}
+
+
+PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}
+
+
+def test_outputs_are_replaced_and_the_rest_stays_byte_for_byte() -> None:
+    page = (
+        "# Title  \n\n<!-- file: a/bad.yaml -->\n```yaml\n" + BAD + "```\n\nText.\n```console\n$ dynamo-webhooks check a -q\nold output\n"
+        "more of it\n$ echo $?\n```\n\n\n```sh\n$ not run\n```\nend without a line end"
+    )
+    made = refresh(page, PARTS)
+    head, _, tail = page.partition("old output\nmore of it\n")
+    assert (
+        made == f"{head}a/bad.yaml:10:7 error {BAD_RULE} (DYN202): {_sentence()}\n{tail.replace('$ echo $?', '$ echo $?' + chr(10) + '1')}"
+    )
+    assert refresh(made, PARTS) == made
+
+
+def _sentence() -> str:
+    return "spec.services[worker].ingress.host: must name a host while the ingress is enabled, got nothing"
+
+
+def test_a_session_keeps_its_files_until_a_fresh_one_begins() -> None:
+    page = "<!-- run: echo one > x -->\n```console\n$ cat x\n```\n<!-- fresh -->\n```console\n$ ls\n$ echo a | tr a b\n```\n"
+    assert refresh(page, PARTS) == page.replace("$ cat x\n", "$ cat x\none\n").replace("a b\n", "a b\nb\n")
+
+
+def test_made_parts_are_written_between_their_marks() -> None:
+    page = "<!-- made: table -->\nold\n\n<!-- end -->\nafter\n"
+    assert refresh(page, PARTS) == "<!-- made: table -->\n\n| made |\n\n<!-- end -->\nafter\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("```console\n$ ls\n", "```console has no end"),
+        ("<!-- made: table -->\nx\n", "has no end"),
+        ("<!-- made: nothing -->\n<!-- end -->\n", "no generator has that name"),
+        ("```console\n$ printf '```\\n'\n```\n", "one backtick more"),
+    ],
+)
+def test_a_page_that_does_not_fit_together_is_named(page: str, sentence: str) -> None:
+    with pytest.raises(PageError, match=sentence):
+        refresh(page, PARTS)
+
+
+def test_a_longer_fence_holds_a_shorter_one() -> None:
+    page = "````console\n$ printf '```\\nx\\n```\\n'\n````\n"
+    assert refresh(page, PARTS) == "````console\n$ printf '```\\nx\\n```\\n'\n```\nx\n```\n````\n"
+
+
+def test_a_terminal_leaves_the_process_as_it_was_and_shows_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    before, here = dict(os.environ), Path.cwd()
+    with terminal() as session:
+        session.write("bad.yaml", BAD)
+        own = session.run("dynamo-webhooks check bad.yaml")
+        assert (
+            session.code,
+            "\033" in own,
+            own.endswith("1 object checked by line 1.6 (the default; --line names another): 1 error\n"),
+        ) == (1, False, True)
+        assert session.run("dynamo-webhooks check bad.yaml | cat") == own  # the same through a shell
+        assert session.run("dynamo-webhooks nonsense") == "dynamo-webhooks: unknown command nonsense; dynamo-webhooks --help lists all\n"
+        assert session.code == 2
+        with pytest.raises(TerminalError, match="where the session's folder is"):
+            session.run("pwd")
+    assert (dict(os.environ), Path.cwd()) == (before, here)

@@ -29,14 +29,9 @@ def test_reports_and_explain_name_the_page_of_a_rule(command: Command, files: Fi
     assert f"**Page.** {PAGE}\n" in command("explain", BAD_RULE).out
     assert command("explain", f"spec: refused [{BAD_RULE}]", "-o", "json").json[0]["address"] == PAGE
     assert SITE in command("check", "--show-config").out
-
-
-def test_without_an_address_nothing_names_one(command: Command, files: Files) -> None:
-    folder = files(bad=BAD)
-    assert "helpUri" not in command("check", "bad.yaml", "-o", "sarif").out
-    assert "/rules/" not in command("check", "bad.yaml", "-o", "html").out
-    (folder / ".dynamo-webhooks.yaml").write_text(f"site: {SITE}\n")
     assert "**Page.**" not in command("explain", BAD_RULE, "--no-project").out
+    assert "helpUri" not in command("check", "bad.yaml", "-o", "sarif", "--no-project").out
+    assert "/rules/" not in command("check", "bad.yaml", "-o", "html", "--no-project").out
 
 
 @pytest.mark.parametrize("value", ["docs.example.org", "javascript:alert(1)", "[https://a]", "'https://a b'", "'https://a\"onclick'"])

@@ -1,6 +1,7 @@
 """The layout that people rely on: rooms, their READMEs, what gets installed, and generated files that are up to date.
 
-And the files that adopters look for first: licence, changelog, security policy.
+And the files that adopters look for first: licence, changelog, security policy. The tests know nothing of the machine that they run on, and
+each ends by itself.
 """
 
 import json
@@ -14,8 +15,10 @@ from typing import Final
 
 import pytest
 
+from tests.conftest import LEADING
 from tests.contracts import cycle
 from tools import size
+from tools.manual.console import terminal
 
 ROOT = Path(__file__).parents[1]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -143,3 +146,32 @@ def test_the_security_policy_names_a_private_way_to_report_and_no_address() -> N
     assert "private advisory" in page
     assert not re.search(r"[\w.]+@[\w.]+", page)
     assert {"## Report a vulnerability", "## Supported versions", "## Threat model"} <= set(page.splitlines())
+
+
+ENDLESS: Final = {
+    "asleep": "import time\ndef test(): time.sleep(600)",
+    "in a loop of events": "import asyncio\nasync def test(): await asyncio.sleep(600)",
+    "waiting for a process": "import subprocess\ndef test(): subprocess.run(['sleep', '600'])",
+}
+
+
+def test_nothing_in_the_environment_leads_to_a_cluster() -> None:
+    assert not set(LEADING) & set(os.environ)
+
+
+def test_lines_of_pages_run_without_the_environment_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LEADING:
+        monkeypatch.setenv(name, "of-this-machine")
+    with terminal() as one:
+        assert "of-this-machine" not in one.run("env | grep POD; env | grep KUBE || true") + one.run("dynamo-webhooks config")
+    assert os.environ["KUBECONFIG"] == "of-this-machine"
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_test_that_waits_for_ever_fails(text: str, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests import conftest\nfrom tests.conftest import *\nconftest.LONGEST = 1\n")
+    (tmp_path / "test_it.py").write_text(text)
+    words = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, timeout=120, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "has not ended within 1 s" in done.stdout

@@ -62,7 +62,7 @@ class _Reader:
                 raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
             self.open.pop()
             self.builder.close(self.mark(token.end()))
-            return self._after(), False
+            return ("next" if self.open else "value"), False
         if due not in ("next", "colon"):
             return self._value(token, due)
         if text != ("," if due == "next" else ":"):
@@ -80,10 +80,7 @@ class _Reader:
         if token["punctuation"]:
             raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
         self.builder.scalar(self._scalar(token), start, end)
-        return ("colon" if due == "key" else self._after()), False
-
-    def _after(self) -> str:
-        return "next" if self.open else "value"
+        return ("colon" if due == "key" else "next" if self.open else "value"), False
 
     def _scalar(self, token: re.Match[str]) -> Scalar:
         try:

@@ -59,12 +59,6 @@ def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Pat
     assert not (packages / "ran").exists()
 
 
-@pytest.fixture(scope="module")
-def bare(python: Path) -> Path:
-    """The command there, which was installed without an extra."""
-    return python.with_name("dynamo-webhooks")
-
-
 OPERATOR = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
@@ -90,10 +84,10 @@ OFFLINE = (
 
 
 @pytest.mark.parametrize("words", OFFLINE)
-def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str) -> None:
+def test_commands_on_files_need_no_extra(python: Path, tmp_path: Path, words: str) -> None:
     (tmp_path / "graph.yaml").write_text(GRAPH.replace("-1", "1"))
     (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
@@ -112,13 +106,13 @@ def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str)
         ("certs inspect", "cluster"),
     ],
 )
-def test_others_say_which_extra_is_missing(bare: Path, tmp_path: Path, words: str, extra: str) -> None:
+def test_others_say_which_extra_is_missing(python: Path, tmp_path: Path, words: str, extra: str) -> None:
     (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
     said = f"dynamo-webhooks {words.split(maxsplit=1)[0]}: needs packages that are not installed; install dynamo-webhooks[{extra}]\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
-def test_an_installation_without_an_extra_is_small(bare: Path) -> None:
-    [packages] = bare.parent.parent.glob("lib/python3*/site-packages")
+def test_an_installation_without_an_extra_is_small(python: Path) -> None:
+    [packages] = python.parent.parent.glob("lib/python3*/site-packages")
     assert sum(file.stat().st_size for file in packages.rglob("*") if "__pycache__" not in file.parts and file.is_file()) < 20_000_000

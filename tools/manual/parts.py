@@ -161,13 +161,10 @@ def _keys() -> Iterator[tuple[str, ...]]:
         value = None if field.default is None else field.allowed.write(field.default)
         default = "" if value in ("", None, []) else f"`{orjson.dumps(value).decode()}`"
         mark = " +" if key[0] in OWN or key[-1] in _OURS else ""
-        yield f"`{'.'.join(key)}`{mark}", default, _short(field.allowed.text), field.description
-
-
-def _short(text: str) -> str:
-    for long, short in _SHORT.items():
-        text = text.replace(long, short)
-    return text.removeprefix("a ").removeprefix("an ")
+        text = field.allowed.text
+        for long, short in _SHORT.items():
+            text = text.replace(long, short)
+        yield f"`{'.'.join(key)}`{mark}", default, text.removeprefix("a ").removeprefix("an "), field.description
 
 
 def _differing(*, lacking: bool) -> Iterator[tuple[str, ...]]:

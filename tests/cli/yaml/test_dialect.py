@@ -181,12 +181,9 @@ def test_depth_is_limited_through_aliases_too_and_those_can_not_explode() -> Non
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     with pytest.raises(InputError, match=f"the aliases expand to more than {ALIASED_VALUES:,} values"):
         load_documents("\n".join(lines))
-
-
-def test_what_an_alias_stands_for_is_a_copy() -> None:
     data = load_documents("a: &a {b: [1]}\nc: *a\n")[0].data
     data["a"]["b"].append(2)
-    assert data["c"] == {"b": [1]}
+    assert data["c"] == {"b": [1]}, "a copy"
 
 
 def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
@@ -198,14 +195,11 @@ def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
         assert load_documents(nothing) == []
 
 
-def test_a_broken_document_leaves_its_neighbours_readable() -> None:
+def test_a_broken_document_leaves_its_neighbours_readable_and_line_ends_of_windows_move_nothing() -> None:
     found = list(read_text(Source("f", "a: 1\n---\nb: : c\n---\nd: 1\n")))
     assert [one.text if isinstance(one, InputError) else one.data for one in found][0::2] == [{"a": 1}, {"d": 1}]
     assert isinstance(found[1], InputError)
     assert found[1].line == 3
-
-
-def test_line_ends_of_windows_do_not_move_anything() -> None:
     document = load_documents("a: 1\r\n---\r\nb:\r\n  c: x\r\n")[1]
     assert document.data == {"b": {"c": "x"}}
     assert document.value_position(("b", "c")) == (4, 6, 7)

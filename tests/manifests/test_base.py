@@ -122,12 +122,6 @@ def _container(name: str) -> tuple[Node, Node]:
     return pod, container
 
 
-def test_the_grace_is_longer_than_the_drain() -> None:
-    serving = load_configuration(str(BASE / "config.yaml"), {}).configuration.serving
-    pod, _ = _container("server")
-    assert serving.drain_lag + serving.drain_timeout + Limits().goodbye_seconds < pod["terminationGracePeriodSeconds"]
-
-
 def test_ports_and_places_are_the_configurations() -> None:
     settings = yaml.safe_load((BASE / "config.yaml").read_text())["server"]
     pod, container = _container("server")
@@ -152,12 +146,7 @@ def test_ports_and_places_are_the_configurations() -> None:
     assert {*opened, *(port["targetPort"] for port in _documents("service")[0]["spec"]["ports"])} == ports.keys()
     [metrics, _] = yaml.safe_load_all((OVERLAYS / "service-monitor" / "monitor.yaml").read_text())
     assert [(each["port"], each["targetPort"]) for each in metrics["spec"]["ports"]] == [(ports["metrics"], "metrics")]
-
-
-def test_serving_pods_see_no_key_of_the_authority_and_wait_for_their_own() -> None:
-    pod, _ = _container("server")
-    [secret] = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
-    assert secret["optional"] is True
+    assert secret["optional"] is True, "serving pods see no key of the authority, and wait for their own"
     assert secret["defaultMode"] == 0o440
     assert [item["key"] for item in secret["items"]] == ["tls.crt", "tls.key", "ca.crt"]
 
@@ -198,6 +187,9 @@ def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
     assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
     [budget] = _documents("disruption")
     assert budget["spec"]["maxUnavailable"] == 1, "a budget of a minimum can block a drain"
+    serving = load_configuration(str(BASE / "config.yaml"), {}).configuration.serving
+    drain = serving.drain_lag + serving.drain_timeout + Limits().goodbye_seconds
+    assert drain < _container("server")[0]["terminationGracePeriodSeconds"]
 
 
 def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:

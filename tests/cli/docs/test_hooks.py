@@ -50,12 +50,16 @@ def test_hooks_declare_what_pre_commit_asks_for() -> None:
         assert "--allow-empty" in each["entry"].split()  # it is handed every file, and most hold nothing of ours
 
 
-def test_the_check_hook(repository: Path) -> None:
+def test_the_check_hooks_judge_files_and_an_edit_of_what_the_last_commit_has(repository: Path) -> None:
     assert hook("dynamo-check", repository, "good.yaml", "foreign.yaml")[0] == 0
     assert hook("dynamo-check", repository, "foreign.yaml")[0] == 0
     (repository / "bad.yaml").write_text(BAD)
     code, told = hook("dynamo-check", repository, "good.yaml", "bad.yaml")
     assert (code, BAD_RULE in told) == (1, True)
+    assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
+    (repository / "alpha.yaml").write_text(GROWN)
+    code, told = hook("dynamo-check-update", repository, "alpha.yaml")
+    assert (code, "dgd-node-layout-immutable" in told) == (1, True)
 
 
 STRANGERS: Final = {
@@ -77,13 +81,6 @@ def test_files_of_others_that_cannot_be_read_pass_with_a_note(repository: Path, 
         assert re.search(rf"^{re.escape(file)}:.*; it does not name nvidia\.com, and is passed over$", told, re.MULTILINE)
         (repository / file).write_text(f"{text}# nvidia.com\n")
         assert hook(name, repository, file)[0] == 4
-
-
-def test_the_update_hook_judges_an_edit_of_what_the_last_commit_has(repository: Path) -> None:
-    assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
-    (repository / "alpha.yaml").write_text(GROWN)
-    code, told = hook("dynamo-check-update", repository, "alpha.yaml")
-    assert (code, "dgd-node-layout-immutable" in told) == (1, True)
 
 
 def test_the_conversion_hooks(repository: Path) -> None:

@@ -206,8 +206,7 @@ async def test_api_groups_that_can_not_be_asked_for_are_unknown_not_absent() -> 
 
 
 async def test_a_cluster_without_topologies_says_so() -> None:
-    cluster = MemoryCluster(served={})
-    found = await gather_facts(cluster)
+    found = await gather_facts(MemoryCluster(served={}))
     assert found.values["clusterTopologies"] is None
     assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in format_facts(found)
     assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).clusterTopologies is None

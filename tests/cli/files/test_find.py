@@ -252,15 +252,12 @@ def test_without_a_program_or_folder_it_is_wrong_usage(command: Command, program
 
 
 REMOTE = [
-    "https://localhost:1/crds.yaml",
     "HTTP://localhost:1/crds.yaml",
     "https://user:hunter2@localhost:1/crds.yaml",
     "github.com/example/repository//base?ref=v1",
     "git@example.com:example/repository",
     "git::https://example.com/repository",
     "gh:example/repository",
-    "ssh://git@example.com/repository",
-    "file:///srv/repository",
     "../x/repository.git//base",
     "example.com/repository?ref=main",
 ]

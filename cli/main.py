@@ -1,7 +1,6 @@
 """The entry of the command: chooses the sub-command, imports only that one, and turns what happens into a published exit code."""
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse ends the process after printing help
         return end.code if isinstance(end.code, int) else OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
-        if isinstance(error, FileNotFoundError) and _is_nowhere():
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # of a look at where this process is
             write_stderr(f"{_called(words)}: the current folder was removed; change to one that exists")
             return USAGE
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
@@ -108,15 +107,6 @@ def _called(words: list[str]) -> str:
     return f"{PROGRAM} {words[0]}" if words and words[0] in COMMANDS else PROGRAM
 
 
-def _is_nowhere() -> bool:
-    """Whether the current folder is gone, which many commands ask for."""
-    try:
-        os.getcwd()  # noqa: PTH109 - pathlib takes long to import
-    except FileNotFoundError:
-        return True
-    return False
-
-
 def _report_bug(words: list[str], error: Exception) -> None:
     import shlex
 
@@ -140,10 +130,10 @@ def reword_argparse_error(message: str, called: str) -> str:
     if found := re.fullmatch(r"invalid choice: (.+?) \(choose from (.+)\)", text):
         seen, known = found[1].strip("'"), [word.strip(" '") for word in found[2].split(",")]
         return f"{flag} must be one of {', '.join(known)}, got {seen}{did_you_mean(seen, known)}"
-    if text in ("expected one argument", "expected at least one argument"):
+    if text == "expected one argument":
         return f"{flag} must be followed by a value; {called} --help says which"
-    if found := re.fullmatch(r"invalid (int|float) value: '?(.*?)'?", text):
-        return f"{flag} must be {'a whole number' if found[1] == 'int' else 'a number'}, got {found[2]}"
+    if found := re.fullmatch(r"invalid float value: '?(.*?)'?", text):
+        return f"{flag} must be a number, got {found[1]}"
     return f"{flag}: {text}"
 
 

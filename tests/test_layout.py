@@ -1,17 +1,27 @@
-"""The layout that people rely on: rooms, their READMEs, what gets installed, and generated files that are up to date."""
+"""The layout that people rely on: rooms, their READMEs, what gets installed, and generated files that are up to date.
 
+And the files that adopters look for first: licence, changelog, security policy. The tests know nothing of the machine that they run on, and
+each ends by itself.
+"""
+
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from tests.conftest import LEADING
 from tests.contracts import cycle
 from tools import size
+from tools.manual.console import terminal
 
 ROOT = Path(__file__).parents[1]
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROOMS = ("cel", "api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
 
 
@@ -92,3 +102,76 @@ def test_the_readme_names_only_make_targets_that_exist() -> None:
     named = {line.split()[1] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("make ")}
     assert named
     assert named <= targets
+
+
+def test_the_declared_licence_is_there_as_a_whole() -> None:
+    text = " ".join((ROOT / "LICENSE").read_text().split())
+    assert (PROJECT["license"], PROJECT["license-files"]) == ("Apache-2.0", ["LICENSE"])
+    assert text.startswith("Apache License Version 2.0, January 2004")
+    assert [number for number in range(1, 10) if f" {number}. " not in text] == []
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_changelog_has_the_version_and_what_comes_after_it() -> None:
+    heads = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heads[:2] == ["Unreleased", PROJECT["version"]]
+
+
+def test_manifests_name_the_version() -> None:
+    chart = (ROOT / "manifests" / "chart" / "Chart.yaml").read_text()
+    images = "".join((ROOT / "manifests" / name / "kustomization.yaml").read_text() for name in ("base", "overlays/migrate"))
+    named = re.findall(r"^(?:version|appVersion): (\S+)", chart, re.MULTILINE) + re.findall(r"newTag: (\S+)", images)
+    assert named == [PROJECT["version"]] * 4
+    assert json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())["version"] == PROJECT["version"]
+    for file in (ROOT / "manifests" / "crds").iterdir():
+        assert f"generated-by: dynamo-webhooks {PROJECT['version']}\n" in file.read_text()
+
+
+def test_every_lock_has_hashes_and_the_versions_that_are_tested() -> None:
+    locks = {
+        name: (ROOT / name).read_text()
+        for name in ("requirements.lock", "requirements-server.lock", "requirements-files.lock", "requirements-lsp.lock")
+    }
+    pinned = {name: dict(re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE)) for name, text in locks.items()}
+    assert pinned["requirements-files.lock"].items() <= pinned["requirements-lsp.lock"].items()
+    assert {"pyyaml", "orjson"} <= {name.lower() for name in pinned["requirements-files.lock"]}
+    for name, text in locks.items():
+        pins = re.split(r"\n(?=\S)", text.strip())
+        assert [pin for pin in pins if "--hash=sha256:" not in pin] == [], name
+        assert pinned[name].items() <= pinned["requirements.lock"].items(), name
+
+
+def test_the_security_policy_names_a_private_way_to_report_and_no_address() -> None:
+    page = (ROOT / "SECURITY.md").read_text()
+    assert "private advisory" in page
+    assert not re.search(r"[\w.]+@[\w.]+", page)
+    assert {"## Report a vulnerability", "## Supported versions", "## Threat model"} <= set(page.splitlines())
+
+
+ENDLESS: Final = {
+    "asleep": "import time\ndef test(): time.sleep(600)",
+    "in a loop of events": "import asyncio\nasync def test(): await asyncio.sleep(600)",
+    "waiting for a process": "import subprocess\ndef test(): subprocess.run(['sleep', '600'])",
+}
+
+
+def test_nothing_in_the_environment_leads_to_a_cluster() -> None:
+    assert not set(LEADING) & set(os.environ)
+
+
+def test_lines_of_pages_run_without_the_environment_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LEADING:
+        monkeypatch.setenv(name, "of-this-machine")
+    with terminal() as one:
+        assert "of-this-machine" not in one.run("env | grep POD; env | grep KUBE || true") + one.run("dynamo-webhooks config")
+    assert os.environ["KUBECONFIG"] == "of-this-machine"
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_test_that_waits_for_ever_fails(text: str, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests import conftest\nfrom tests.conftest import *\nconftest.LONGEST = 1\n")
+    (tmp_path / "test_it.py").write_text(text)
+    words = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, timeout=120, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "has not ended within 1 s" in done.stdout

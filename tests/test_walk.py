@@ -1,6 +1,11 @@
-"""The map for contributors is true: a request takes the functions that CONTRIBUTING names, and the pictures show all of the code."""
+"""The map for contributors is true: a request takes the functions that CONTRIBUTING names, and the pictures show all of the code.
+
+And a new line with one field and one rule is what that page shows: three files by hand, and generated ones.
+"""
 
 import re
+import shutil
+import subprocess
 import sys
 from importlib import import_module
 from inspect import isfunction, unwrap
@@ -9,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 import orjson
+import pytest
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.decode import decoder
@@ -16,7 +22,7 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import find_route
 from tests.policies.examples import base, merged
-from tools.manual.architecture import INSIDE, STAGES, imports, reduced
+from tools.manual.architecture import STAGES, imports, reduced
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text()
@@ -66,23 +72,11 @@ def test_a_request_takes_the_functions_of_the_walk_in_their_order() -> None:
     assert not [code for code in called if "/conversion/" in code.co_filename]
 
 
-def test_the_pipeline_shows_every_stage_and_the_rooms_every_import() -> None:
+def test_the_pipeline_shows_every_stage_and_the_rooms_their_imports() -> None:
     public = {name for name, value in vars(Admission).items() if isfunction(value) and not name.startswith("_")}
     assert public - {"review"} == set(STAGES)
-    edges = imports()
-    drawn = (ROOT / "docs" / "architecture.md").read_text()
-    for one, two in reduced(edges):
-        assert f"  {one.rpartition('.')[2]} --> {two.rpartition('.')[2]}\n" in drawn
-    assert {"webhooks", "cli", "reconciler"} <= {room.rpartition(".")[2] for room, others in edges.items() if others}
-
-
-def test_the_inside_of_rooms_is_drawn_with_every_import() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    for room in INSIDE:
-        edges = imports(f"dynamo_webhooks.{room}")
-        assert len(edges) > 8
-        for one, two in reduced(edges):
-            assert f"  {one.rpartition('.')[2]} --> {two.rpartition('.')[2]}\n" in page
+    assert {"webhooks", "cli", "reconciler"} <= {room.rpartition(".")[2] for room, others in imports().items() if others}
+    assert reduced({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == [("a", "b"), ("b", "c")]
 
 
 def test_what_people_look_for_is_where_the_list_says() -> None:
@@ -100,3 +94,58 @@ def test_adding_a_rule_takes_four_commands_and_a_field_five() -> None:
     for name in re.findall(r"(?:EDITOR|pytest) ([\w/. ]+?)(?: -k .*)?$", "".join(sections.values()), re.MULTILINE):
         for path in name.split():
             assert (ROOT / path).exists() or "my_wrong_thing" in path, path
+
+
+ROOMS: Final = ("admission", "api", "cel", "certs", "cli", "conversion", "dynamo_webhooks", "kube", "policies", "tools")
+SHOWN: Final = re.search(r"^```diff\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+GRAPH: Final = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: ns}
+spec:
+  components:
+    - name: w
+      type: worker
+      multinode: {nodeCount: 2}
+      podTemplate: {spec: {containers: [{name: main, image: "x/y:1.7.0"}]}}
+      roles: [{name: leader, weight: -1}, {name: worker}]
+"""
+
+
+def _run(folder: Path, *words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rooms that know lines, with the page's diff applied, and generated anew."""
+    assert SHOWN is not None
+    assert SHOWN[1].count("\n+++ b/") == 3, "as the page says, three files are changed by hand"
+    folder = tmp_path_factory.mktemp("line")
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, folder / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "apply", "--unidiff-zero", "-"], input=SHOWN[1], cwd=folder, text=True, check=True)
+    for tool in ("schemas", "rule_index"):
+        _run(folder, "-m", f"tools.{tool}")
+    (folder / "graph.yaml").write_text(GRAPH)
+    return folder
+
+
+@pytest.mark.parametrize(("line", "said"), [("1.6", "unknown-field"), ("1.7", "roles-weight-negative")])
+def test_the_new_line_has_the_field_and_its_rule_and_the_one_before_neither(tree: Path, line: str, said: str) -> None:
+    facts = ("--set-fact", "grove=true", "--no-project")
+    found = _run(tree, "-m", "dynamo_webhooks", "check", "graph.yaml", "--line", line, *facts, code=1)
+    assert [name for name in ("unknown-field", "roles-weight-negative") if name in found] == [said], found
+
+
+def test_the_new_line_has_a_definition_that_shows_it_and_converts_the_field(tree: Path) -> None:
+    asked = (
+        "from dynamo_webhooks.api.crd import build; from dynamo_webhooks.api.line import Line, of_definition, of_release;"
+        "print([of_definition(build('DynamoGraphDeployment', line=line)).value for line in Line], of_release('1.7.3').value)"
+    )
+    assert "'1.6', '1.7'] 1.7" in _run(tree, "-c", asked)
+    assert "weight: -1" in _run(tree, "-m", "dynamo_webhooks", "convert", "graph.yaml", "--to", "v1alpha1", "--line", "1.7", "--no-project")

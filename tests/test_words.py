@@ -1,4 +1,7 @@
-"""The words of pages and code: every term of the glossary is used, no page has private metaphors, and revised rooms are plain."""
+"""The words of pages and code: every term of the glossary is used, no page has private metaphors, and revised rooms are plain.
+
+And no page, comment or string cites what a reader of this repository can't open.
+"""
 
 import io
 import re
@@ -7,8 +10,10 @@ import tokenize
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).parents[1]
-GLOSSARY: Final = ROOT / "docs" / "glossary.md"
+GLOSSARY: Final = "docs/glossary.md"
 METAPHORS: Final = (
     *("comes home", "come home", "at home", "buries", "nobody serves"),
     *("throw the dice", "raise the dead", "author thinks", "who we are on"),
@@ -22,41 +27,83 @@ AVOIDED: Final = re.compile(
     re.IGNORECASE,
 )
 # rooms whose English has been revised; the others follow
-REVISED: Final = ("admission", "certs", "cli", "conversion", "kube", "tools", "webhooks")
+REVISED: Final = ("admission/", "certs/", "cli/", "conversion/", "kube/", "tools/", "webhooks/")
+# what others wrote, and is kept byte for byte; and the patterns themselves
+EXEMPT: Final = ("tests/golden/recorded/", "tests/cli/check/reports/schemas/", "tests/test_words.py")
+CITATIONS: Final = {
+    "a number of a list that isn't here": re.compile(r"(?<![\w/.\-\"'{$])[QGAXRM]\d{1,2}\b(?![\w\"'}])"),
+    "a named rule of a list that isn't here": re.compile(r"\bR-[A-Z]{2,}\b"),
+    "an appendix": re.compile(r"\b(?:Appendix|Annex) [A-Z]\b"),
+    "a section by number": re.compile(r"\b[Ss]ections? \d|\bchapters? \d"),
+    "a specification that isn't here": re.compile(
+        r"(?<![\w/])spec/[a-z]+\.md|\b(?:admission|conversion|rendering|operations) specification\b"
+    ),
+}
+DIFFERENCE: Final = re.compile(r"(?<![\w-])[QGC]-\d\d\b")
+PAGE: Final = re.compile(r"(?<![\w/.<*{-])((?:[\w-]+/)*[\w-]+\.md)\b")
 
 
-def _pages() -> list[Path]:
-    names = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    return [ROOT / name for name in names]
+def _texts(*patterns: str) -> dict[str, str]:
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return {name: (ROOT / name).read_text() for name in listed if not name.startswith(EXEMPT) and not (ROOT / name).is_symlink()}
+
+
+PAGES: Final = _texts("*.md")
+TEXTS: Final = _texts("*.md", "*.py", "*.txt", "*.yaml", "Makefile", "pyproject.toml", ":!api/generated", ":!manifests/crds")
 
 
 def test_every_term_of_the_glossary_is_used_elsewhere_and_stands_in_order() -> None:
-    terms = re.findall(r"^\| \*\*(.+?)\*\* \|", GLOSSARY.read_text(), re.MULTILINE)
+    terms = re.findall(r"^\| \*\*(.+?)\*\* \|", PAGES[GLOSSARY], re.MULTILINE)
     assert terms == sorted(terms, key=str.lower)
     assert len(terms) > 20
-    text = " ".join(page.read_text() for page in _pages() if page != GLOSSARY)
+    text = " ".join(text for name, text in PAGES.items() if name != GLOSSARY)
     assert [term for term in terms if not re.search(rf"\b{re.escape(term)}s?\b", text, re.IGNORECASE)] == []
 
 
 def test_no_page_uses_a_private_metaphor() -> None:
-    texts = {page.relative_to(ROOT): " ".join(page.read_text().lower().split()) for page in _pages()}
+    texts = {page: " ".join(text.lower().split()) for page, text in PAGES.items()}
     found = [f"{page}: {phrase}" for page, text in texts.items() for phrase in METAPHORS if phrase in text]
     assert found == []
 
 
-def _avoided(file: Path) -> list[str]:
+def _avoided(name: str, text: str) -> list[str]:
     """The avoided words of a file's strings and comments, with their lines; names in braces and strings of one word are code."""
-    tokens = tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     texts = [
         (token.start[0], re.sub(r"\{[^{}]*\}|^[\"'][\w.]+[\"']$|`[\w.]+`", "", token.string))
         for token in tokens
         if token.type in (tokenize.STRING, tokenize.COMMENT)
     ]
-    return [f"{file.relative_to(ROOT)}:{line}: {word}" for line, text in texts for word in AVOIDED.findall(text)]
+    return [f"{name}:{line}: {word}" for line, text in texts for word in AVOIDED.findall(text)]
 
 
 def test_revised_rooms_are_in_plain_english() -> None:
-    files = subprocess.run(["git", "ls-files", *REVISED], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    modules = [ROOT / name for name in files if name.endswith(".py")]
+    modules = {name: text for name, text in TEXTS.items() if name.endswith(".py") and name.startswith(REVISED)}
     assert len(modules) > 80
-    assert [place for module in modules for place in _avoided(module)] == []
+    assert [place for name, text in modules.items() for place in _avoided(name, text)] == []
+
+
+@pytest.mark.parametrize("what", CITATIONS)
+def test_nothing_cites_what_is_not_in_the_repository(what: str) -> None:
+    found = [
+        f"{name}:{number}: {match[0]}"
+        for name, text in TEXTS.items()
+        for number, line in enumerate(text.splitlines(), start=1)
+        for match in CITATIONS[what].finditer(line)
+    ]
+    assert found == []
+
+
+def test_every_difference_that_is_cited_by_number_stands_on_the_page() -> None:
+    page = set(DIFFERENCE.findall(TEXTS["docs/differences.md"]))
+    cited = {(name, number) for name, text in TEXTS.items() for number in DIFFERENCE.findall(text)}
+    assert len(cited) > 100
+    assert sorted(each for each in cited if each[1] not in page) == []
+
+
+def test_every_page_that_code_names_exists() -> None:
+    pages = {Path(name).name for name in PAGES}
+    code = {name: text for name, text in TEXTS.items() if name.endswith(".py") and not name.startswith("tests/")}
+    named = {(name, page) for name, text in code.items() for page in PAGE.findall(text)}
+    assert len(named) > 20
+    assert sorted(each for each in named if Path(each[1]).name not in pages) == []

@@ -28,14 +28,10 @@ def render_files(line: Line = Line.V1_2) -> dict[str, str]:
     return {f"{crd['spec']['names']['plural']}.yaml": HEADER + emit_yaml(crd) for crd in made}
 
 
-def guard() -> str:
-    """The text of the policy and its binding, for the default names."""
-    return GUARD_HEADER + "---\n".join(emit_yaml(each) for each in (policy(), binding()))
-
-
 def main(arguments: list[str]) -> int:
     """Writes the files and removes strangers, or with `--check` names the stale ones; returns the exit code."""
-    texts = {folder / name: text for line, folder in FOLDERS.items() for name, text in render_files(line).items()} | {GUARD: guard()}
+    texts = {folder / name: text for line, folder in FOLDERS.items() for name, text in render_files(line).items()}
+    texts[GUARD] = GUARD_HEADER + "---\n".join(emit_yaml(each) for each in (policy(), binding()))
     wanted = {file: text.encode() for file, text in texts.items()}
     return update(wanted, arguments, (file for folder in FOLDERS.values() for file in folder.glob("*")))
 

@@ -4,6 +4,7 @@ No times, no host: the same input gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from ...api.wording import escape_unprintable_lines
@@ -11,17 +12,15 @@ from ...api.wording import escape_unprintable_lines
 _SHOWN: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;"})
 
 
+@dataclass
 class Case:
     """One case: its name, and the elements in it by what they count as."""
 
-    __slots__ = ("errors", "failures", "name", "output", "skipped")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.failures: list[str] = []
-        self.errors: list[str] = []
-        self.skipped: list[str] = []
-        self.output: list[str] = []
+    name: str
+    failures: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
 
     def lines(self, suite: str) -> Iterator[str]:
         """The lines of the case's element."""

@@ -24,14 +24,11 @@ def prepare() -> None:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, _nothing(mode))
+            nothing = open(os.devnull, f"{mode}b")  # noqa: PTH123, SIM115 - pathlib takes long to import
+            setattr(sys, name, TextIOWrapper(nothing, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _nothing(mode: str) -> TextIOWrapper:
-    return TextIOWrapper(open(os.devnull, f"{mode}b"), encoding="utf-8")  # noqa: PTH123 - pathlib takes long to import
 
 
 def write_stdout(text: str) -> None:

@@ -142,7 +142,7 @@ class State:
         return {self._name: await self.part.reasons() if self.part else [self.reason]}
 
     async def details(self) -> list[str]:
-        """Runs the part."""
+        """Lines for people."""
         return await self.part.details() if self.part else [f"waiting: {self.reason}"]
 
     async def metrics(self) -> bytes:

@@ -58,11 +58,6 @@ class Operator(NamedTuple):
     reasons: dict[str, str]
     why: str = ""  # why nothing of the configuration is known
 
-    @property
-    def restricted(self) -> bool:
-        """Whether it works in one namespace alone, as far as is known."""
-        return self.scope is not None and bool(self.scope.restricted)
-
 
 class _Container(NamedTuple):
     """The container of an operator in its Deployment."""
@@ -88,13 +83,6 @@ class _Container(NamedTuple):
             if word == name and index + 1 < len(words):
                 return words[index + 1]
         return None
-
-
-async def operators(cluster: Cluster, namespace: str) -> list[Operator]:
-    """All operators, of one namespace if one is given, in the order of their names. Raises: ApiError when Deployments can't be listed."""
-    deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
-    told = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
-    return sorted(told, key=lambda each: (each.namespace, each.name))
 
 
 async def _told(cluster: Cluster, deployment: Node) -> Operator | None:
@@ -250,15 +238,18 @@ async def _asked(asking: Awaitable[T], fact: str, reasons: dict[str, str]) -> T 
 
 
 async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -> Operator | None:
-    """The operator whose settings apply; None if that is ambiguous."""
+    """The operator whose settings apply, in one namespace if that is given; None if that is ambiguous."""
     try:
-        found = await operators(cluster, namespace)
+        deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
+        told = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
     except UnavailableError:
         raise
     except ApiError as error:
         reasons |= dict.fromkeys(_TOLD, f"Deployments can't be read: {error.message}")
         return None
-    chosen = [each for each in found if not each.restricted] or found
+    found = sorted(told, key=lambda each: (each.namespace, each.name))
+    # those that work in one namespace alone count where there is no other
+    chosen = [each for each in found if each.scope is None or not each.scope.restricted] or found
     if len(chosen) == 1:
         reasons |= dict.fromkeys(_TOLD, chosen[0].why) if chosen[0].why else {}
         reasons |= chosen[0].reasons

@@ -32,10 +32,8 @@ def load_facts(file: str | None, settings: list[str], called: str = "--facts") -
         try:
             values[name] = _value(text, f"--set-fact {name}")
             facts_from(values)
-        except InputError as error:
-            raise UsageError(f"--set-fact {setting}: {error.text}") from None
-        except FactsError as error:
-            raise UsageError(f"--set-fact {setting}: {error}") from None
+        except (InputError, FactsError) as error:
+            raise UsageError(f"--set-fact {setting}: {error.args[0]}") from None
     return facts_from(values)
 
 

@@ -55,17 +55,12 @@ def _read(source: Source) -> Iterator[Document | InputError]:
             told = True
             line = source.text.count("\n", 0, template.start(1)) + 1
             text = f"is a template ({shorten(template[1], 60)} on line {line})"
-            if chart := _chart_of(source.name):
+            above = folders_above(os.path.dirname(source.name))
+            if chart := next((folder for folder in above if folder and os.path.exists(os.path.join(folder, CHART))), ""):
                 passed = f"{text} of a Helm chart, and is skipped; check its output with check --helm {chart}"
                 yield ForeignInputError(passed, one.name, one.line, one.column)
             else:
                 yield InputError(f"{text}; render it first, for example with --helm DIR", one.name, one.line, one.column)
-
-
-def _chart_of(file: str) -> str:
-    """The folder of the chart that a file belongs to, as the file is named; empty where it belongs to none."""
-    folders = folders_above(os.path.dirname(file))
-    return next((folder for folder in folders if folder and os.path.exists(os.path.join(folder, CHART))), "")
 
 
 def _foreign(found: Document | InputError) -> Document | InputError:

@@ -76,18 +76,14 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     elif not path or "\0" in path:
         yield InputError("is not a usable path", path or '""')
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
-        yield from _searched(path, excluded)
+        found = [*_folder(path)]
+        yield from _kept(found, excluded)
+        if not found and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
+            yield InputError("holds no YAML or JSON files", path)
     elif _WILD.intersection(path) and not os.path.lexists(path):
         yield from _glob(path, excluded)
     elif not is_excluded(path, excluded):
         yield path
-
-
-def _searched(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
-    found = [*_folder(path)]
-    yield from _kept(found, excluded)
-    if not found and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
-        yield InputError("holds no YAML or JSON files", path)
 
 
 def _kept(files: Iterable[str | InputError], excluded: Sequence[str]) -> Iterator[str | InputError]:

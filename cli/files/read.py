@@ -47,17 +47,12 @@ def _whole(descriptor: int, status: os.stat_result, name: str) -> bytes:
         raise InputError("is a folder, not a file", name)
     if status.st_size > LIMIT:
         raise _too_large(name)
-    data = os.read(descriptor, status.st_size + 1)
-    if stat.S_ISREG(status.st_mode) and len(data) == status.st_size:
-        return data
-    parts, size = [data], len(data)
-    while data and size <= LIMIT:  # a pipe or device has no size beforehand, and a file may grow
-        data = os.read(descriptor, 1 << 20)
-        parts.append(data)
-        size += len(data)
-    if size > LIMIT:
+    data, most = bytearray(), max(status.st_size, 1 << 16) + 1
+    while len(data) <= LIMIT and (more := os.read(descriptor, most)):  # a pipe or device has no size beforehand, and a file may grow
+        data += more
+    if len(data) > LIMIT:
         raise _too_large(name)
-    return b"".join(parts)
+    return bytes(data)
 
 
 def _too_large(name: str) -> InputError:

@@ -33,9 +33,7 @@ VARIABLES: Final = (
     Variable("DYN_OPERATOR_ALLOW_GMS_SNAPSHOT", ("featureGates", "gmsSnapshot"), lambda text: text == "1"),
     Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
     Variable(
-        "DYNAMO_WEBHOOKS_METRICS_SECURE",
-        ("server", "metrics", "secure"),
-        lambda text: {"true": True, "false": False}.get(text, text),
+        "DYNAMO_WEBHOOKS_METRICS_SECURE", ("server", "metrics", "secure"), lambda text: {"true": True, "false": False}.get(text, text)
     ),
     Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level")),
 )

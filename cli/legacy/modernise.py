@@ -234,10 +234,7 @@ def _image_of(reference: object, namespace: object, others: Iterable[object]) ->
         image, name, build = (lookup(other, path) for path in (("spec", "image"), ("metadata", "name"), ("spec", "dynamoComponent")))
         same = lookup(other, ("metadata", "namespace")) in (namespace, MISSING if namespace is None else namespace)
         # builds are called `name:tag` in fields and `name--tag` as objects
-        if (
-            recognise(other) in BUILDS
-            and same
-            and str(reference).replace(":", "--") in [str(one).replace(":", "--") for one in (name, build)]
-        ):
-            found |= {image} if isinstance(image, str) and image else set()
+        named = str(reference).replace(":", "--") in [str(one).replace(":", "--") for one in (name, build)]
+        if recognise(other) in BUILDS and same and named and isinstance(image, str) and image:
+            found.add(image)
     return found.pop() if len(found) == 1 else None

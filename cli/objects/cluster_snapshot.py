@@ -107,7 +107,7 @@ class Live:
         self._namespace = namespace or USUAL_NAMESPACE
         self._unreachable = sight.unreachable
         self._unlisted = {one.name: str(one) for one in sight.items if isinstance(one, InputError)}
-        self._items = {_identity(one): one for one in sight.items if not isinstance(one, InputError)}
+        self._items = {Identity(one["kind"], *_order(one)): one for one in sight.items if not isinstance(one, InputError)}
 
     def past(self, new: Manifest, line: Line) -> Previous | InputError:
         """The stored object, and the result of applying the file. One that can't be read is reported, and is no error."""
@@ -128,10 +128,6 @@ class Live:
 
     def _item(self, identity: Identity) -> Node | None:
         return self._items.get(identity if identity.namespace else identity._replace(namespace=self._namespace))
-
-
-def _identity(item: Node) -> Identity:
-    return Identity(item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"])
 
 
 def _found(item: Node) -> Manifest:

@@ -157,15 +157,12 @@ class _Trees:
             if self._text[start : start + 1] != "-":
                 raise UnsureError
             cursor = self._add(node, None, start, start + 1, below, data=item)
-        node.known = node.known and self._ends(cursor, self._offset(place.span.end))
+        end = self._offset(place.span.end)  # behind comments, which match everywhere
+        node.known = node.known and (cursor >= end or _ONLY_COMMENTS.match(self._text, cursor, end).end() >= end)  # type: ignore[union-attr]
         node.end = cursor
         if not node.entries:  # nothing but merge keys
             node.form = Form.ALIAS
-            node.end = node.start + len(self._text[node.start : self._offset(place.span.end)].rstrip())
-
-    def _ends(self, cursor: int, end: int) -> bool:
-        """Whether only comments follow the last entry."""
-        return cursor >= end or _ONLY_COMMENTS.match(self._text, cursor, end).end() >= end  # type: ignore[union-attr] # matches everywhere
+            node.end = node.start + len(self._text[node.start : end].rstrip())
 
     def _add(self, node: Node, key: str | None, start: int, mark: int, place: Place, *, flow: bool = False, data: Any = None) -> int:
         child = self._node(data if key is None else node.data[key], place, mark, flow=flow)

@@ -66,7 +66,7 @@ def _entry(value: Any, head: str, indent: str, lines: list[str]) -> None:
         lines.append(f"{head} {{}}" if isinstance(value, dict) else f"{head} []")
         return
     short = value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) < _REMEMBERED)
-    first, *rest = _scalar(type(value).__name__, value) if short else _written(value)
+    first, *rest = (_scalar if short else _scalar.__wrapped__)(type(value).__name__, value)
     lines.append(f"{head} {first}")
     lines.extend(f"{indent}{line}" if line else "" for line in rest)
 
@@ -74,10 +74,6 @@ def _entry(value: Any, head: str, indent: str, lines: list[str]) -> None:
 @lru_cache(maxsize=4096)
 def _scalar(_: str, value: Any) -> tuple[str, ...]:
     """The lines of a scalar; with its type, because 1 equals True."""
-    return _written(value)
-
-
-def _written(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) and value.endswith("\n\n"):  # its blank lines at the end belong to it
         raise _UnusualError
     first, *rest = scalar_lines(value)
@@ -86,9 +82,7 @@ def _written(value: Any) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _key(key: Any) -> str:
-    if not isinstance(key, str) or not key or len(key) > _LONGEST_KEY or "\n" in key:
-        raise _UnusualError
-    if "\n" in (text := key_text(key)):
+    if not isinstance(key, str) or not key or len(key) > _LONGEST_KEY or "\n" in key or "\n" in (text := key_text(key)):
         raise _UnusualError
     return text
 

@@ -68,15 +68,13 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
     if len(policies) > MOST:
         raise UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}")
     documents = (*(one.data for one in policies.values()), *(one.data for _, one in bound), *objects)
-    bindings = [binding for binding, _ in bound]
-    return UserRules(tuple(_policy(document, bindings) for document in policies.values()), tuple(objects), documents)
-
-
-def _policy(document: Document, bindings: list[Binding]) -> Policy:
-    try:
-        return read_policy(document.data, bindings, document.source.name)
-    except PolicyError as error:
-        raise _placed(error, document) from None
+    read: list[Policy] = []
+    for document in policies.values():
+        try:
+            read.append(read_policy(document.data, [binding for binding, _ in bound], document.source.name))
+        except PolicyError as error:
+            raise _placed(error, document) from None
+    return UserRules(tuple(read), tuple(objects), documents)
 
 
 def _documents(paths: Sequence[str], folder: str) -> Iterator[Document]:

@@ -9,14 +9,13 @@ import orjson
 from .build import Builder
 from .errors import InputError
 from .positions import Point
-from .scalars import INT64, whole
+from .scalars import INT64, Scalar, whole
 
 _TOKEN: Final = re.compile(
     r'(?P<punctuation>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
-    r"(?![\w.+-])|(?P<word>(?:true|false|null)\b)"
+    r"(?![\w.+-])|(?:true|false|null)\b"
 )
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-_WORDS: Final = {"true": True, "false": False, "null": None}
 
 
 class JsonSyntaxError(InputError):
@@ -63,18 +62,12 @@ class _Reader:
                 raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
             self.open.pop()
             self.builder.close(self.mark(token.end()))
-            return self._after(), False
-        if due == "next":
-            wanted = f", or {self.open[-1]}"
-            return self._expect(token, ",", wanted, "key" if self.open[-1] == "}" else "value")
-        if due == "colon":
-            return self._expect(token, ":", ":", "value")
-        return self._value(token, due)
-
-    def _expect(self, token: re.Match[str], text: str, wanted: str, due: str) -> tuple[str, bool]:
-        if token.group() != text:
-            raise self.error(token.start(), f"is not JSON: expected {wanted}")
-        return due, False
+            return ("next" if self.open else "value"), False
+        if due not in ("next", "colon"):
+            return self._value(token, due)
+        if text != ("," if due == "next" else ":"):
+            raise self.error(token.start(), f"is not JSON: expected {f', or {self.open[-1]}' if due == 'next' else ':'}")
+        return ("key" if due == "next" and self.open[-1] == "}" else "value"), False
 
     def _value(self, token: re.Match[str], due: str) -> tuple[str, bool]:
         text, start, end = token.group(), self.mark(token.start()), self.mark(token.end())
@@ -87,26 +80,16 @@ class _Reader:
         if token["punctuation"]:
             raise self.error(token.start(), f"is not JSON: {text} is not allowed here")
         self.builder.scalar(self._scalar(token), start, end)
-        return ("colon" if due == "key" else self._after()), False
+        return ("colon" if due == "key" else "next" if self.open else "value"), False
 
-    def _after(self) -> str:
-        return "next" if self.open else "value"
-
-    def _scalar(self, token: re.Match[str]) -> str | int | float | bool | None:
-        text = token.group()
-        if token["string"] is not None:
-            try:
-                return str(orjson.loads(text))
-            except (orjson.JSONDecodeError, UnicodeEncodeError):
-                raise self.error(token.start(), "a text must hold only known escapes and whole characters, not half of a pair") from None
-        if token["word"]:
-            return _WORDS[text]
-        if text.lstrip("-").isdigit() and len(text) <= 20 and int(text) in INT64:
-            return int(text)
-        value = float(text)
-        if value in (float("inf"), float("-inf")):
-            raise self.builder.error(self.mark(token.start()), "a number must fit a double")
-        return whole(value)
+    def _scalar(self, token: re.Match[str]) -> Scalar:
+        try:
+            value: Scalar = orjson.loads(token.group())
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            if token["string"] is None:
+                raise self.builder.error(self.mark(token.start()), "a number must fit a double") from None
+            raise self.error(token.start(), "a text must hold only known escapes and whole characters, not half of a pair") from None
+        return whole(float(value)) if isinstance(value, float) or (isinstance(value, int) and value not in INT64) else value
 
 
 def feed(text: str, builder: Builder) -> None:

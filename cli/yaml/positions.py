@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...api.paths import Path
 
+if TYPE_CHECKING:
+    import yaml
 
-class Mark(Protocol):
-    """A place in a chunk of text, both numbers from 0; PyYAML's own marks are such."""
-
-    @property
-    def line(self) -> int:
-        """The line from 0."""
-
-    @property
-    def column(self) -> int:
-        """The column from 0, in characters."""
+Mark: TypeAlias = "Point | yaml.Mark"  # a place in a chunk of text, both numbers from 0, the column in characters
 
 
 class Point(NamedTuple):
-    """A mark of our own."""
+    """A mark without PyYAML."""
 
     line: int
     column: int

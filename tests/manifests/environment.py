@@ -31,44 +31,22 @@ def build_wheel(home: Path) -> Path:
     source = home / "source"
     copy_sources(source)
     shutil.copytree(ROOT / "tools", source / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        str(home / "wheel"),
-        str(source),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _pip("wheel", "--no-deps", "--no-build-isolation", "-w", home / "wheel", source)
     [wheel] = (home / "wheel").glob("*.whl")
     return wheel
+
+
+def _pip(*words: str | Path) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def install(wheel: Path, place: Path) -> Path:
     """Makes an environment at `place` that holds the wheel and what it needs without an extra; returns its interpreter."""
     python = place / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-compile",
-        str(wheel),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _pip("--python", python, "install", "--no-deps", "--no-compile", wheel)
     [packages] = place.glob("lib/python3*/site-packages")
     [own] = packages.glob("dynamo_webhooks-*.dist-info")
     for name in needed(metadata.Distribution.at(own)):

@@ -1,6 +1,12 @@
-"""The manifests by themselves: webhooks lead to paths that the server answers, settings are settings, numbers fit together."""
+"""The manifests by themselves: webhooks lead to paths that the server answers, settings are settings, numbers fit together.
 
+And docs/install.md and docs/migration.md name only what there is, and what the file of the image says. What the image holds, and that it
+runs, is tested on the layout of a release: tests/release.
+"""
+
+import json
 import re
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -8,11 +14,12 @@ import yaml
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.operator.configuration import leaves
 from dynamo_webhooks.certs.installation import installation
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.routes import ROUTES, Route
-from tests.manifests.environment import ROOT
+from tests.manifests.environment import PACKAGE, ROOMS, ROOT
 
 Node: TypeAlias = dict[str, Any]
 BASE: Final = ROOT / "manifests" / "base"
@@ -35,35 +42,19 @@ def _routes(name: str) -> dict[str, Route]:
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_every_path_of_the_server_is_registered_and_no_other(name: str) -> None:
-    assert _hooks(name).keys() == _routes(name).keys()
-
-
-@pytest.mark.parametrize("name", HOOKS)
-def test_each_path_is_asked_for_the_kind_and_version_that_it_reads(name: str) -> None:
-    routes = _routes(name)
-    for path, hook in _hooks(name).items():
+def test_every_path_of_the_server_is_registered_for_what_it_reads_and_fails_closed(name: str) -> None:
+    """Each entry says all that an API server would assume."""
+    hooks, routes = _hooks(name), _routes(name)
+    assert hooks.keys() == routes.keys()
+    assert len({hook["name"] for hook in hooks.values()}) == len(hooks)
+    for path, hook in hooks.items():
         [rule] = hook["rules"]
         route = routes[path]
-        assert (rule["apiGroups"], rule["apiVersions"], rule["resources"]) == (
-            ["nvidia.com"],
-            [route.version],
-            [BY_NAME[route.kind].plural],
-        )
+        read = (["nvidia.com"], [route.version], [BY_NAME[route.kind].plural])
+        assert (rule["apiGroups"], rule["apiVersions"], rule["resources"]) == read
         assert (hook["matchPolicy"], rule["scope"]) == ("Exact", "Namespaced"), "converted for us, an object would be judged twice"
-
-
-@pytest.mark.parametrize("name", HOOKS)
-def test_each_entry_fails_closed_and_says_all_that_an_api_server_would_assume(name: str) -> None:
-    hooks = _hooks(name).values()
-    assert len({hook["name"] for hook in hooks}) == len(hooks)
-    for hook in hooks:
-        assert (hook["failurePolicy"], hook["timeoutSeconds"], hook["sideEffects"], hook["admissionReviewVersions"]) == (
-            "Fail",
-            10,
-            "None",
-            ["v1"],
-        )
+        assert (hook["failurePolicy"], hook["timeoutSeconds"], hook["sideEffects"]) == ("Fail", 10, "None")
+        assert hook["admissionReviewVersions"] == ["v1"]
         assert hook["clientConfig"].keys() == {"service"}, "a bundle in a manifest would be taken for ours when it is applied again"
         assert "namespaceSelector" not in hook, "no namespace is exempt"
 
@@ -131,12 +122,6 @@ def _container(name: str) -> tuple[Node, Node]:
     return pod, container
 
 
-def test_the_grace_is_longer_than_the_drain() -> None:
-    serving = load_configuration(str(BASE / "config.yaml"), {}).configuration.serving
-    pod, _ = _container("server")
-    assert serving.drain_lag + serving.drain_timeout + Limits().goodbye_seconds < pod["terminationGracePeriodSeconds"]
-
-
 def test_ports_and_places_are_the_configurations() -> None:
     settings = yaml.safe_load((BASE / "config.yaml").read_text())["server"]
     pod, container = _container("server")
@@ -161,12 +146,7 @@ def test_ports_and_places_are_the_configurations() -> None:
     assert {*opened, *(port["targetPort"] for port in _documents("service")[0]["spec"]["ports"])} == ports.keys()
     [metrics, _] = yaml.safe_load_all((OVERLAYS / "service-monitor" / "monitor.yaml").read_text())
     assert [(each["port"], each["targetPort"]) for each in metrics["spec"]["ports"]] == [(ports["metrics"], "metrics")]
-
-
-def test_serving_pods_see_no_key_of_the_authority_and_wait_for_their_own() -> None:
-    pod, _ = _container("server")
-    [secret] = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
-    assert secret["optional"] is True
+    assert secret["optional"] is True, "serving pods see no key of the authority, and wait for their own"
     assert secret["defaultMode"] == 0o440
     assert [item["key"] for item in secret["items"]] == ["tls.crt", "tls.key", "ca.crt"]
 
@@ -183,30 +163,22 @@ def test_pods_may_do_little_and_write_nowhere_but_to_memory(name: str) -> None:
     }
     assert {volume["emptyDir"]["medium"] for volume in pod["volumes"] if "emptyDir" in volume} == {"Memory"}
     assert "cpu" not in container["resources"]["limits"]
-    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz", "which never asks for certificates"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert container["readinessProbe"]["timeoutSeconds"] == 5, "a slow answer has time"
+    assert "startupProbe" not in container
     assert pod["serviceAccountName"] == f"dynamo-webhooks-{name}"
 
 
-def test_the_server_takes_the_reconcilers_writes_for_the_operators_own() -> None:
-    environment = {each["name"]: each.get("value") for each in _container("server")[1]["env"]}
-    assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
-
-
-@pytest.mark.parametrize("name", ["server", "provisioner", "reconciler"])
-def test_readiness_leaves_a_slow_answer_time_and_liveness_never_asks_for_certificates(name: str) -> None:
-    _, container = _container(name)
-    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
-    assert container["readinessProbe"]["timeoutSeconds"] == 5
-    assert "startupProbe" not in container
-
-
-def test_the_service_selects_server_pods_alone() -> None:
+def test_the_service_selects_server_pods_alone_and_those_take_the_reconcilers_writes_for_the_operators_own() -> None:
     [service] = _documents("service")
     selector = service["spec"]["selector"].items()
     labels = {
         name: _documents(name)[0]["spec"]["template"]["metadata"]["labels"].items() for name in ("server", "provisioner", "reconciler")
     }
     assert [name for name, found in labels.items() if selector <= found] == ["server"]
+    environment = {each["name"]: each.get("value") for each in _container("server")[1]["env"]}
+    assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
 
 
 def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
@@ -215,14 +187,9 @@ def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
     assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
     [budget] = _documents("disruption")
     assert budget["spec"]["maxUnavailable"] == 1, "a budget of a minimum can block a drain"
-
-
-def test_the_version_is_the_packages() -> None:
-    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version
-    [image], [job] = (yaml.safe_load((each / "kustomization.yaml").read_text())["images"] for each in (BASE, OVERLAYS / "migrate"))
-    chart = yaml.safe_load((ROOT / "manifests" / "chart" / "Chart.yaml").read_text())
-    assert {image["newTag"], job["newTag"], chart["version"], chart["appVersion"]} == {version[1]}
+    serving = load_configuration(str(BASE / "config.yaml"), {}).configuration.serving
+    drain = serving.drain_lag + serving.drain_timeout + Limits().goodbye_seconds
+    assert drain < _container("server")[0]["terminationGracePeriodSeconds"]
 
 
 def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:
@@ -230,3 +197,70 @@ def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:
         text = path.read_text()
         assert not re.search(r"^\s*caBundle:", text, re.MULTILINE), path
         assert not re.search(r"^kind: Secret$", text, re.MULTILINE), path
+
+
+PAGE: Final = (ROOT / "docs" / "install.md").read_text()
+MIGRATION: Final = (ROOT / "docs" / "migration.md").read_text()
+VALUES: Final[dict[str, Any]] = yaml.safe_load((ROOT / "manifests" / "chart" / "values.yaml").read_text())
+
+
+def test_the_values_that_it_names_are_values_of_the_chart() -> None:
+    sections = "webhook|controllerManager|reconciler|metricsService|monitoring|namespaceRestriction|migrate"
+    named = set(re.findall(rf"`((?:{sections})\.[A-Za-z.]+)(?:=[^`]*)?`", PAGE + MIGRATION))
+    assert len(named) >= 11
+    for name in named:
+        found: Any = VALUES
+        for part in name.split("."):
+            assert part in found, name
+            found = found[part]
+
+
+def test_the_keys_of_the_configuration_that_it_names_exist() -> None:
+    named = set(re.findall(r"`((?:certificates|serving)\.[A-Za-z]+)`", PAGE))
+    assert len(named) >= 2
+    for name in named:
+        assert tuple(name.split(".")) in {path[:2] for path, _ in leaves()}, name
+
+
+def test_the_overlays_that_it_names_exist_and_none_is_forgotten() -> None:
+    named = set(re.findall(r"overlays/([a-z-]+)", PAGE))
+    # what other overlays are made with is no way to install
+    assert named == {folder.name for folder in (ROOT / "manifests" / "overlays").iterdir()} - {"provided"}
+
+
+USER: Final = 65532
+IMAGE: Final = ROOT / "manifests" / "Containerfile"
+INSTRUCTIONS: Final = [line for line in IMAGE.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def _last(word: str) -> str:
+    return [line for line in INSTRUCTIONS if line.startswith(f"{word} ")][-1].removeprefix(f"{word} ")
+
+
+def test_the_last_stage_starts_from_nothing_and_runs_no_command_and_no_shell() -> None:
+    last = INSTRUCTIONS[max(i for i, line in enumerate(INSTRUCTIONS) if line.startswith("FROM ")) :]
+    assert last[0] == "FROM scratch"
+    assert not [line for line in last if line.startswith("RUN ")], "there is no shell to run it with"
+    assert _last("USER") == f"{USER}:{USER}", "no number of root, and no name, which Kubernetes could not judge"
+    for word in ("ENTRYPOINT", "CMD"):
+        assert (command := json.loads(_last(word)))
+        assert "sh" not in {Path(part).name for part in command}
+    commands = [json.loads(line.removeprefix("RUN ")) for line in INSTRUCTIONS if line.startswith("RUN ")]
+    assert len(commands) >= 3, "all in the exec form"
+    assert _last("EXPOSE").split() == ["9443", "8081", "8080"], "the ports of the manifests"
+
+
+def test_images_are_pinned_to_a_version_or_a_digest() -> None:
+    named = [line.partition("=")[2] for line in INSTRUCTIONS if line.startswith("ARG ") and "IMAGE" in line]
+    froms = [line.split()[1] for line in INSTRUCTIONS if line.startswith("FROM ")]
+    assert named
+    assert {name for name in froms if name != "scratch"} <= {"${PYTHON_IMAGE}"}
+    for name in named:
+        assert re.fullmatch(r"[a-z/]+(:(?!latest)[\w.-]+|@sha256:[0-9a-f]{64})", name), name
+
+
+def test_only_named_sources_are_copied_and_all_rooms_are() -> None:
+    copied = {part for line in INSTRUCTIONS if line.startswith("COPY ") and "--from" not in line for part in line.split()[1:-1]}
+    assert "." not in copied, "the whole context may hold keys"
+    assert copied == {PACKAGE, *ROOMS, "pyproject.toml", "README.md", "LICENSE", "requirements-server.lock", "manifests/image/collect.py"}
+    assert not re.findall(r"(?i)(token|password|secret|api_?key|BEGIN )", "\n".join(INSTRUCTIONS))

@@ -1,4 +1,7 @@
-"""Alert rules and the dashboard: well-formed, and about metrics, labels and label values that our processes have."""
+"""Alert rules and the dashboard: well-formed, and about metrics, labels and label values that our processes have.
+
+That each alert fires, and that manifests hold all of this, is tested in tests/cluster.
+"""
 
 import json
 import re
@@ -95,8 +98,12 @@ def test_queries_are_balanced_and_use_known_functions(query: str) -> None:
     assert not re.search(r"[,(]\s*[,)]", bare(query).replace("time()", "")), "an empty argument or selector"
 
 
+def grouped(query: str) -> set[str]:
+    return {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
+
+
 @pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
-def test_every_metric_and_label_is_one_of_ours(query: str) -> None:
+def test_every_metric_and_label_is_one_of_ours_and_counters_are_read_as_rates(query: str) -> None:
     found = names(query)
     assert found
     assert found <= known().keys()
@@ -105,20 +112,14 @@ def test_every_metric_and_label_is_one_of_ours(query: str) -> None:
             for label, value in re.findall(r'([a-z_]+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', selector):
                 assert label in {*each.labels, *SCRAPED}
                 assert label in SCRAPED or set(value.split("|")) <= VALUES[label]
-    grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
-    for name in found:
-        allowed = {label for each in known()[name] for label in each.labels} | SCRAPED
-        assert grouped <= allowed | ({"le"} if name.endswith("_bucket") else set())
-
-
-@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
-def test_counters_are_read_as_rates_and_gauges_are_not(query: str) -> None:
     flat = re.sub(r"\{[^}]*\}", "", bare(query))
     rated = set(re.findall(r"\b(?:rate|increase)\(\s*([a-z_]+)\[", flat))
-    for name in names(query):
+    for name in found:
+        allowed = {label for each in known()[name] for label in each.labels} | SCRAPED
+        assert grouped(query) <= allowed | ({"le"} if name.endswith("_bucket") else set())
         # by the declared type: the Go operator called a gauge resources_total
         assert (name in rated) == (name.endswith("_bucket") or all(each.type == COUNTER for each in known()[name]))
-    assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in names(query))
+    assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in found)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
@@ -127,35 +128,9 @@ def test_alerts_say_what_they_mean(rule: Node) -> None:
     assert rule["labels"]["severity"] in ("info", "warning", "critical")
     assert re.fullmatch(r"\d+[mh]", rule.get("for", "0m"))
     assert rule["annotations"].keys() == {"summary", "description"}
-    kept = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", rule["expr"]) for label in labels.split(",")}
+    kept = grouped(rule["expr"])
     for label in re.findall(r"\$labels\.([a-z_]+)", rule["annotations"]["description"]):
         assert label in (kept or SCRAPED), f"{label} is not there when the alert is sent"
-
-
-def test_alerts_have_names_of_their_own() -> None:
-    assert len(RULES) == len(rules())
-
-
-def test_what_an_admin_must_hear_of_is_heard() -> None:
-    """The causes of outages that spec and issue name, by the metric that shows them."""
-    used = {name for rule in RULES.values() for name in names(rule["expr"])}
-    assert used >= {
-        f"dynamo_webhooks_{name}"
-        for name in (
-            "leaf_not_after_seconds",
-            "ca_not_after_seconds",
-            "roll_stuck",
-            "trust_in_sync",
-            "ready",
-            "converted_objects_total",
-            "conversion_duration_seconds_bucket",
-            "scope_watch_stale_seconds",
-            "api_groups_stale_seconds",
-            "bounds_met_total",
-            "reconciler_leading",
-        )
-    }
-    assert "dynamo_operator_webhook_denials_total" in used
 
 
 def number(alert: str) -> float:
@@ -181,69 +156,32 @@ def test_panels_lie_beside_each_other() -> None:
             for y in range(place["y"], place["y"] + place["h"]):
                 assert (x, y) not in taken, f"{panel['title']} lies on {taken.get((x, y))}"
                 taken[x, y] = panel["title"]
-    ids = [panel["id"] for panel in dashboard()["panels"]]
-    assert len(set(ids)) == len(ids)
+    assert len({panel["id"] for panel in dashboard()["panels"]}) == len(dashboard()["panels"])
 
 
-def test_the_dashboard_names_no_data_source_and_shows_the_chosen_namespace() -> None:
+def test_the_dashboard_names_no_data_source_shows_the_chosen_namespace_and_labels_that_are_kept() -> None:
     variables = {each["name"] for each in dashboard()["templating"]["list"]}
     assert variables == {"datasource", "namespace"}
     for target in TARGETS.values():
+        assert set(re.findall(r"\{\{([a-z_]+)\}\}", target["legendFormat"])) <= grouped(target["expr"])
         assert target["datasource"]["uid"] == "${datasource}"
         assert set(re.findall(r"\$\{?([a-z]+)", target["expr"])) <= variables
         for name in names(target["expr"]):
             assert re.search(rf'{name}\{{[^}}]*namespace=~"\$namespace"', target["expr"])
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
-def test_legends_name_labels_that_are_kept(target: Node) -> None:
-    kept = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", target["expr"]) for label in labels.split(",")}
-    assert set(re.findall(r"\{\{([a-z_]+)\}\}", target["legendFormat"])) <= kept
-
-
-def test_every_metric_is_shown() -> None:
+def test_every_metric_of_ours_is_shown() -> None:
     """A metric that nobody looks at is one too many; how often connections were accepted is the exception, for rates by hand."""
     shown = {name for query in QUERIES.values() for name in names(query)}
-    metrics = {each.name: each for samples in known().values() for each in samples}
-    unseen = {name for name, each in metrics.items() if not shown & set(each.samples)}
-    assert unseen == {
-        # of interest only while client certificates are introduced
-        "dynamo_webhooks_requests_by_caller",
+    ours = {each.name: each for samples in known().values() for each in samples if each.name.startswith("dynamo_")}
+    assert {name for name, each in ours.items() if not shown & set(each.samples)} == {
+        "dynamo_webhooks_requests_by_caller",  # of interest only while client certificates are introduced
         "dynamo_webhooks_connections",
         "dynamo_webhooks_connections_refused",  # in bounds_met too
         "dynamo_webhooks_trust_mismatch",  # the opposite of trust_in_sync, for objects that are there
         "dynamo_webhooks_secret_conflicts",
-        # the framework's names for what is shown under our own
-        "certwatcher_read_certificate",
-        "certwatcher_read_certificate_errors",
-        "controller_runtime_reconcile",
-        "controller_runtime_reconcile_errors",
-        "controller_runtime_reconcile_time_seconds",
-        "controller_runtime_terminal_reconcile_errors",
-        "controller_runtime_active_workers",
-        "controller_runtime_max_concurrent_reconciles",
-        "workqueue_adds",
-        "workqueue_retries",
-        "workqueue_queue_duration_seconds",
-        "workqueue_work_duration_seconds",
-        "workqueue_unfinished_work_seconds",
-        "workqueue_longest_running_processor_seconds",
         "dynamo_webhooks_reconciler_queue_depth",
-        # of every process, shown by every general dashboard
-        *(each.name for each in PROCESS_METRICS if each.name.startswith("process_")),
     }
-
-
-def test_the_component_holds_what_lies_there() -> None:
-    component = yaml.safe_load((HOME / "kustomization.yaml").read_text())
-    assert component["kind"] == "Component"
-    assert component["resources"] == ["rules.yaml"]
-    [generated] = component["configMapGenerator"]
-    assert generated["files"] == ["dynamo-webhooks.json=dashboard.json"]
-    leading = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())
-    assert [(COMPONENT / each).resolve() for each in leading["components"]] == [HOME]
-    protected = yaml.safe_load((COMPONENT / "protected" / "kustomization.yaml").read_text())
-    assert protected["resources"] == ["roles.yaml"]
 
 
 def test_protected_metrics_need_two_reviews_and_readers_one_path() -> None:

@@ -33,20 +33,14 @@ def _decoys(folder: Path) -> None:
         (folder / room / "__init__.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
 
 
-def test_the_wheel_holds_the_licence(wheel: Path) -> None:
+def test_the_wheel_holds_one_import_name_with_every_room_its_data_and_the_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith("/LICENSE")]
-        assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
-
-
-def test_the_wheel_installs_one_import_name_and_one_distribution(wheel: Path) -> None:
-    names = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+        files = archive.namelist()
+        [licence] = [name for name in files if name.endswith("/LICENSE")]
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    names = {name.partition("/")[0] for name in files}
     assert {name for name in names if not name.endswith(".dist-info")} == {PACKAGE}
     assert len(names) == 2
-
-
-def test_the_wheel_holds_every_room_with_its_data(wheel: Path) -> None:
-    files = set(zipfile.ZipFile(wheel).namelist())
     for name in ("api/generated/DynamoModel.v1alpha1.json", "policies/index.json", *(f"{room}/__init__.py" for room in ROOMS)):
         assert f"{PACKAGE}/{name}" in files
 
@@ -63,12 +57,6 @@ def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Pat
     [packages] = python.parent.parent.glob("lib/python3*/site-packages")
     assert not (tmp_path / "ran").exists()
     assert not (packages / "ran").exists()
-
-
-@pytest.fixture(scope="module")
-def bare(python: Path) -> Path:
-    """The command there, which was installed without an extra."""
-    return python.with_name("dynamo-webhooks")
 
 
 OPERATOR = """\
@@ -96,10 +84,10 @@ OFFLINE = (
 
 
 @pytest.mark.parametrize("words", OFFLINE)
-def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str) -> None:
+def test_commands_on_files_need_no_extra(python: Path, tmp_path: Path, words: str) -> None:
     (tmp_path / "graph.yaml").write_text(GRAPH.replace("-1", "1"))
     (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
@@ -118,13 +106,13 @@ def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str)
         ("certs inspect", "cluster"),
     ],
 )
-def test_others_say_which_extra_is_missing(bare: Path, tmp_path: Path, words: str, extra: str) -> None:
+def test_others_say_which_extra_is_missing(python: Path, tmp_path: Path, words: str, extra: str) -> None:
     (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
     said = f"dynamo-webhooks {words.split(maxsplit=1)[0]}: needs packages that are not installed; install dynamo-webhooks[{extra}]\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
-def test_an_installation_without_an_extra_is_small(bare: Path) -> None:
-    [packages] = bare.parent.parent.glob("lib/python3*/site-packages")
+def test_an_installation_without_an_extra_is_small(python: Path) -> None:
+    [packages] = python.parent.parent.glob("lib/python3*/site-packages")
     assert sum(file.stat().st_size for file in packages.rglob("*") if "__pycache__" not in file.parts and file.is_file()) < 20_000_000

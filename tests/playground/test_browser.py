@@ -3,18 +3,15 @@
 import asyncio
 import base64
 import json
-import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 import pytest
 
 from tests.cli.check.reports.browser import Browser, browser
 from tests.cli.check.reports.test_browser import contrast, luminance
+from tests.cli.docs.test_site_browser import serving
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground.__main__ import HERE, ROOT, SCRATCH, SITE, build
 
@@ -36,30 +33,12 @@ _MORE: Final = """\
 FIVE: Final = EXAMPLE.replace("replicas: -1", "replicas: 1") + "".join(map(_MORE.format, range(3)))
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None: ...
-
-
-@contextmanager
-def served() -> Iterator[tuple[str, ThreadingHTTPServer]]:
-    """The site on a port of its own."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(SITE.parent)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     if not (SITE / "sw.js").exists():  # `make browser` has built it
         build(SITE)
-    with served() as (origin, _):
-        yield origin
+    with serving(SITE.parent) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 async def until(page: Browser, expression: str) -> Any:
@@ -159,9 +138,9 @@ async def test_each_command_answers_in_both_versions_and_by_line(site: str) -> N
 
 
 async def test_an_address_holds_all_and_works_offline(site: str) -> None:
-    with served() as (origin, server):
+    with serving(SITE.parent) as server:
         async with browser() as page:
-            await page.open(f"{origin}/playground/")
+            await page.open(f"http://127.0.0.1:{server.server_port}/playground/")
             await until(page, READY)
             await write(page, BAD, BAD_RULE)
             link = await until(page, "location.hash.startsWith('#z=') && location.href")

@@ -9,7 +9,6 @@ import grimp
 
 from dynamo_webhooks.admission.pipeline import Admission
 from tools.manual.console import table
-from tools.size import BUDGETS
 
 _PACKAGE: Final = "dynamo_webhooks"
 INSIDE: Final = ("cli", "reconciler")  # rooms whose folders are drawn, too
@@ -23,11 +22,6 @@ STAGES: Final = {
     "conform": ("checks the schema and its CEL rules", "the API server, with 422", "schema, cel"),
     "judge": ("evaluates the rules", "the validating webhook, with 422 and one cause for each finding", "policies"),
 }
-
-
-def stages() -> list[str]:
-    """The stages in the order in which the pipeline declares them."""
-    return [name for name, value in vars(Admission).items() if name in STAGES and isfunction(value)]
 
 
 def imports(package: str = _PACKAGE) -> dict[str, set[str]]:
@@ -54,8 +48,8 @@ def reduced(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
 
 
 def draw_pipeline() -> str:
-    """The stages as a picture and as a table."""
-    names = stages()
+    """The stages, in the order in which the pipeline declares them, as a picture and as a table."""
+    names = [name for name, value in vars(Admission).items() if name in STAGES and isfunction(value)]
     drawn = [f"{start} --> {names[0]}" for start in ("request([AdmissionReview])", "file([file])")]
     drawn += [f"{one} --> {two}" for one, two in pairwise([*names, "response([response or report])"])]
     rows = ((f"`{name}`", *STAGES[name]) for name in names)
@@ -71,11 +65,6 @@ def draw_rooms() -> str:
         drawn = [f"{_short(folder, room)} --> {_short(other, room)}" for folder, other in reduced(edges)]
         text += f"\n### The inside of `{room}`\n\n{_mermaid('flowchart TD', drawn)}\n{table('folder | contents', rows)}\n"
     return text
-
-
-def list_budgets() -> str:
-    """The budget of each room."""
-    return table("room | lines", ((f"`{room}`", f"{lines:,}") for room, lines in BUDGETS.items()))
 
 
 def _short(folder: str, room: str = "") -> str:

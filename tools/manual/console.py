@@ -19,12 +19,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from dynamo_webhooks.cli.console.exits import BUG
 from dynamo_webhooks.cli.console.program import PROGRAM
 from dynamo_webhooks.cli.main import main
+from tools.written import ROOT
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
 _KEPT: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
 _WHEN: Final = "2026-01-01T00:00:00Z"
@@ -53,7 +54,7 @@ class Terminal:
             shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', "utf-8")
             shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
-        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 
     def write(self, name: str, text: str) -> None:
         """Puts a file into the folder."""
@@ -82,10 +83,9 @@ class Terminal:
     def _within(self, words: list[str]) -> tuple[int, str]:
         both = io.BytesIO()
         out, err = (io.TextIOWrapper(both, encoding="utf-8", write_through=True) for _ in range(2))
-        with contextlib.chdir(self._folder), _environment(self._changes), _no_input():
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main(words)
-            return code, both.getvalue().decode()
+        streams = patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO()), stdout=out, stderr=err)
+        with contextlib.chdir(self._folder), patch.dict(os.environ, _kept(self._changes), clear=True), streams:
+            return main(words), both.getvalue().decode()
 
     def _shell(self, line: str) -> tuple[int, str]:
         done = subprocess.run(  # noqa: S603 - the lines are those of pages of this repository
@@ -110,27 +110,6 @@ def terminal() -> Iterator[Terminal]:
 
 def _kept(changes: dict[str, str]) -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT if name in os.environ} | changes
-
-
-@contextlib.contextmanager
-def _environment(changes: dict[str, str]) -> Iterator[None]:
-    before, during = dict(os.environ), _kept(changes)
-    os.environ.clear()
-    os.environ.update(during)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-@contextlib.contextmanager
-def _no_input() -> Iterator[None]:
-    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
-    try:
-        yield
-    finally:
-        sys.stdin = before
 
 
 _DIRECTIVE: Final = re.compile(r"<!-- (file|run|fresh|made)(?:: (.+))? -->")

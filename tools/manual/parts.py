@@ -31,6 +31,7 @@ from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture, lines
 from tools.manual.console import table
 from tools.manual.rules import list_every_rule
+from tools.size import BUDGETS
 
 
 def fields() -> str:
@@ -41,7 +42,8 @@ def fields() -> str:
 def _field_rows(kind: Kind) -> Iterator[tuple[str, ...]]:
     for left, right, rule in field_rows(kind):
         line = _since(kind.name, left)
-        yield _code(left), _code(right), rule.replace("|", "\\|") + (f"; since line {line}" if line else "")
+        cells = (f"`{name}`" if name else "" for name in (left, right))
+        yield *cells, rule.replace("|", "\\|") + (f"; since line {line}" if line else "")
 
 
 def _since(kind: str, path: str) -> str:
@@ -56,10 +58,6 @@ def _since(kind: str, path: str) -> str:
             return str(below[SINCE])
         node = below
     return ""
-
-
-def _code(name: str) -> str:
-    return f"`{name}`" if name else ""
 
 
 PROVISIONER: Final = tuple(provisioner.DECLARED.values())
@@ -163,13 +161,10 @@ def _keys() -> Iterator[tuple[str, ...]]:
         value = None if field.default is None else field.allowed.write(field.default)
         default = "" if value in ("", None, []) else f"`{orjson.dumps(value).decode()}`"
         mark = " +" if key[0] in OWN or key[-1] in _OURS else ""
-        yield f"`{'.'.join(key)}`{mark}", default, _short(field.allowed.text), field.description
-
-
-def _short(text: str) -> str:
-    for long, short in _SHORT.items():
-        text = text.replace(long, short)
-    return text.removeprefix("a ").removeprefix("an ")
+        text = field.allowed.text
+        for long, short in _SHORT.items():
+            text = text.replace(long, short)
+        yield f"`{'.'.join(key)}`{mark}", default, text.removeprefix("a ").removeprefix("an "), field.description
 
 
 def _differing(*, lacking: bool) -> Iterator[tuple[str, ...]]:
@@ -210,7 +205,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "rules": list_every_rule,
     "pipeline": architecture.draw_pipeline,
     "rooms": architecture.draw_rooms,
-    "budgets": architecture.list_budgets,
+    "budgets": _rows("room | lines", lambda: ((f"`{room}`", f"{most:,}") for room, most in BUDGETS.items())),
     "commands": _rows("command | effect", lambda: ((f"[`{name}`](commands/{name}.md)", text) for name, text in COMMANDS.items())),
     **{f"usage {name}": partial(usage, name) for name in COMMANDS},
     **{f"flags {name}": partial(flags, name) for name in COMMANDS},

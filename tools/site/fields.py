@@ -60,16 +60,12 @@ def _section(kind: str, version: str, path: Path, keyed: Keyed, node: Node) -> s
     """One field: its path, its meaning, its type, and its place in the other version."""
     whole = resolve(node)
     said = [escape(whole.get("description") or node.get("description") or "", quote=False)]
-    said.append(f"Type {whole.get('type', 'any')}{_allowed(whole)}.")
+    values = ", ".join(f"`{value}`" for value in whole.get("enum") or () if value != "")
+    said.append(f"Type {whole.get('type', 'any')}{f', one of {values}' if values else ''}.")
     said += [f"Default `{whole['default']}`."] if "default" in whole else []
     said += [f"Since line {node[SINCE]} of the operator."] if SINCE in node else []
     said.append(_elsewhere(kind, version, path, keyed))
     return f"### `{'.'.join(path)}` {{ #{address(path)} }}\n\n{' '.join(filter(None, said))}"
-
-
-def _allowed(node: Node) -> str:
-    values = [value for value in node.get("enum") or () if value != ""]
-    return f", one of {', '.join(f'`{value}`' for value in values)}" if values else ""
 
 
 def _elsewhere(kind: str, version: str, path: Path, keyed: Keyed) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
@@ -16,6 +15,7 @@ from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
 from tools.manual.rules import level_of, span_of
 from tools.site.fields import field_pages
+from tools.written import ROOT, update
 
 _HEADS: Final = ("code", "rule", "title", "level", "line", "1.2")
 _NONE: Final = "none"  # of rules that look at no field, or need no fact
@@ -58,15 +58,12 @@ def _select(name: str, values: Iterable[str]) -> str:
 
 def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
     data = " ".join(f'data-{name}="{" ".join(dict.fromkeys(values))}"' for name, values in facets.items())
-    return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in _cells(rule, facets))}</tr>'
+    link = f'<a href="{rule.name}/"><code>{rule.name}</code></a>'
+    differs = "differs" if rule.difference else ""
+    cells = (rule.code, link, escape(rule.title.rstrip(".")), facets["level"][0], span_of(rule), differs)
+    return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
-def _cells(rule: Rule, facets: dict[str, list[str]]) -> Iterator[str]:
-    yield from (rule.code, f'<a href="{rule.name}/"><code>{rule.name}</code></a>', escape(rule.title.rstrip(".")))
-    yield from (facets["level"][0], span_of(rule), "differs" if rule.difference else "")
-
-
-ROOT: Final = Path(__file__).resolve().parents[2]
 THEME: Final = Path(__file__).with_name("theme")
 TOP: Final = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/ that belong to the site
 SETTINGS: Final = "mkdocs.yml"
@@ -182,12 +179,8 @@ def _messages(rule: str) -> Iterator[str]:
 def main(arguments: list[str]) -> None:
     """Writes the files into build/site-source, and removes those of an earlier run."""
     folder = ROOT / "build" / "site-source"
-    files = site_files(playground="--playground" in arguments)
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, data in files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+    files = {folder / name: data for name, data in site_files(playground="--playground" in arguments).items()}
+    update(files, [], (file for file in folder.rglob("*") if file.is_file()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """No report prints a control or bidirectional character, or a line that a CI runner obeys, of an author, a file's name or the command line.
 
-How runners read lines: actions/runner (ActionCommand.cs), azure-pipelines-agent (Command.cs), GitLab's sections of a log.
+And no text that is made inert has such a line, and JSON and YAML keep their values. How runners read lines: actions/runner
+(ActionCommand.cs), azure-pipelines-agent (Command.cs), GitLab's sections of a log.
 """
 
 import json
@@ -8,11 +9,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from time import process_time
 from typing import Final
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dynamo_webhooks.cli.console.escaping import JSON, command_in, encode_json, inert
+from dynamo_webhooks.cli.rewrite.emit import emit_json, emit_yaml
 from tests.cli.conftest import Command, Files
 from tests.cli.runners import obeyed
 
@@ -101,18 +107,13 @@ def test_nothing_odd_is_printed(folder: Path, command: Command, words: tuple[str
         assert not obeyed(line), ascii(line)
 
 
-def test_json_holds_the_very_same_values(folder: Path, command: Command) -> None:
-    report = json.loads(command("check", "bad.yaml", "-o", "json").out)
+def test_json_and_yaml_hold_the_very_same_values_and_no_command(folder: Path, command: Command) -> None:
+    report = command("check", "bad.yaml", "-o", "json").json
     assert {finding["object"]["name"] for finding in report["findings"]} == {f"g{ODD}"}
-    converted = json.loads(command("convert", "good.yaml", "--to", "v1beta1", "-o", "json").out)
-    assert converted["metadata"]["annotations"]["k"] == f"v{ODD}"
-
-
-@pytest.mark.parametrize("words", [("convert", "good.yaml", "--to", "v1beta1"), ("default", "good.yaml")], ids=" ".join)
-def test_yaml_holds_the_very_same_values_and_no_command(folder: Path, command: Command, words: tuple[str, ...]) -> None:
-    printed = command(*words, "-o", "yaml").out
-    assert not any(map(obeyed, printed.split("\n")))
-    assert yaml.safe_load(printed)["metadata"]["annotations"]["k"] == f"v{ODD}"
+    for words in ("convert good.yaml --to v1beta1 -o json", "convert good.yaml --to v1beta1 -o yaml", "default good.yaml -o yaml"):
+        printed = command(*words.split()).out
+        assert not any(map(obeyed, printed.split("\n")))
+        assert yaml.safe_load(printed)["metadata"]["annotations"]["k"] == f"v{ODD}"
 
 
 DOCUMENT: Final = """\
@@ -163,3 +164,45 @@ def test_a_document_in_a_file_is_what_its_author_wrote(folder: Path, monkeypatch
             [sys.executable, "-m", "dynamo_webhooks.cli.main", "convert", "script.yaml", "--to", "v1beta1"], stdout=out, check=False
         )
     assert (done.returncode, "      ::stop-commands::x\n" in Path("out").read_text()) == (0, True)
+
+
+PARTS = ("::", ":", "##", "#", "[", "vso", "teamcity", "section_start:1", "section_end:1")
+BETWEEN = (" ", "\t", "\n", "\r", "\x1b[1m", "\u00a0", "a", "\\")
+TEXTS = st.lists(st.sampled_from(PARTS + BETWEEN), max_size=12).map("".join)
+
+
+def lines(text: str) -> list[str]:
+    """The lines that a runner reads, without the colours that they begin with; those inside a command keep it from being one."""
+    return [re.sub(r"^(?:\s|\x1b\[1m)+", "", line) for line in re.split("[\r\n]", text)]
+
+
+@given(TEXTS)
+def test_no_line_is_obeyed_and_nothing_else_changes(text: str) -> None:
+    made = inert(text)
+    assert not any(map(obeyed, lines(made)))
+    assert made.replace(r"\x3a", ":").replace(r"\x23", "#").replace(r"\x73", "s") == text
+    assert (made != text) == (command_in(text) is not None)
+    assert inert(made) == made
+
+
+@settings(max_examples=50)
+@given(st.recursive(TEXTS, lambda inner: st.lists(inner, min_size=1, max_size=3) | st.dictionaries(TEXTS, inner, min_size=1, max_size=3)))
+def test_data_keeps_its_values(data: object) -> None:
+    for text in (encode_json(data), emit_json(data), inert(json.dumps(data), JSON)):
+        assert json.loads(text) == data
+        assert not any(map(obeyed, text.split("\n")))
+    text = inert(emit_yaml(data))
+    assert yaml.safe_load(text) == data
+    assert not any(map(obeyed, lines(text)))
+
+
+@pytest.mark.parametrize("part", ["\n", " ", "#", ":", "##a", "\x1b[1", "\n ", "section_start:", "##[", "\n::"])
+def test_it_costs_as_much_as_the_text_is_long(part: str) -> None:
+    began = process_time()
+    assert inert("::##" + part * (200_000 // len(part)))
+    assert process_time() - began < 5.0
+
+
+def test_the_place_of_a_command_is_found() -> None:
+    assert command_in("a::b\n\n  ::stop-commands::x\n") == (3, "::stop-commands::x")
+    assert command_in("a: ##vso[b]\n") == (1, "##vso[b]")

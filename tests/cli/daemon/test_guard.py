@@ -1,11 +1,19 @@
-"""Metrics of provisioner and reconciler over TLS: a pair of their own, made anew in time, and no reader whom nobody let."""
+"""Metrics of provisioner and reconciler over TLS: a pair of their own, made anew in time, and no reader whom nobody let.
+
+The garbage collector, which is kept away while all is listed, and no longer. The metrics that dashboards of the Go operator read, name by
+name and label by label, and the reasons of Events that the page lists. Those tables were written by hand from the Go operator 1.2. What
+isn't there has its reason here.
+"""
 
 import asyncio
+import gc
+import re
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import pytest
@@ -14,14 +22,18 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
-from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, process_metrics
+from dynamo_webhooks.cli.daemon import run
+from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, Part, State, process_metrics
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
 from dynamo_webhooks.kube.protocol import Cluster, Sent
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
+from dynamo_webhooks.webhooks.metrics import DECLARED
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
+from tools.manual.parts import PROVISIONER, RECONCILER
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD: Final = "of-prometheus"
@@ -50,20 +62,15 @@ def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
     assert second.certificate != first.certificate
     clock.now = START
     assert pair.offer() is not second, "made in what is now the future, it may not be valid yet"
-
-
-def test_a_context_takes_it_and_follows_it() -> None:
-    clock = Clock()
-    context = ReloadingContext(OwnPair(("localhost", "127.0.0.1"), clock), clock)
-    assert context.refresh() is Change.LOADED
-    assert context.refresh() is Change.SAME
+    context = ReloadingContext(pair, clock)
+    assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     clock.now += RENEWED
     assert context.refresh() is Change.LOADED
     assert context.served is not None
     assert context.served.source == "own"
 
 
-class State:
+class Shown:
     """What is to be read."""
 
     async def checks(self) -> dict[str, list[str]]:
@@ -101,7 +108,7 @@ class Reader(NamedTuple):
 
 @asynccontextmanager
 async def guarded() -> AsyncIterator[Reader]:
-    guard, listener = Guard(), Probes(State())
+    guard, listener = Guard(), Probes(Shown())
     address, sock = bind(Address("127.0.0.1", 0))
     await listener.listen(asyncio.get_running_loop(), sock, METRICS, guard.context, guard.gate)
     try:
@@ -119,10 +126,6 @@ async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_a
         assert (await reader.status(""))[0] == 401
         assert (await reader.status("bad"))[0] == 403
         assert reader.guard.refused == 3
-
-
-async def test_the_pair_names_this_machine_and_no_service() -> None:
-    async with guarded() as reader:
         served = reader.guard.context.served
         assert served is not None
         [issuer] = x509.load_pem_x509_certificates(served.bundle)
@@ -145,8 +148,143 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
     assert await election.attempt()
     assert 'leader_election_master_status{name="lock"} 1.0' in process_metrics(election, 0, Counter()).decode()
+    assert b"leader_election" not in process_metrics(None, 1, Counter())
 
 
-@pytest.mark.parametrize("refused", [0, 1])
-def test_who_runs_for_no_lease_leads_none(refused: int) -> None:
-    assert b"leader_election" not in process_metrics(None, refused, Counter())
+class Listing:
+    """A part that is ready when everything is listed."""
+
+    def __init__(self) -> None:
+        self.listed = False
+
+    async def reasons(self) -> list[str]:
+        return [] if self.listed else ["not listed"]
+
+
+async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []  # whether it was off whenever something was kept from it
+    monkeypatch.setattr(run, "_LOOK", 0.001)
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(not gc.isenabled()))
+    state, part = State("x", None), Listing()
+    task = asyncio.ensure_future(run._uncollected(state))
+    await asyncio.sleep(0.01)
+    state.part = cast("Part", part)
+    await asyncio.sleep(0.01)
+    assert (gc.isenabled(), frozen) == (False, [])
+    part.listed = True
+    await task
+    assert (gc.isenabled(), frozen) == (True, [True])
+    task = asyncio.ensure_future(run._uncollected(State("x", None)))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert gc.isenabled()
+    monkeypatch.setattr(run, "LISTING", 0.01)
+    await asyncio.wait_for(run._uncollected(State("x", None)), 5)
+    assert gc.isenabled()
+
+
+ROOT: Final = Path(__file__).parents[3]
+PAGE: Final = (ROOT / "docs" / "metrics.md").read_text()
+PASSES: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+WEBHOOKS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class Row(NamedTuple):
+    """One row of the table of expected metrics."""
+
+    sample: str  # as a query names it, without the endings of histograms
+    type: str
+    labels: tuple[str, ...]
+    buckets: tuple[float, ...] | None = None  # None: the table doesn't say
+
+
+# a namespace is a label there, and here where server.metrics.namespaceLabel says so (tests/reconciler/engine/test_process.py)
+OPERATOR: Final = (
+    Row("dynamo_operator_reconcile_duration_seconds", HISTOGRAM, ("resource_type", "result"), PASSES),
+    Row("dynamo_operator_reconcile_total", COUNTER, ("resource_type", "result")),
+    Row("dynamo_operator_reconcile_errors_total", COUNTER, ("resource_type", "error_type")),
+    Row("dynamo_operator_resources_total", GAUGE, ("resource_type", "status")),
+    Row("dynamo_operator_webhook_duration_seconds", HISTOGRAM, ("resource_type", "operation"), WEBHOOKS),
+    Row("dynamo_operator_webhook_requests_total", COUNTER, ("resource_type", "operation", "result")),
+    Row("dynamo_operator_webhook_denials_total", COUNTER, ("resource_type", "operation", "reason")),
+)
+FRAMEWORK: Final = (
+    Row("controller_runtime_webhook_latency_seconds", HISTOGRAM, ("webhook",)),
+    Row("controller_runtime_webhook_requests_total", COUNTER, ("webhook", "code")),
+    Row("controller_runtime_webhook_requests_in_flight", GAUGE, ("webhook",)),
+    Row("controller_runtime_webhook_panics_total", COUNTER, ()),
+    Row("controller_runtime_conversion_webhook_panics_total", COUNTER, ()),
+    Row("controller_runtime_reconcile_total", COUNTER, ("controller", "result")),
+    Row("controller_runtime_reconcile_errors_total", COUNTER, ("controller",)),
+    Row("controller_runtime_reconcile_time_seconds", HISTOGRAM, ("controller",)),
+    Row("controller_runtime_reconcile_panics_total", COUNTER, ("controller",)),
+    Row("controller_runtime_terminal_reconcile_errors_total", COUNTER, ("controller",)),
+    Row("controller_runtime_max_concurrent_reconciles", GAUGE, ("controller",)),
+    Row("controller_runtime_active_workers", GAUGE, ("controller",)),
+    Row("certwatcher_read_certificate_total", COUNTER, ()),
+    Row("certwatcher_read_certificate_errors_total", COUNTER, ()),
+    Row("workqueue_depth", GAUGE, ("name", "controller")),
+    Row("workqueue_adds_total", COUNTER, ("name", "controller")),
+    Row("workqueue_retries_total", COUNTER, ("name", "controller")),
+    Row("workqueue_queue_duration_seconds", HISTOGRAM, ("name", "controller")),
+    Row("workqueue_work_duration_seconds", HISTOGRAM, ("name", "controller")),
+    Row("workqueue_unfinished_work_seconds", GAUGE, ("name", "controller")),
+    Row("workqueue_longest_running_processor_seconds", GAUGE, ("name", "controller")),
+    Row("rest_client_requests_total", COUNTER, ("code", "method", "host")),
+    Row("leader_election_master_status", GAUGE, ("name",)),
+    Row("process_cpu_seconds_total", COUNTER, ()),
+    Row("process_resident_memory_bytes", GAUGE, ()),
+)
+# of a runtime that is not ours
+ABSENT: Final = "go_"
+ALL: Final = (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS)
+SAMPLES: Final = {sample for each in ALL for sample in each.samples}
+
+
+def found(row: Row) -> Declared:
+    [each] = {each._replace(text="") for each in ALL if (each.samples[0] if each.type == COUNTER else each.name) == row.sample}
+    return each
+
+
+@pytest.mark.parametrize("row", [*OPERATOR, *FRAMEWORK], ids=lambda row: row.sample)
+def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
+    each = found(row)
+    assert each.type == row.type
+    assert set(each.labels) == set(row.labels)
+    if row.buckets is not None:
+        assert each.buckets == row.buckets
+
+
+def test_the_page_says_what_is_not_there_and_no_metric_has_a_namespace_for_a_label_unasked() -> None:
+    assert not [sample for sample in SAMPLES if sample.startswith(ABSENT)]
+    assert f"`{ABSENT}*`" in PAGE.partition("## Not exported")[2]
+    assert not [each.name for each in ALL if "namespace" in each.labels]
+
+
+def literals(*patterns: str) -> set[str]:
+    """Words in quotes that begin with a capital and have another in them, in sources that tell people things."""
+    texts = [path.read_text() for pattern in patterns for path in ROOT.glob(pattern)]
+    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled|Forbidden)"', text)}
+
+
+def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_are_among_them() -> None:
+    told = PAGE.partition("## Events")[2].partition("## ")[0]
+    of_provisioner, _, of_reconciler = told.partition("The reconciler writes")
+    provisioned, reconciled = ({*re.findall(r"`(\w+)`", part)} for part in (of_provisioner, of_reconciler))
+    assert provisioned <= literals("certs/step.py", "certs/report.py")
+    assert {
+        "CARotationStarted",
+        "CATrustPublished",
+        "LeafIssued",
+        "CARotationStuck",
+        "CARotationCompleted",
+        "TrustDriftRepaired",
+        "ClockSkew",
+        "WebhookConfigMissing",
+    } <= provisioned
+    said = re.compile(r'\bsay\([^)]*?"(?:Normal|Warning)"[^")]*?, "(\w+)"', re.DOTALL)
+    written = {reason for path in (ROOT / "reconciler").rglob("*.py") for reason in said.findall(path.read_text())} - {"Warning"}
+    assert len(written) >= 6
+    assert written <= reconciled
+    assert reconciled - {"Initialized", "Ready"} <= literals("reconciler/**/*.py")

@@ -1,6 +1,10 @@
-"""Every command of docs/ci.md is run in a repository as a reader may have it, and its recipes name what there is."""
+"""Every command of docs/ci.md is run in a repository as a reader may have it, and its recipes name what there is.
+
+And the last command of docs/sessions.md, whose chart is rendered by a real helm; the others run when the page is made.
+"""
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +15,8 @@ import yaml
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
+from tests.cluster.assets.build import HELM
+from tests.cluster.assets.wanted import wanted
 from tools.manual.console import Terminal, terminal
 
 ROOT: Final = Path(__file__).parents[3]
@@ -162,3 +168,24 @@ def test_the_recipes_are_yaml_and_name_inputs_and_hooks_that_exist() -> None:
     named = {hook["id"] for recipe in recipes if "repos" in recipe for repo in recipe["repos"] for hook in repo["hooks"]}
     assert named
     assert {*named, *re.findall(r"`(dynamo-[a-z-]+)`", PAGE)} - {"dynamo-webhooks"} <= hooks
+
+
+HOUR: Final = (ROOT / "docs" / "sessions.md").read_text().partition("## 6. The first hour")[2]
+FILES: Final = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.cluster  # needs helm, which is built as the programs of those tests are
+def test_the_last_command_of_the_first_hour_holds_with_a_real_helm(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helm = wanted(HELM)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "tools" / "manual" / "files" / "hour", tmp_path, dirs_exist_ok=True)
+    for name, text in FILES.findall(HOUR):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("PATH", f"{helm}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    said = [line for _, text in _BLOCK.findall(HOUR) for line in text.splitlines()]
+    at = next(index for index, line in enumerate(said) if line.startswith("$ dynamo-webhooks check --helm "))
+    ran = command(*said[at].removeprefix("$ dynamo-webhooks ").split())
+    assert (ran.code, ran.err.splitlines()[-1]) == (0, said[at + 1]), ran

@@ -1,19 +1,26 @@
-"""The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere."""
+"""The pages of docs/: those that are made are complete, those by people have the parts that they must have, and links lead somewhere.
 
+Outputs of commands in pages are made anew, everything else stays as people wrote it.
+"""
+
+import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
+from dynamo_webhooks.cli.commands.policy.command import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
-from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
+from tests.cli.conftest import Command, Files
+from tests.cli.samples import BAD, BAD_RULE
 from tools import pages
-from tools.manual.console import PageError, TerminalError
+from tools.manual.console import PageError, TerminalError, refresh, terminal
 from tools.manual.parts import parser_of
 from tools.manual.rules import FILES, rule_pages, show_example
 
@@ -37,12 +44,8 @@ def test_stale_missing_and_left_over_pages_are_found_and_mended(
     assert said == ["b.md is stale", "c.md is stale", "gone.md is left over"]
     assert (tmp_path / "rules" / "b.md").read_text() == "old\n"
     assert pages.main([], tmp_path) == 0
-    assert {file.name: file.read_text() for file in tmp_path.rglob("*.md")} == {
-        "a.md": "a\n",
-        "b.md": "b\n",
-        "c.md": "c\n",
-        "by-hand.md": "mine\n",
-    }
+    left = {file.stem: file.read_text() for file in tmp_path.rglob("*.md")}
+    assert left == {"a": "a\n", "b": "b\n", "c": "c\n", "by-hand": "mine\n"}
     assert pages.main(["--check"], tmp_path) == 0
 
 
@@ -86,11 +89,14 @@ def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatc
         show_example("unknown-field")
 
 
+def _options(name: str) -> set[str]:
+    return {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_has_a_page_with_examples_flags_and_exit_codes(name: str) -> None:
     page = (DOCS / "commands" / f"{name}.md").read_text()
-    options = {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
-    assert [option for option in options - {"--help"} if option not in page] == []
+    assert [option for option in _options(name) - {"--help"} if option not in page] == []
     _, examples, of_flags = re.split(r"^## (?:Examples|Flags)$", page, flags=re.MULTILINE)
     assert re.search(rf"^```+(?:console|sh)\n.*\b{PROGRAM} {name}\b", examples, re.MULTILINE)
     codes = set(re.findall(r"^\| (\d+) \|", of_flags.partition("## Exit codes")[2], re.MULTILINE))
@@ -115,7 +121,7 @@ def _links(page: Path) -> Iterator[str]:
             yield link
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_leads_somewhere_and_the_index_of_docs_names_every_page_once() -> None:
     found = 0
     for page in _pages():
         for link in _links(page):
@@ -126,18 +132,12 @@ def test_every_link_leads_somewhere() -> None:
                 assert anchor in _anchors(target), f"{page.relative_to(ROOT)}: {link}"
             found += 1
     assert found > 300
-
-
-def test_the_index_of_docs_names_every_page_once() -> None:
     named = [link for link in _links(DOCS / "README.md") if not link.startswith("..")]
     assert sorted(named) == sorted(file.name for file in DOCS.glob("*.md") if file.name != "README.md")
 
 
 def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
-    flags = {
-        name: {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
-        for name in COMMANDS
-    }
+    flags = {name: _options(name) for name in COMMANDS}
     found = 0
     for page in _pages():
         for name, rest in re.findall(rf"(?:`|^|[ /]){PROGRAM} ([a-z]+)\b([^`\n|>#]*)", page.read_text(), re.MULTILINE):
@@ -150,11 +150,79 @@ def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
     assert found > 100
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
-def test_every_command_answers_wrong_flags_and_help_in_its_own_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: {PROGRAM} {name}")
-    assert main([name, "--no-such-flag"]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert said.err.startswith(f"{PROGRAM} {name}: ")
+def test_example_policies_pass_their_cases_and_are_rules(files: Files, command: Command) -> None:
+    """Of docs/own-rules.md, which names all that the command knows."""
+    page = (DOCS / "own-rules.md").read_text()
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert set(re.findall(r"^\| `([a-z-]+)` \| ", page, re.MULTILINE)) >= set(EXAMPLES)
+    named = {found[1]: text for text in blocks if (found := re.match(r"# (policies/\S+)\.yaml\n", text))}
+    assert len(named) == 6
+    folder = files(**{name.replace("/", "__"): text for name, text in named.items()})
+    ran = command("policy", "test", "policies")
+    assert (ran.code, "6 cases: 6 passed, 0 failed" in ran.err) == (0, True), ran
+    (project,) = (text for text in blocks if text.startswith("rules-from:"))
+    (folder / ".dynamo-webhooks.yaml").write_text(project)
+    rules = [row["name"] for row in command("rules", "-o", "json").json if row["code"] == "USER"]
+    assert sorted(rules) == ["user/images-allowed", "user/replica-limit", "user/team-label"]
+    cases = yaml.safe_load((folder / "policies/replica-limit.cases.yaml").read_text())
+    (folder / "graph.yaml").write_text(yaml.safe_dump(cases["deny"][0]["object"]))
+    found = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
+    assert {row["rule"] for row in found} >= {"user/replica-limit"}
+    assert "spec.services[worker].replicas" in {row["path"] for row in found}
+
+
+PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}
+
+
+def test_outputs_are_replaced_and_the_rest_stays_byte_for_byte() -> None:
+    page = (
+        "# Title  \n\n<!-- file: a/bad.yaml -->\n```yaml\n" + BAD + "```\n\nText.\n```console\n$ dynamo-webhooks check a -q\nold output\n"
+        "more of it\n$ echo $?\n```\n\n\n```sh\n$ not run\n```\nend without a line end"
+    )
+    made = refresh(page, PARTS)
+    head, _, tail = page.partition("old output\nmore of it\n")
+    said = "spec.services[worker].ingress.host: must name a host while the ingress is enabled, got nothing"
+    assert made == f"{head}a/bad.yaml:10:7 error {BAD_RULE} (DYN202): {said}\n" + tail.replace("$ echo $?", "$ echo $?\n1")
+    assert refresh(made, PARTS) == made
+
+
+def test_a_session_keeps_its_files_until_a_fresh_one_begins() -> None:
+    page = "<!-- run: echo one > x -->\n```console\n$ cat x\n```\n<!-- fresh -->\n```console\n$ ls\n$ echo a | tr a b\n```\n"
+    assert refresh(page, PARTS) == page.replace("$ cat x\n", "$ cat x\none\n").replace("a b\n", "a b\nb\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("```console\n$ ls\n", "```console has no end"),
+        ("<!-- made: table -->\nx\n", "has no end"),
+        ("<!-- made: nothing -->\n<!-- end -->\n", "no generator has that name"),
+        ("```console\n$ printf '```\\n'\n```\n", "one backtick more"),
+    ],
+)
+def test_a_page_that_does_not_fit_together_is_named(page: str, sentence: str) -> None:
+    with pytest.raises(PageError, match=sentence):
+        refresh(page, PARTS)
+
+
+def test_a_longer_fence_holds_a_shorter_one_and_made_parts_are_written_between_their_marks() -> None:
+    page = "<!-- made: table -->\nold\n\n<!-- end -->\nafter\n"
+    assert refresh(page, PARTS) == "<!-- made: table -->\n\n| made |\n\n<!-- end -->\nafter\n"
+    page = "````console\n$ printf '```\\nx\\n```\\n'\n````\n"
+    assert refresh(page, PARTS) == "````console\n$ printf '```\\nx\\n```\\n'\n```\nx\n```\n````\n"
+
+
+def test_a_terminal_leaves_the_process_as_it_was_and_shows_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    before, here = dict(os.environ), Path.cwd()
+    with terminal() as session:
+        session.write("bad.yaml", BAD)
+        own = session.run("dynamo-webhooks check bad.yaml")
+        assert (session.code, "\033" in own) == (1, False)
+        assert own.endswith("1 object checked by line 1.6 (the default; --line names another): 1 error\n")
+        assert session.run("dynamo-webhooks check bad.yaml | cat") == own  # the same through a shell
+        assert session.run("dynamo-webhooks nonsense") == "dynamo-webhooks: unknown command nonsense; dynamo-webhooks --help lists all\n"
+        assert session.code == 2
+        with pytest.raises(TerminalError, match="where the session's folder is"):
+            session.run("pwd")
+    assert (dict(os.environ), Path.cwd()) == (before, here)

@@ -46,14 +46,6 @@ def test_every_rule_has_a_row_that_its_filters_find() -> None:
     assert 'data-kind="DynamoGraphDeployment"' in rows["restart-order-unknown"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_flag_of_a_command_has_an_address(name: str) -> None:
-    options = [option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings]
-    flags = [option.removeprefix("--") for option in options if option.startswith("--") and option != "--help"]
-    page = _page(f"commands/{name}.md")
-    assert [flag for flag in flags if page.count(f'<span id="{flag}">') != 1] == []
-
-
 @pytest.mark.parametrize(("kind", "version"), list_kind_versions())
 def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
     made = re.findall(r"^### `.+` \{ #(\S+) \}$", _page(f"fields/{kind.lower()}-{version}.md"), re.MULTILINE)
@@ -61,7 +53,11 @@ def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
     assert len(set(made)) == len(made) > 4
 
 
-def test_every_key_has_an_address() -> None:
+def test_every_flag_and_key_has_an_address() -> None:
+    for name in COMMANDS:
+        options = [option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings]
+        flags = [option.removeprefix("--") for option in options if option.startswith("--") and option != "--help"]
+        assert [flag for flag in flags if _page(f"commands/{name}.md").count(f'<span id="{flag}">') != 1] == []
     page, project = _page("configuration.md"), _page("fields/project-file.md")
     assert [key for path, _ in leaves() if page.count(f'<span id="{(key := ".".join(path))}">') != 1] == []
     assert [key.name for key in KEYS if project.count(f'<span id="{key.name}">') != 1] == []

@@ -7,7 +7,7 @@ import re
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -66,6 +66,8 @@ def _file(address: str) -> Path:
 
 
 def test_every_link_leads_to_a_page_and_place_of_the_site() -> None:
+    rules = {file.stem for file in (ROOT / "docs" / "rules").glob("*.md")}
+    assert {f"{HOME}rules/{name}/" for name in rules} <= _pages().keys()
     dead = []
     for page, read in _pages().items():
         for link in (one for one in read.links if not one.startswith(("http://", "https://", "mailto:", "javascript:"))):
@@ -74,11 +76,6 @@ def test_every_link_leads_to_a_page_and_place_of_the_site() -> None:
             if not _file(target).is_file() or (known and anchor and unquote(anchor) not in known.anchors):
                 dead.append(f"{page}: {link}")
     assert dead == []
-
-
-def test_every_rule_has_its_address() -> None:
-    rules = {file.stem for file in (ROOT / "docs" / "rules").glob("*.md")}
-    assert {f"{HOME}rules/{name}/" for name in rules} <= _pages().keys()
 
 
 def test_no_page_and_no_style_loads_from_elsewhere() -> None:
@@ -111,17 +108,26 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Says nothing: a failed test shows what the browser asked for."""
 
 
+@contextmanager
+def serving(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    """A server of a folder's files on a port of its own."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
     """The address of the built site."""
     assert (SITE / "index.html").exists(), "run make site first"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=SITE))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(SITE) as server:
+        yield f"http://127.0.0.1:{server.server_port}/"
 
 
 @asynccontextmanager

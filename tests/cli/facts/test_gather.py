@@ -1,6 +1,11 @@
-"""What is gathered from an API server in memory: every fact is known with its value, or unknown with its reason."""
+"""What is gathered from an API server in memory: every fact is known with its value, or unknown with its reason.
+
+And the command `facts` without a cluster that answers, what facts mean, and what follows from unknown ones. On a real API server:
+tests/cluster.
+"""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +14,17 @@ import yaml
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.facts import format_facts, redact
-from dynamo_webhooks.cli.facts.gather import gather_facts
+from dynamo_webhooks.cli.facts.gather import Gathered, gather_facts
+from dynamo_webhooks.cli.facts.load import _value, consequences
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES, TOPOLOGIES
-from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts, facts_from
+from tests.cli.conftest import Command
+from tests.cli.daemon.processes import unreachable
 from tests.cli.facts.installed import GO, OURS, configuration, deployment, install
 from tests.kube.memory import MemoryCluster
+from tests.webhooks.test_admission import FACTS as KNOWN
 
 Node = dict[str, Any]
 SERVED = {
@@ -54,8 +63,20 @@ async def whole() -> MemoryCluster:
     return cluster
 
 
-async def test_everything_that_a_cluster_tells() -> None:
-    found = await gather_facts(await whole())
+async def gathered(operator: Node, config: Node | None = None, cluster: MemoryCluster | None = None, **container: Any) -> Gathered:
+    """The facts of a cluster with an operator, some fields of whose container are others."""
+    cluster, changed = cluster or MemoryCluster(served=SERVED), copy.deepcopy(operator)
+    changed["spec"]["template"]["spec"]["containers"][0] |= container
+    await install(cluster, changed, config or configuration())
+    return await gather_facts(cluster)
+
+
+async def test_everything_that_a_cluster_tells_and_nothing_is_written_there_or_over_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = await whole()
+    cluster.writes.clear()
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    found = await gather_facts(cluster)
+    assert cluster.writes == []
     assert found.reasons == {}
     assert found.values == {
         "operatorScope": "cluster",
@@ -77,47 +98,31 @@ async def test_everything_that_a_cluster_tells() -> None:
     }
 
 
-async def test_nothing_is_written_in_the_cluster_or_over_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = await whole()
-    cluster.writes.clear()
-    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    assert (await gather_facts(cluster)).reasons == {}
-    assert cluster.writes == []
+CONFIG = "--config=/etc/dynamo-operator/config.yaml"
 
 
 async def test_the_go_operator_is_told_by_its_flags_and_environment() -> None:
-    cluster = MemoryCluster(served=SERVED)
-    await install(cluster, GO, configuration())
-    values = (await gather_facts(cluster)).values
+    values = (await gathered(GO, args=[CONFIG, "--operator-version=1.3.0", "--dgdr-default-image=example/planner:1.5.0"])).values
     assert values["operatorVersion"] == "1.3.0"
     assert values["operatorPrincipal"] == "system:serviceaccount:dynamo-system:platform-controller-manager"
     assert values["allowGmsSnapshot"] is True
+    assert values["dgdrDefaultImage"] == "example/planner:1.5.0"
 
 
-async def test_the_image_of_requests_is_a_flag_of_the_go_operator() -> None:
-    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(GO)
-    changed["spec"]["template"]["spec"]["containers"][0]["args"].append("--dgdr-default-image=example/planner:1.5.0")
-    await install(cluster, changed, configuration())
-    assert (await gather_facts(cluster)).values["dgdrDefaultImage"] == "example/planner:1.5.0"
-
-
-async def test_an_operator_of_one_namespace_alone() -> None:
+async def test_an_operator_of_one_namespace_alone_and_what_it_is_told_not_to_use() -> None:
     cluster = MemoryCluster(served=SERVED)
-    await install(cluster, OURS, configuration(namespace={"restricted": "team-a"}))
     await claim(cluster, "team-a")
-    values = (await gather_facts(cluster)).values
+    config = configuration(namespace={"restricted": "team-a"}, orchestrators={"grove": {"enabled": False}})
+    values = (await gathered(OURS, config, cluster)).values
     assert (values["operatorScope"], values["excludedNamespaces"]) == ("namespace", [])
-
-
-async def test_what_an_operator_is_told_not_to_use() -> None:
-    cluster = MemoryCluster(served=SERVED)
-    await install(cluster, OURS, configuration(orchestrators={"grove": {"enabled": False}}))
-    values = (await gather_facts(cluster)).values
     assert (values["grove"], values["switchedOff"]) == (False, ["grove"])
 
 
 async def test_a_cluster_without_any_operator() -> None:
-    found = await gather_facts(MemoryCluster(served=SERVED))
+    cluster = MemoryCluster(served=SERVED)
+    for other in (deployment("web", {"app": "web"}, ["serve", "--config=x"]), {"metadata": {"name": "odd"}}):
+        await cluster.create(DEPLOYMENTS, {**other, "metadata": {**other["metadata"], "namespace": "web"}})
+    found = await gather_facts(cluster)
     told = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
     unknown = {*told, "checkpoint", "lpx", "dgdrDefaultImage"}
     line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
@@ -157,41 +162,23 @@ async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "fact", "words"),
+    ("operator", "change", "fact", "words"),
     [
-        ({"args": ["serve"]}, "gpuDiscovery", "its configuration can't be used: it is started without --config"),
-        ({"args": ["serve", "--config", "/elsewhere/x"]}, "gpuDiscovery", "no ConfigMap holds /elsewhere/x"),
-        ({"env": [{"name": "POD_SERVICE_ACCOUNT", "valueFrom": {"secretKeyRef": {}}}]}, "operatorPrincipal", "POD_SERVICE_ACCOUNT"),
-        (
-            {"envFrom": [{"configMapRef": {"name": "x"}}]},
-            "allowGmsSnapshot",
-            "the Deployment does not contain the value of DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
-        ),
+        (OURS, {"args": ["serve"]}, "gpuDiscovery", "its configuration can't be used: it is started without --config"),
+        (OURS, {"args": ["serve", "--config", "/elsewhere/x"]}, "gpuDiscovery", "no ConfigMap holds /elsewhere/x"),
+        (OURS, {"env": [{"name": "POD_SERVICE_ACCOUNT", "valueFrom": {"secretKeyRef": {}}}]}, "operatorPrincipal", "POD_SERVICE_ACCOUNT"),
+        (OURS, {"envFrom": [{"configMapRef": {}}]}, "allowGmsSnapshot", "does not contain the value of DYN_OPERATOR_ALLOW_GMS_SNAPSHOT"),
+        (GO, {"args": [CONFIG, "--operator-version=$(VERSION)"]}, "operatorVersion", 'is no semantic version: "$(VERSION)"'),
     ],
 )
-async def test_what_a_deployment_does_not_show_is_not_guessed(change: Node, fact: str, words: str) -> None:
-    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(OURS)
-    changed["spec"]["template"]["spec"]["containers"][0] |= change
-    await install(cluster, changed, configuration())
-    found = await gather_facts(cluster)
+async def test_what_a_deployment_does_not_show_is_not_guessed(operator: Node, change: Node, fact: str, words: str) -> None:
+    found = await gathered(operator, **change)
     assert fact not in found.values
     assert words in found.reasons[fact]
 
 
-async def test_a_version_that_is_none_is_not_taken_for_one() -> None:
-    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(GO)
-    container = changed["spec"]["template"]["spec"]["containers"][0]
-    container["args"] = [f"{word.partition('=')[0]}=$(VERSION)" if "operator-version" in word else word for word in container["args"]]
-    await install(cluster, changed, configuration())
-    found = await gather_facts(cluster)
-    assert "operatorVersion" not in found.values
-    assert found.reasons["operatorVersion"].endswith('is no semantic version: "$(VERSION)"')
-
-
 async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it_was_read_at() -> None:
-    cluster = MemoryCluster(served=SERVED)
-    await install(cluster, OURS, {**configuration(), "nonsense": 1})
-    reason = (await gather_facts(cluster)).reasons["operatorScope"]
+    reason = (await gathered(OURS, {**configuration(), "nonsense": 1})).reasons["operatorScope"]
     assert reason.startswith("its configuration can't be used: its file can't be used; 1 thing to change:")
     assert "nonsense" in reason
     assert "tmp" not in reason
@@ -219,8 +206,7 @@ async def test_api_groups_that_can_not_be_asked_for_are_unknown_not_absent() -> 
 
 
 async def test_a_cluster_without_topologies_says_so() -> None:
-    cluster = MemoryCluster(served={})
-    found = await gather_facts(cluster)
+    found = await gather_facts(MemoryCluster(served={}))
     assert found.values["clusterTopologies"] is None
     assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in format_facts(found)
     assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).clusterTopologies is None
@@ -263,8 +249,67 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
     assert redact(await gather_facts(await whole())).values["clusterTopologies"] == {"flat": ["host"], "wide": ["zone", "rack", "host"]}
 
 
-def test_a_deployment_of_somebody_else_is_no_operator() -> None:
-    from dynamo_webhooks.cli.facts.gather import _operator_in
+FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
 
-    assert _operator_in(deployment("web", {"app": "web"}, ["serve", "--config=x"])) is None
-    assert _operator_in({"metadata": {"name": "odd"}}) is None
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynamo_webhooks.cli.commands import facts
+
+    rest = {name: "the cluster does not show it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
+
+    async def gathered(_args: object) -> Gathered:
+        return FOUND._replace(reasons={**FOUND.reasons, **rest})
+
+    monkeypatch.setattr(facts, "_gathered", gathered)
+
+
+def test_the_file_is_the_result_and_what_is_unknown_is_talk(found: None, command: Command, tmp_path: Path) -> None:
+    printed = command("facts", "--cluster")
+    assert (printed.code, yaml.safe_load(printed.out)["grove"]) == (0, True)
+    assert "dra is not known: can't be read: secret\n" in printed.err
+    stored = command("facts", "--cluster", "-o", tmp_path / "facts.yaml")
+    assert (stored.code, stored.out, (tmp_path / "facts.yaml").read_text()) == (0, "", printed.out)
+
+
+def test_redaction_leaves_no_name_on_either_stream(found: None, command: Command) -> None:
+    ran = command("facts", "--cluster", "--redact")
+    assert "secret" not in ran.out + ran.err
+    assert "excludedNamespaces:\n  - namespace-1\n" in ran.out
+
+
+def test_a_file_that_can_not_be_written_is_wrong_usage(found: None, command: Command, tmp_path: Path) -> None:
+    ran = command("facts", "--cluster", "-o", tmp_path)
+    assert (ran.code, ran.err) == (2, f"dynamo-webhooks facts: {tmp_path} can't be written: Is a directory\n")
+
+
+def test_a_cluster_that_is_not_named_there_or_reached(command: Command, tmp_path: Path) -> None:
+    ran = command("facts")
+    assert (ran.code, ran.out, "--cluster must be given" in ran.err) == (2, "", True)
+    ran = command("facts", "--cluster", "--kubeconfig", tmp_path / "none")
+    assert (ran.code, ran.err.startswith("dynamo-webhooks facts: --kubeconfig: ")) == (2, True)
+    ran = command("facts", "--cluster", "--kubeconfig", unreachable(tmp_path))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
+    assert ran.err.startswith("the cluster can't be asked: ")
+
+
+def test_nothing_is_said_when_all_facts_are_known_and_defaults_that_fill_in_nothing_are_named() -> None:
+    assert consequences(KNOWN) == []
+    unknown = KNOWN._replace(operatorVersion=UNKNOWN, operatorLine=Line.V1_2)
+    assert consequences(unknown) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
+
+
+def test_rules_that_refuse_are_named() -> None:
+    lines = consequences(Facts())
+    assert len(lines) == len({line.partition(" ")[0] for line in lines}) > 5
+    [grove] = [line for line in lines if line.startswith("grove is not known: ")]
+    assert "priority-class-requires-grove" in grove
+    assert grove.endswith("what would have to be judged by it")
+
+
+@pytest.mark.parametrize("word", ["true", "No", "on", "null", "0", "012", "0x1F", "1e3", "1e999", "9" * 30, "cluster", "a1", "y"])
+def test_a_word_means_what_it_means_in_yaml(word: str) -> None:
+    documents = load_documents(word)
+    meant = documents[0].data if documents else None
+    found = _value(word, "-")
+    assert (found, type(found)) == (meant, type(meant))

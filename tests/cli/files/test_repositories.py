@@ -1,7 +1,11 @@
-"""What a stranger's repository may try on a command that reads it: writing outside by links, taking files by the project file."""
+"""What a stranger's repository may try on a command that reads it: writing outside by links, taking files by the project file.
+
+And files are replaced in one step or left alone; what is no regular file is written to.
+"""
 
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -62,16 +66,13 @@ def test_no_search_writes_or_reads_through_a_link_out(
 
 @pytest.mark.parametrize("words", WRITING, ids=" ".join)
 @pytest.mark.parametrize("path", ["deploy/link.yaml", "deploy/out/mine.yaml", "deploy/out"])
+@pytest.mark.parametrize("folder", ["repository"], indirect=True)
 def test_a_link_that_is_named_is_read_and_not_written_where_it_leads_out_of_its_repository(
-    files: Files, outside: Path, command: Command, words: tuple[str, ...], path: str
+    folder: Path, outside: Path, command: Command, words: tuple[str, ...], path: str
 ) -> None:
     """A shell names all links that its globs match."""
-    made = files(deploy__good=GOOD)
-    (made / ".git").mkdir()
-    (made / "deploy" / "link.yaml").symlink_to(outside)
-    (made / "deploy" / "out").symlink_to(outside.parent)
     ran = command(words[0], path, *words[1:])
-    assert f"can't be written: it is a link out of the repository {made}; name its target if that is meant" in ran.err
+    assert f"can't be written: it is a link out of the repository {folder}; name its target if that is meant" in ran.err
     assert (ran.code, outside.read_text()) == (1, MENDED)
     assert command(words[0], outside, *words[1:]).code == 0
     assert outside.read_text() != MENDED
@@ -200,3 +201,90 @@ def test_a_project_file_replaces_its_earlier_reports(files: Files, command: Comm
         assert codes == {int(text is BAD)}
         assert file.exists()
     assert set(SUFFIXES) == set(FORMATS)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _names() -> list[str]:
+    return sorted(file.name for file in Path().iterdir())
+
+
+def test_a_file_is_made_with_the_mode_that_any_new_file_has() -> None:
+    Path("other").write_text("")
+    replace_file("new", "é\n")
+    assert Path("new").read_bytes() == "é\n".encode()
+    assert Path("new").stat().st_mode == Path("other").stat().st_mode
+    assert _names() == ["new", "other"]
+
+
+def test_an_old_file_keeps_its_mode_a_link_its_target_and_a_reader_the_old_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its owner, where that may be given."""
+    Path("old").write_text("old")
+    Path("old").chmod(0o640)
+    Path("link").symlink_to("old")
+    before, given = Path("old").stat(), []
+
+    def give(_: int, user: int, group: int) -> None:
+        given.append((user, group))
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", give)
+    with Path("old").open() as reading:
+        replace_file("link", "new")
+        assert (reading.read(), Path("old").read_text()) == ("old", "new")
+    assert given == [(before.st_uid, before.st_gid)]
+    assert stat.S_IMODE(Path("old").stat().st_mode) == 0o640
+    assert Path("link").is_symlink()
+
+
+def test_a_stream_is_written_to(here: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        replace_file(f"/dev/fd/{writing}", b"through a pipe")
+        assert os.read(reading, 100) == b"through a pipe"
+    finally:
+        os.close(reading)
+        os.close(writing)
+    with Path("redirected").open("wb") as out:
+        replace_file(f"/dev/fd/{out.fileno()}", b"by its number")
+        assert os.fstat(out.fileno()).st_ino == Path("redirected").stat().st_ino
+    assert Path("redirected").read_bytes() == b"by its number"
+    replace_file(os.devnull, b"gone")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("no/such/file", "its folder does not exist"),
+        ("here", "Is a directory"),
+        ("circle", "Too many levels of symbolic links"),
+        ("a" * 300, "File name too long"),
+        ("a/b", "Not a directory"),
+        ("", "Is a directory"),
+        ("zero\0", "it is no usable path"),
+    ],
+)
+def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(file: str, reason: str) -> None:
+    Path("here").mkdir()
+    Path("circle").symlink_to("circle")
+    Path("a").write_text("")
+    before = _names()
+    with pytest.raises(UsageError, match=f"can't be written: {reason}"):
+        replace_file(file, "x")
+    assert _names() == before
+
+
+def test_what_fails_half_way_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    Path("a").write_text("old")
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(UsageError, match="a can't be written: No space left on device"):
+        replace_file("a", "new")
+    assert (_names(), Path("a").read_text()) == (["a"], "old")

@@ -15,10 +15,8 @@ _SERVICE: Final = """
       envs:
       - name: SPECIFIC_ENV_VAR
         value: some_specific_value"""
-_SERVICES: Final = "".join(
-    _SERVICE.format(name=name, replicas=replicas)
-    for name, replicas in (("Frontend", 1), ("Processor", 1), ("VllmWorker", 1), ("PrefillWorker", 1), ("Router", 0))
-)
+_THREE: Final = "".join(_SERVICE.format(name=name, replicas=1) for name in ("Frontend", "Processor", "VllmWorker"))
+_SERVICES: Final = _THREE + _SERVICE.format(name="PrefillWorker", replicas=1) + _SERVICE.format(name="Router", replicas=0)
 _GRAPH: Final = """\
 apiVersion: nvidia.com/v1alpha1
 kind: {kind}
@@ -65,37 +63,16 @@ metadata:
 spec:
   {reference}: frontend:jh2o6dqzpsgfued4
 """
-GRAPH_WITH_CLAIM: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata:
-  name: llm-agg
-spec:
-  dynamoComponent: frontend:jh2o6dqzpsgfued4 # Use the tag from Step 1
-  services:
-    Frontend:
-      replicas: 1
-      envs:
-      - name: SPECIFIC_ENV_VAR
-        value: some_specific_value
-    Processor:
-      replicas: 1
-      envs:
-      - name: SPECIFIC_ENV_VAR
-        value: some_specific_value
-    VllmWorker:
-      replicas: 1
-      envs:
-      - name: SPECIFIC_ENV_VAR
-        value: some_specific_value
+_CLAIM: Final = """
       # Add PVC for model storage
       pvc:
         name: vllm-model-storage
         mountPath: /models
         size: 100Gi
 """
+_HEAD: Final = _GRAPH.format(kind="DynamoGraphDeployment", reference="dynamoComponent")
 EXAMPLES: Final = {
-    "graph": _GRAPH.format(kind="DynamoGraphDeployment", reference="dynamoComponent") + _SERVICES,
+    "graph": _HEAD + _SERVICES,
     "deployment": _GRAPH.format(kind="DynamoDeployment", reference="dynamoNim") + _SERVICES,
     "component": _COMPONENT.format(
         kind="DynamoComponentDeployment", reference="dynamoComponent", build="frontend:jh2o6dqzpsgfued4", cpu="500m"
@@ -103,7 +80,7 @@ EXAMPLES: Final = {
     "nim": _COMPONENT.format(kind="DynamoNimDeployment", reference="dynamoNim", build="frontend--jh2o6dqzpsgfued4", cpu="10"),
     "build": _BUILD.format(kind="DynamoComponent", reference="dynamoComponent"),
     "request": _BUILD.format(kind="DynamoNimRequest", reference="bentoTag"),
-    "claim": GRAPH_WITH_CLAIM,
+    "claim": _HEAD.replace("disagg", "llm-agg") + _THREE + _CLAIM,
 }
 
 

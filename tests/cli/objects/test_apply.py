@@ -20,7 +20,6 @@ def graph(**fields: Any) -> dict[str, Any]:
 
 
 def component(name: str, **fields: Any) -> dict[str, Any]:
-    """One of its components."""
     return {"name": name, **fields}
 
 
@@ -86,9 +85,15 @@ def test_what_others_own_stays() -> None:
 
 
 def test_kubectl_has_only_its_own_fields_removed() -> None:
+    """Who updates, writes a status or applies another version says nothing, and neither does a damaged annotation."""
     both = [fields({}), fields({"f:spec": {"f:backendFramework": {}}}, manager="argocd")]
     assert simulate_apply(FILE, STORED, held(managedFields=both), KIND)["spec"]["backendFramework"] == "vllm"
     assert "backendFramework" not in simulate_apply(FILE, STORED, held(managedFields=both[1:]), KIND)["spec"]
+    said: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
+    others = [fields(said, operation="Update"), fields(said, subresource="status"), fields(said, apiVersion="nvidia.com/v1alpha1")]
+    assert simulate_apply(FILE, STORED, held(managedFields=others), KIND)["spec"]["backendFramework"] == "vllm"
+    for text in ("[]", "{", "[" * 100_000):
+        assert simulate_apply(FILE, STORED, held(annotations={LAST: text}), KIND)["spec"]["backendFramework"] == "vllm"
 
 
 ELSEWHERE = {"apiVersion": "nvidia.com/v1alpha1", "spec": {"backendFramework": "vllm", "services": {"a": {}}}}
@@ -129,14 +134,6 @@ def test_a_client_side_apply_is_kubectls_three_way_merge(
     holder = {**stored, "metadata": {**stored["metadata"], "annotations": {} if last is None else {LAST: json.dumps(last)}}}
     made = simulate_apply(file, stored, holder, KIND)
     assert (made["metadata"]["annotations"], made["spec"]) == (annotations, spec)
-
-
-def test_who_updates_writes_a_status_or_applies_another_version_says_nothing() -> None:
-    said: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
-    others = [fields(said, operation="Update"), fields(said, subresource="status"), fields(said, apiVersion="nvidia.com/v1alpha1")]
-    assert simulate_apply(FILE, STORED, held(managedFields=others), KIND)["spec"]["backendFramework"] == "vllm"
-    for text in ("[]", "{", "[" * 100_000):
-        assert simulate_apply(FILE, STORED, held(annotations={LAST: text}), KIND)["spec"]["backendFramework"] == "vllm"
 
 
 def test_what_only_a_server_writes_is_not_applied() -> None:

@@ -1,18 +1,29 @@
-"""Clusters of one repository: each file is judged by the facts, the line and the namespace of the cluster that it is for."""
+"""Clusters of one repository: each file is judged by the facts, the line and the namespace of the cluster that it is for.
 
+The address of the documentation (`site`, and `serving.site` of a server): who names the page of a rule, and who does not.
+"""
+
+import json
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from pygls.workspace import TextDocument
 
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.api.operator.judge import validate_configuration
 from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
+from dynamo_webhooks.cli.commands.lsp.server import Text, _diagnostics
 from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import find_route
 from tests.cli.clusters import cluster
-from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files, write_program
+from tests.cli.lsp.test_lsp import ASKED
 from tests.cli.project.test_project import project
 from tests.cli.repository import Repository
-from tests.cli.samples import BARE, NEEDS_GROVE
+from tests.cli.samples import BAD, BAD_RULE, BARE, NEEDS_GROVE
 
 GROVE_RULE = "priority-class-requires-grove"
 UNPLACED = NEEDS_GROVE.replace(", namespace: llm", "")
@@ -178,64 +189,6 @@ def test_what_holds_is_shown(repository: Path, command: Command) -> None:
     assert ["clusters", "dev", "flag", "--facts-of"] in rows
 
 
-OUTSIDE = "must be a path in the repository, relative to this file"
-DEEP = "must hold ** at its end alone: a folder means everything below it"
-WRONG = [
-    ("clusters: {dev: {folders: [deploy]}}\n", "1: clusters.dev.folders: there is no such key; known here: paths, facts, line, namespace"),
-    ("clusters:\n  dev:\n    paths: [deploy/stage]\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/stage"'),
-    ("clusters:\n  dev:\n    paths: ['deploy/x-*']\n", '3: clusters.dev.paths[0]: must match a file or folder, got "deploy/x-*"'),
-    ("clusters: {dev: {paths: ['**/dev']}}\n", f'1: clusters.dev.paths[0]: {DEEP}, got "**/dev"'),
-    ("clusters: {dev: {paths: [../deploy]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "../deploy"'),
-    ("clusters: {dev: {paths: [/etc]}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "/etc"'),
-    ("clusters: {dev: {paths: ['out*']}}\n", f'1: clusters.dev.paths[0]: {OUTSIDE}, got "out*"'),
-    ("clusters:\n  dev:\n    facts: facts/stage.yaml\n", '3: clusters.dev.facts: must be a file that exists, got "facts/stage.yaml"'),
-    ("clusters: {dev: {line: 1.1}}\n", f'1: clusters.dev.line: must be one of {", ".join(Line)}, got "1.1"'),
-    ("clusters: {dev: {namespace: A_b}}\n", '1: clusters.dev.namespace: must be the name of a namespace, got "A_b"'),
-    (
-        "clusters:\n  dev: {paths: [deploy/dev]}\n  all: {paths: [deploy]}\n",
-        "2: clusters.dev.paths[0]: must not overlap with clusters.all.paths[0] (.dynamo-webhooks.yaml:3); both match deploy/dev",
-    ),
-    (
-        "clusters:\n  dev: {paths: ['deploy/*-eu']}\n  prod: {paths: ['deploy/prod-*']}\n",
-        "3: clusters.prod.paths[0]: must not overlap with clusters.dev.paths[0] (.dynamo-webhooks.yaml:2); both match deploy/prod-eu",
-    ),
-    ("overrides: {a: 1}\n", '1: overrides: must be a list, got {"a": 1}'),
-    ("overrides:\n- paths: [deploy]\n", "2: overrides[0]: must have rules"),
-    ("overrides: [{paths: [nowhere], rules: {}}]\n", '1: overrides[0].paths[0]: must match a file or folder, got "nowhere"'),
-    ("overrides: [{paths: [deploy], rules: {nonsense: {}}}]\n", "1: overrides[0].rules.nonsense: there is no such rule"),
-    ("extends: .dynamo-webhooks.yaml\n", "1: extends: must be another file, got this one"),
-    ("extends: nowhere.yaml\n", '1: extends: must be a file that exists, got "nowhere.yaml"'),
-    ("extends: deploy\n", '1: extends: must be a file that exists, got "deploy"'),
-    ("extends: ../shared.yaml\n", f'1: extends: {OUTSIDE}, got "../shared.yaml"'),
-    ("extends: outlink.yaml\n", f'1: extends: {OUTSIDE}, got "outlink.yaml"'),
-]
-
-
-@pytest.mark.parametrize(("text", "told"), WRONG)
-def test_unfit_input_is_one_sentence_with_its_place(repository: Path, command: Command, text: str, told: str) -> None:
-    (repository / "outside").symlink_to("/etc")
-    (repository / "outlink.yaml").symlink_to("/etc/hostname")
-    project(repository, text)
-    ran = command("check", "deploy")
-    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("overrides:\n" + "- {paths: [deploy], rules: {}}\n" * 201, "1: overrides: must have at most 200 entries, got 201"),
-        ("clusters:\n" + "".join(f"  c{n}: {{}}\n" for n in range(201)), "1: clusters: must have at most 200 entries, got 201"),
-        (
-            "clusters:\n  a:\n    paths: [" + "'*/*/*', " * 150 + "]\noverrides:\n- {paths: [" + "deploy, " * 51 + "], rules: {}}\n",
-            "5: overrides[0].paths: clusters and overrides must have at most 200 paths in all",
-        ),
-    ],
-)
-def test_what_a_start_has_to_list_is_bounded(repository: Path, command: Command, text: str, told: str) -> None:
-    project(repository, text)
-    assert command("check", "deploy").err == f"dynamo-webhooks check: .dynamo-webhooks.yaml:{told}\n"
-
-
 def test_facts_that_cannot_be_used_name_the_key_that_gave_them(repository: Path, command: Command) -> None:
     (repository / "facts" / "prod.yaml").write_text("grov: true\n")
     assert command("check", "deploy/dev").code == 1
@@ -262,25 +215,76 @@ def test_an_unknown_cluster_is_one_sentence(repository: Path, command: Command, 
     assert command("check", "deploy/dev", "--facts-of", word, "--facts", "facts/dev.yaml").code == 2
 
 
-def test_reports_take_the_place_of_no_facts(repository: Path, command: Command) -> None:
-    assert command("check", "deploy", "-o", "text=facts/prod.yaml").code == 2
-    assert (repository / "facts" / "prod.yaml").read_text().startswith("{grove")
-
-
 def test_the_result_of_a_kustomization_is_for_the_cluster_of_its_folder(
     repository: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = repository / "bin"
-    programs.mkdir()
-    (programs / "kustomize").write_text('#!/bin/sh\ncat "$2/graph.yaml"\n')
-    (programs / "kustomize").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    (repository / "bin").mkdir()
+    write_program(repository / "bin", "kustomize", 'cat "$2/graph.yaml"')
+    monkeypatch.setenv("PATH", f"{repository / 'bin'}:/usr/bin:/bin")
     for place in ("dev", "prod-eu"):
         (repository / "deploy" / place / "kustomization.yaml").write_text("resources: [graph.yaml]\n")
     found = command("check", "-k", "deploy/dev", "-k", "deploy/prod-eu", "-o", "json").json["findings"]
     assert [(row["file"], row["rule"]) for row in found] == [("kustomize:deploy/dev", GROVE_RULE)]
 
 
-def test_a_page_shows_the_graphs_of_all_clusters(repository: Path, command: Command) -> None:
+def test_a_page_shows_the_graphs_of_all_clusters_and_takes_the_place_of_no_facts(repository: Path, command: Command) -> None:
+    assert command("check", "deploy", "-o", "text=facts/prod.yaml").code == 2
+    assert (repository / "facts" / "prod.yaml").read_text().startswith("{grove")
     assert command("check", "deploy", "-o", "html=report.html").code == 1
     assert (repository / "report.html").read_text().count("data:image/svg") == 4
+
+
+SITE = "https://docs.example.org/dynamo"
+PAGE = f"{SITE}/rules/{BAD_RULE}/"
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_reports_and_explain_name_the_page_of_a_rule(command: Command, files: Files, slash: str) -> None:
+    folder = files(bad=BAD)
+    (folder / ".dynamo-webhooks.yaml").write_text(f"site: {SITE}{slash}\n")
+    (rule,) = json.loads(command("check", "bad.yaml", "-o", "sarif").out)["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["helpUri"] == PAGE
+    assert f'<a href="{PAGE}">' in command("check", "bad.yaml", "-o", "html").out
+    assert f"**Page.** {PAGE}\n" in command("explain", BAD_RULE).out
+    assert command("explain", f"spec: refused [{BAD_RULE}]", "-o", "json").json[0]["address"] == PAGE
+    assert SITE in command("check", "--show-config").out
+    assert "**Page.**" not in command("explain", BAD_RULE, "--no-project").out
+    assert "helpUri" not in command("check", "bad.yaml", "-o", "sarif", "--no-project").out
+    assert "/rules/" not in command("check", "bad.yaml", "-o", "html", "--no-project").out
+
+
+@pytest.mark.parametrize("value", ["docs.example.org", "javascript:alert(1)", "[https://a]", "'https://a b'", "'https://a\"onclick'"])
+def test_another_value_than_an_address_is_refused(command: Command, files: Files, value: str) -> None:
+    folder = files(bad=BAD)
+    (folder / ".dynamo-webhooks.yaml").write_text(f"site: {value}\n")
+    ran = command("check", "bad.yaml")
+    assert ran.code == 2
+    assert ".dynamo-webhooks.yaml:1: site: must be a URL such as https://docs.example.org/, got " in ran.err
+
+
+def _refused(site: str) -> dict[str, object]:
+    obj = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"components": []}}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": obj}}
+    route = find_route("/validate-nvidia-com-v1beta1-dynamographdeployment")
+    assert route is not None
+    status: dict[str, object] = orjson.loads(answer(route, orjson.dumps(review), Settings(site=site)).body)["response"]["status"]
+    return status
+
+
+def test_causes_of_a_refusal_name_the_page_and_the_message_stays_as_it_is() -> None:
+    plain, linked = _refused(""), _refused(SITE)
+    assert plain["message"] == linked["message"]
+    causes = [status["details"]["causes"][0]["message"] for status in (plain, linked)]  # type: ignore[index]
+    assert causes[1] == f"{causes[0]} {SITE}/rules/dgd-services-required/"
+
+
+def test_the_configuration_takes_an_address() -> None:
+    configuration, problems = validate_configuration({"serving": {"site": SITE}}, complete=False)
+    assert (configuration.serving.site, problems) == (SITE, [])
+    assert [problem.path for problem in validate_configuration({"serving": {"site": "docs"}}, complete=False)[1]] == [("serving", "site")]
+
+
+@pytest.mark.parametrize(("site", "shown"), [("", None), (SITE, PAGE)])
+def test_the_rule_of_a_finding_leads_an_editor_to_its_page(site: str, shown: str | None) -> None:
+    found = _diagnostics(Text(TextDocument("file:///bad.yaml", BAD)), ASKED._replace(site=site), frozenset())
+    assert [one.code_description and one.code_description.href for one in found if one.code == BAD_RULE] == [shown]

@@ -4,6 +4,8 @@ from typing import Any, Final
 
 import yaml
 
+from tests.cli.samples import GOOD
+
 PROJECT: Final = ".dynamo-webhooks.yaml"
 GRAPH: Final = """\
 apiVersion: nvidia.com/v1beta1
@@ -22,19 +24,7 @@ spec:
         - name: main
           image: x/vllm:1.5.0
 """
-OLDER: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata:
-  name: chat
-  namespace: llm
-spec:
-  services:
-    worker:
-      componentType: worker
-      replicas: 3
-      extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}
-"""
+OLDER: Final = GOOD.replace("good", "chat").replace("replicas: 2", "replicas: 3")
 FEW: Final = "object.spec.components.all(c, c.replicas < 3)"
 
 

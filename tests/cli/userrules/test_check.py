@@ -1,13 +1,32 @@
-"""Policies of `rules-from` as rules of `check`: places, versions, levels, suppression, and what is not known offline."""
+"""Policies of `rules-from` as rules of `check`: places, versions, levels, suppression, and what is not known offline.
 
+Policies that can't be used end the command with one sentence, which names the place in their file. Those of `rules --export vap` refuse
+what the CEL rules of the definitions refuse, and nothing else.
+"""
+
+import copy
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from dynamo_webhooks.admission.userrules.evaluate import Around, UnknownError, Write, ask
+from dynamo_webhooks.admission.userrules.read import read_policy
+from dynamo_webhooks.api.kinds import api_version, list_kind_versions
+from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.admit import shape
+from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
-from tests.cli.conftest import Command, Files
+from dynamo_webhooks.cli.userrules.export import export_policies
+from tests.cli.conftest import Command, Files, Ran
 from tests.cli.userrules.samples import FEW, GRAPH, OLDER, PROJECT, binding, policy
+from tests.cluster.generated import Dice
 
 USER = ("--select", "user/")
 
@@ -196,3 +215,149 @@ def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command)
     assert found(command, "graph.yaml", "--as", "admin") == []
     (repository / "policies/few.yaml").write_text(policy("authorizer.group('').resource('pods').check('get').allowed()"))
     assert notes(command, "graph.yaml") == ["it asks the cluster who may do what (authorizer)"]
+
+
+LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
+BAD: dict[str, tuple[str, str]] = {
+    "no CEL": (policy("object.spec.("), "policies/p.yaml:18:29: spec.validations[0].expression: is not an expression of CEL: "),
+    "unknown name": (policy("objct.spec"), "spec.validations[0].expression: is not an expression of CEL: "),
+    "pods in a policy": (policy("pods.size() == 0"), "spec.validations[0].expression: is not an expression of CEL: "),
+    "params without a kind": (policy("params.x == 1"), "spec.validations[0].expression: is not an expression of CEL: "),
+    "long": (policy(f"'{'x' * 65_536}' != ''"), "must have at most 16384 characters, got 65544"),
+    "deep": (policy(f"{'(' * 1000}true{')' * 1000}"), "spec.validations[0].expression: is not an expression of CEL: "),
+    "cycle": (policy(variables=LOOP), "spec.variables[0].expression: reads variables.b, which is not defined above it"),
+    "unknown fact": (policy("facts.grvoe", kind="Check"), "reads facts.grvoe, and there is no such fact; known are operatorScope"),
+    "unknown field": (policy(matchConstraint={}), "spec.matchConstraint: there is no such field here"),
+    "no list": (policy(validations="x"), 'spec.validations: must be a list, got "x"'),
+    "no validation": (policy(validations=[]), "spec.validations: must have at least one validation"),
+    "no rule of resources": (policy(matchConstraints={}), "spec.matchConstraints.resourceRules: must have at least one rule"),
+    "wrong choice": (policy(failurePolicy="fail"), 'spec.failurePolicy: must be one of Fail, Ignore, got "fail"'),
+    "wrong path": (
+        policy(kind="Check", validations=[{"expression": FEW, "fieldPath": "spec..x"}]),
+        'spec.validations[0].fieldPath: must be a path such as spec.components[0].replicas, got "spec..x"',
+    ),
+    "wrong name": (policy(name="Few"), "metadata.name: must be a DNS name in lower case"),
+    "two of one name": (
+        f"{policy()}---\n{policy()}",
+        "policies/p.yaml:24:9: metadata.name: must be the only policy called few; the other one is policies/p.yaml:4:9",
+    ),
+    "no such policy": (policy() + binding("fwe"), "spec.policyName: must be the name of a policy in rules-from, got fwe"),
+    "deny and warn": (policy() + binding(actions=("Deny", "Warn")), "spec.validationActions: must not have both Deny and Warn"),
+    "broken YAML": ("a: [", "policies/p.yaml:2:1: a value is required here"),
+}
+
+
+Checked = Callable[..., Ran]
+
+
+@pytest.fixture
+def checked(files: Files, command: Command) -> Checked:
+    """Checks a graph by a policy."""
+
+    def check(text: str, *words: str) -> Ran:
+        folder = files(graph=GRAPH, policies__p=text)
+        (folder / PROJECT).write_text("rules-from: [policies]\n")
+        return command("check", "graph.yaml", *words)
+
+    return check
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_policy_is_one_sentence_with_its_place(checked: Checked, case: str) -> None:
+    text, sentence = BAD[case]
+    ran = checked(text)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert ran.err.startswith("dynamo-webhooks check: policies/p.yaml:")
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_the_place_inside_an_expression_of_several_lines_is_told(checked: Checked) -> None:
+    text = policy("true").replace("expression: 'true'", "expression: |\n      object.spec.components\n        .all(c, c.replicas <)\n")
+    line = text.splitlines().index("        .all(c, c.replicas <)") + 1
+    assert f"policies/p.yaml:{line}:" in checked(text).err
+
+
+@pytest.mark.parametrize("where", ["../out", "/etc", "nowhere.yaml"])
+def test_rules_come_from_the_folder_of_the_project_alone(files: Files, command: Command, where: str) -> None:
+    folder = files(graph=GRAPH)
+    (folder / PROJECT).write_text(f"rules-from: [{where}]\n")
+    ran = command("check", "graph.yaml")
+    assert (ran.code, "rules-from[0]: must be " in ran.err) == (2, True)
+
+
+def test_links_out_of_the_folder_pipes_and_long_files_are_refused(
+    files: Files, command: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "p.yaml"
+    outside.write_text(policy())
+    folder = files(graph=GRAPH)
+    (folder / "policies").mkdir()
+    place = folder / "policies" / "p.yaml"
+
+    def refused(paths: str) -> str:
+        (folder / PROJECT).write_text(f"rules-from: [{paths}]\n")
+        ran = command("check", "graph.yaml")
+        assert ran.code == 2
+        return ran.err
+
+    place.symlink_to(outside)
+    assert "is a link out of" in refused("policies")
+    assert "must be a path in the repository" in refused("policies/p.yaml")
+    place.unlink()
+    os.mkfifo(place)
+    assert "is a pipe" in refused("policies")
+    assert "is a pipe" in refused("policies/p.yaml")
+    place.unlink()
+    place.write_text("#" * (2**20 + 1))
+    assert "must be at most 1 MiB long" in refused("policies")
+
+
+def test_a_policy_that_costs_too_much_ends_and_an_expression_is_no_python(checked: Checked) -> None:
+    many = ".".join(["[1,2,3,4,5,6,7,8,9]", *(f"map(x{number}, [1,2,3,4,5,6,7,8,9]" for number in range(8))]) + ")" * 8
+    assert checked(policy(f"{many}.size() == 1"), "--select", "user/").code == 1
+    (row,) = checked(policy("object.__class__.__name__ == 'dict'"), "--select", "user/", "-o", "json").json["findings"]
+    assert "resulted in error" in row["message"]
+    assert "dict" not in row["message"].replace("'dict'", "")
+
+
+OBJECTS = 150
+
+
+def _unknown(*_: object) -> Any:
+    raise UnknownError("nothing is known here")
+
+
+@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
+def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, version: str) -> None:
+    read = [read_policy(one, (), "made") for one in export_policies(USUAL)]
+    policies = [one for one in read if f"{kind}/{version}" in one.rule.where]
+    schema, dice, seen = load_schema(kind, version, USUAL), Dice(f"export {kind} {version}"), Counter[bool]()
+    for number in range(OBJECTS):
+        whole = dice.object(kind, version, number)
+        for obj in (whole, dice.damaged(copy.deepcopy(whole))):
+            if not isinstance(obj, dict) or obj.get("kind") != kind or obj.get("apiVersion") != api_version(version):
+                continue
+            if isinstance(obj.get("spec"), dict):
+                obj["spec"].pop("restart", None)  # its rule compares with the old object
+            shape(obj, kind, version, USUAL)
+            errors = validate(obj, schema, None)
+            if any(not error.rule for error in errors):
+                continue
+            broken = any(error.rule and not error.rule.startswith("cel-unique") for error in errors)
+            write = Write(kind, version, "CREATE", obj, None, None, USUAL)
+            said = [each for one in policies for each in ask(one, write, Around(_unknown, _unknown))]
+            assert bool(said) is broken, json.dumps([obj, [one.text for one in said], [str(one) for one in errors]])
+            seen[broken] += 1
+    assert seen[False] > 5
+
+
+def test_the_command_prints_policies_and_refuses_other_rules_by_name(command: Command) -> None:
+    ran = command("rules", "--export", "vap")
+    documents = list(yaml.safe_load_all(ran.out))
+    assert (ran.code, {one["kind"] for one in documents}) == (0, {"ValidatingAdmissionPolicy"})
+    assert ran.out == command("rules", "--export", "vap", "schema-rule").out
+    for name, sentence in (("service-null", "can't be exported"), ("servce-null", "there is no such rule")):
+        ran = command("rules", "--export", "vap", name)
+        assert (ran.code, f"{name}: {sentence}" in ran.err) == (2, True)
+    assert command("rules", "service-null").code == 2

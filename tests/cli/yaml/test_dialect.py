@@ -1,9 +1,17 @@
-"""The dialect of YAML that Kubernetes reads; every value in the table was measured with kubectl 1.32."""
+"""The dialect of YAML that Kubernetes reads; every value in the table was measured with kubectl 1.32.
+
+Positions lie beside the data: of keys, of values, of list items, and of the deepest part that exists; and where comments stand. What
+comments ignore is tested in test_suppress.py.
+"""
+
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.cli.yaml import yaml_text
 from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
+from dynamo_webhooks.cli.yaml.comments import Comment, _start, comments
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents, read_text
 from dynamo_webhooks.cli.yaml.yaml_text import PureParser
 
@@ -152,40 +160,30 @@ def test_no_broken_text_is_a_traceback(text: str) -> None:
     assert not caught.value.text.endswith(".")
 
 
-def test_a_tab_is_called_a_tab() -> None:
+def test_tabs_keys_that_stand_twice_and_half_a_surrogate_pair_are_named() -> None:
     with pytest.raises(InputError, match="must be indented with spaces, found a tab"):
         load_documents("a:\n\tb: 1")
-
-
-def test_a_key_that_stands_twice_names_both_lines() -> None:
     with pytest.raises(InputError, match=r'^f:5:3: duplicate key "b", on line 3 and on line 5$'):
         load_documents("---\na:\n  b: 1\n  c: 2\n  b: 3\n", "f")
+    with pytest.raises(InputError, match=r"^f:2:4: must be Unicode text"):
+        load_documents("a: 1\nb: \ud83d\n", "f")
 
 
-def test_depth_is_limited() -> None:
+def test_depth_is_limited_through_aliases_too_and_those_can_not_explode() -> None:
     assert load_documents("[" * DEPTH + "]" * DEPTH)
     for text in ("[" * (DEPTH + 1) + "]" * (DEPTH + 1), "a: " * 3 + "[" * 100_000, '[{"a":' * 100_000):
         with pytest.raises(InputError):
             load_documents(text)
-
-
-def test_depth_is_limited_through_aliases_too() -> None:
     deep = "[" * (DEPTH - 10) + "]" * (DEPTH - 10)
     with pytest.raises(InputError, match="nested deeper"):
         load_documents(f"a: &a {deep}\nb: {'[' * 20}*a{']' * 20}\n")
-
-
-def test_aliases_can_not_explode() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     with pytest.raises(InputError, match=f"the aliases expand to more than {ALIASED_VALUES:,} values"):
         load_documents("\n".join(lines))
-
-
-def test_what_an_alias_stands_for_is_a_copy() -> None:
     data = load_documents("a: &a {b: [1]}\nc: *a\n")[0].data
     data["a"]["b"].append(2)
-    assert data["c"] == {"b": [1]}
+    assert data["c"] == {"b": [1]}, "a copy"
 
 
 def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
@@ -193,29 +191,18 @@ def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
     documents = load_documents(text)
     assert [document.data for document in documents] == [{"a": 1}, {"b": 1}, {"c": "---\n"}]
     assert [document.position(("c",)).line for document in documents[2:]] == [11]
+    for nothing in ("", "\n\n", "# nothing\n", "---\n---\n", "null\n"):
+        assert load_documents(nothing) == []
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "---\n---\n", "null\n", "\ufeff"])
-def test_an_empty_text_has_no_documents(text: str) -> None:
-    assert load_documents(text.lstrip("\ufeff")) == []
-
-
-def test_a_broken_document_leaves_its_neighbours_readable() -> None:
+def test_a_broken_document_leaves_its_neighbours_readable_and_line_ends_of_windows_move_nothing() -> None:
     found = list(read_text(Source("f", "a: 1\n---\nb: : c\n---\nd: 1\n")))
     assert [one.text if isinstance(one, InputError) else one.data for one in found][0::2] == [{"a": 1}, {"d": 1}]
     assert isinstance(found[1], InputError)
     assert found[1].line == 3
-
-
-def test_line_ends_of_windows_do_not_move_anything() -> None:
     document = load_documents("a: 1\r\n---\r\nb:\r\n  c: x\r\n")[1]
     assert document.data == {"b": {"c": "x"}}
     assert document.value_position(("b", "c")) == (4, 6, 7)
-
-
-def test_half_a_surrogate_pair_is_refused_with_its_place() -> None:
-    with pytest.raises(InputError, match=r"^f:2:4: must be Unicode text"):
-        load_documents("a: 1\nb: \ud83d\n", "f")
 
 
 JSON = [
@@ -266,3 +253,110 @@ def test_json_positions_are_those_of_the_text() -> None:
     assert document.position(("é", "b")) == (2, 9, 12)
     assert document.value_position(("é", "b", 1)) == (2, 19, 22)
     assert document.position(("é", "b", 0)) == (2, 15, 17)
+
+
+TEXT = """\
+# a comment
+a:
+  b: one
+  c:
+    - x: 5
+      "y z": |
+        text
+    - last
+  empty:
+  wide: 漢字
+d: &d {e: 1}
+f: *d
+g:
+  <<: *d
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "value"),
+    [
+        ((), (2, 1, 2), (2, 1, 2)),
+        (("a",), (2, 1, 2), (2, 1, 2)),
+        (("a", "b"), (3, 3, 4), (3, 6, 9)),
+        (("a", "c"), (4, 3, 4), (4, 3, 4)),
+        (("a", "c", 0), (5, 7, 8), (5, 7, 8)),
+        (("a", "c", 0, "x"), (5, 7, 8), (5, 10, 11)),
+        (("a", "c", 0, "y z"), (6, 7, 12), (6, 7, 12)),  # a block of text is shown at its key
+        (("a", "c", 1), (8, 7, 11), (8, 7, 11)),
+        (("a", "empty"), (9, 3, 8), (9, 3, 8)),
+        (("a", "wide"), (10, 3, 7), (10, 9, 11)),
+        (("d", "e"), (11, 8, 9), (11, 11, 12)),
+        (("f", "e"), (11, 8, 9), (11, 11, 12)),  # where the anchored text stands
+        (("g", "e"), (11, 8, 9), (11, 11, 12)),
+        # what does not exist is reported at the deepest part that does
+        (("a", "missing", "b"), (2, 1, 2), (2, 1, 2)),
+        (("a", "c", 7), (4, 3, 4), (4, 3, 4)),
+        (("a", "c", -1), (4, 3, 4), (4, 3, 4)),
+        (("a", "b", "deeper"), (3, 3, 4), (3, 3, 4)),
+        (("missing",), (2, 1, 2), (2, 1, 2)),
+    ],
+)
+def test_a_path_has_a_place(path: tuple[str | int, ...], key: tuple[int, int, int], value: tuple[int, int, int]) -> None:
+    document = load_documents(TEXT)[0]
+    assert document.position(path) == key
+    assert document.value_position(path) == value
+
+
+def test_a_part_of_a_document_keeps_its_lines() -> None:
+    item = load_documents("---\nitems:\n- a: 1\n- a:\n    b: 2\n")[0].item(("items", 1))
+    assert item.data == {"a": {"b": 2}}
+    assert item.value_position(("a", "b")) == (5, 8, 9)
+
+
+WORD = "dynamo-webhooks:"
+ONE = f"# {WORD} 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (f"a: b {ONE}\n", [(1, 6, 1)]),
+        (f"a: b\n{ONE}", [(2, 1, 2)]),
+        (f"{ONE}\n# another\n  {ONE}\na: b\n", [(1, 1, 4), (3, 3, 4)]),
+        (f"{ONE}\n\na: b\n", [(1, 1, 2)]),
+        (f'"{WORD}": x # of something else\n', []),
+        (f'a: "{ONE}"\n', []),
+        (f'a: "x {ONE}" {ONE}\n', [(1, 29, 1)]),
+        (f"a: |\n  {ONE}\nb: c {ONE}\n", [(3, 6, 3)]),
+        (f"a: b {ONE}\n--- {ONE}\nc: d {ONE}\n", [(1, 6, 1), (2, 5, 2), (3, 6, 3)]),
+        (f"a: [ {ONE}\n---\nc: d\n---\n{ONE}\ne: f\n", [(5, 1, 6)]),
+        (f"--- {ONE}\r\na: b {ONE}\r\n", [(1, 5, 1), (2, 6, 2)]),
+        (f"[a, {ONE}\n b]\n", [(1, 5, 1)]),
+    ],
+)
+def test_comments_are_found_where_no_text_is(text: str, wanted: list[tuple[int, int, int]]) -> None:
+    assert comments(Source("a.yaml", text), WORD) == [Comment(line, column, ONE, of) for line, column, of in wanted]
+
+
+class Looked(list[Any]):
+    """A list that counts how often somebody looks at a line of it, or goes through it."""
+
+    looks = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def test_many_comments_above_each_other_take_a_few_looks_each() -> None:
+    source = Source("a.yaml", f"{ONE}\n# another\n" * 300 + "a: b\n")
+    lines = source.__dict__["lines"] = Looked(source.lines)
+    assert {comment.of for comment in comments(source, WORD)} == {601}
+    assert lines.looks < 300 * 20
+
+
+def test_many_texts_on_one_line_are_gone_through_once() -> None:
+    line = "[{}] # x".format(", ".join(['"#"'] * 300))
+    taken = Looked((at, at + 3) for at in range(1, len(line) - 4, 5))
+    assert _start(line, taken) == len(line) - 3
+    assert taken.looks == 1

@@ -15,7 +15,6 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import CONTROL_PLANE
 from tests.cluster.assets.wanted import wanted
-from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING

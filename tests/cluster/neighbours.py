@@ -18,7 +18,6 @@ from tests.cluster import conversion
 from tests.cluster.admission import FACTS, Admission, register, serving
 from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
 from tests.cluster.assets.wanted import wanted
-from tests.cluster.examples import CHANNELS
 from tests.cluster.grove import Grove, definitions
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
@@ -27,6 +26,7 @@ from tests.cluster.rendering import composed
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+CHANNELS: Final = "compute-domain-default-channel.nvidia.com"  # the device class of NVIDIA's compute domains
 GPUS: Final = 64  # of a node, so that a roll of all graphs at once has room
 DEVICES: Final = {"gpu.nvidia.com": "gpu.nvidia.com", CHANNELS: "compute-domain.nvidia.com"}  # class -> driver
 _LABELS: Final = {"kubernetes.io/os": "linux", "nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-GB300"}

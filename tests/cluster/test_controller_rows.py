@@ -4,18 +4,51 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import pytest
 import yaml
 
-from tests.cluster.dying import Dying
+from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.kube.resources import Resource
 from tests.cluster.harness import ControlPlane
 from tests.cluster.processes import PATIENCE
 from tests.cluster.reconciling import GRAPHS
 from tests.cluster.scene import CHECKPOINTS, JOBS, REQUESTS, Fleet, Scene, granted, graph_found
 from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
 from tests.golden.test_requests import CASES, PROFILED, rendered_of
+
+WRITES: Final = frozenset({"create", "replace", "json_patch", "merge_patch", "apply", "delete"})
+SPARED: Final = frozenset({"leases", "events"})
+
+
+class Dying:
+    """Lets one write through, of whose success the reconciler never hears; nor can it write anything else."""
+
+    def __init__(self) -> None:
+        self.dead = asyncio.Event()
+        self._cluster: Cluster | None = None
+        self._writes = 0
+
+    def around(self, cluster: Cluster) -> Cluster:
+        """What the reconciler calls."""
+        self._cluster = cluster
+        return cast("Cluster", self)
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._cluster, name)
+
+        async def write(resource: Resource, *arguments: Any, **more: Any) -> Any:
+            if resource.plural in SPARED:
+                return await call(resource, *arguments, **more)
+            self._writes += 1
+            if self._writes == 1:
+                await call(resource, *arguments, **more)
+                self.dead.set()
+            return await asyncio.Event().wait()
+
+        return write if name in WRITES else call
+
 
 LIVES: Final = 60  # of a process until everything has been done, of which each writes once
 

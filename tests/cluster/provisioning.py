@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.reading import read_authority, read_serving
 from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
 from tests.cluster.admission import COMMAND, FACTS
@@ -213,10 +213,6 @@ class Installed:
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "").rpartition("_")[0]
         return holder if holder in self.provisioners else ""
 
-    def reapply_hooks(self) -> None:
-        """Applies the webhook configurations as the manifests have them: without any bundle."""
-        self.plane.apply(*of_kind(self.objects, *HOOKS))
-
     def events(self) -> set[str]:
         """Reasons of the Events on the serving Secret."""
         found = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").body["items"]
@@ -267,11 +263,6 @@ def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterato
             yield found
         finally:
             found.stop()
-
-
-def authorities(bundle: bytes) -> int:
-    """How many a bundle holds."""
-    return len(read_certificates(bundle))
 
 
 def _decoded(config: Node) -> bytes:

@@ -5,7 +5,6 @@ Every test begins and ends with everything stable. Two servers and two provision
 
 import base64
 import json
-import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.times import now
 from tests.cluster.admission import COMMAND
 from tests.cluster.load import Load
-from tests.cluster.processes import fetched, wait_until
+from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import (
     AUTHORITY,
     CONFIGURATIONS,
@@ -35,10 +34,8 @@ from tests.cluster.provisioning import (
     SERVICE,
     SERVING,
     Installed,
-    authorities,
     installed,
 )
-from tests.cluster.rendering import MANIFESTS
 
 OUTAGE = 2.0  # seconds in which a bundle that somebody spoiled is whole again, on a quiet machine
 SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too
@@ -143,21 +140,6 @@ def test_certificates_are_looked_at_and_issued_by_hand(site: Installed) -> None:
     assert "every object shows the bundle already" in certs("inject").stderr
 
 
-def test_probes_and_metrics_are_served(site: Installed) -> None:
-    def ask(what: str, path: str) -> str:
-        found = re.findall(rf"^{what} http://(\S+)", process.text(), re.MULTILINE)
-        return fetched(found[-1], path)[1]  # earlier lives of the same name wrote into the same log
-
-    leader = wait_until(lambda: site.leader() or None, "somebody leading", *site.provisioners.values())
-    process = site.provisioners[leader]
-    assert ask("probes", "/healthz") == "ok\n"
-    wait_until(lambda: ask("probes", "/readyz") == "ok\n", "ready, some seconds after the installation is up", process)
-    text = ask("metrics", "/metrics")
-    assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
-    assert "dynamo_webhooks_leaf_not_after_seconds" in text
-    assert re.search(r'^rest_client_requests_total\{code="200",host="127.0.0.1:\d+",method="GET"\} [1-9]', text, re.MULTILINE)
-
-
 def _both_trusted(site: Installed, old: Certificate) -> None:
     """As long as a server presents a leaf, each object trusts its issuer. Presented first, or a rename in between would look wrong."""
     presented = site.presented().values()
@@ -224,15 +206,6 @@ def test_spoiled_bundles_are_whole_within_seconds(site: Installed, load: Load) -
     wait_until(lambda: "TrustDriftRepaired" in site.described(), "the Deployment showing it too", *site.provisioners.values())
 
 
-@pytest.mark.usefixtures("load")
-def test_applying_all_manifests_again_takes_nothing_away(site: Installed) -> None:
-    before = site.bundles()
-    done = site.plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
-    assert done.code == 0, done.stderr
-    site.reapply_hooks()
-    assert site.bundles() == before
-
-
 def test_nothing_secret_is_in_any_log(site: Installed) -> None:
     text = site.logs()
     assert "MarkPhase" in text
@@ -243,10 +216,3 @@ def test_nothing_secret_is_in_any_log(site: Installed) -> None:
                 body = base64.b64decode(value).decode().splitlines()[1]
                 assert body not in text
                 assert value[:40] not in text
-
-
-def test_no_rotation_is_left_half_done(site: Installed) -> None:
-    assert all(authorities(bundle) == 1 for shown in site.bundles().values() for bundle in shown)
-    trust = site.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{SERVING}-trust")
-    assert trust is not None
-    assert trust["data"]["usable"].split() == [site.current().fingerprint]

@@ -28,6 +28,7 @@ from tests.cluster.provisioning import (
     AUTHORITY,
     CONFIGURATIONS,
     CRDS,
+    HOOKS,
     JSON_PATCH,
     NAMESPACE,
     SECRETS,
@@ -36,6 +37,7 @@ from tests.cluster.provisioning import (
     Installed,
     installed,
 )
+from tests.cluster.rendering import of_kind
 
 OUTAGE = 2.0  # seconds in which a bundle that somebody spoiled is whole again, on a quiet machine
 SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too
@@ -138,6 +140,9 @@ def test_certificates_are_looked_at_and_issued_by_hand(site: Installed) -> None:
     assert _leaf(site) != before
     assert site.current().issued(_leaf(site))
     assert "every object shows the bundle already" in certs("inject").stderr
+    bundles = site.bundles()
+    site.plane.apply(*of_kind(site.objects, *HOOKS))  # which the manifests have without a bundle
+    assert site.bundles() == bundles
 
 
 def _both_trusted(site: Installed, old: Certificate) -> None:

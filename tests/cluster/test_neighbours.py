@@ -30,18 +30,6 @@ def _multinode(namespace: str, nodes: int = 2) -> Node:
     return made
 
 
-def test_lws_switched_on_is_enough_and_volcano_need_not_be_served(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    site.plane.apply(_multinode(namespace))
-    site.ready(namespace)
-    assert len(site.names(SETS, namespace)) == 1
-    pods = site.plane.request("GET", PODS.format(namespace)).body["items"]
-    assert len(pods) == 3
-    assert all(one["spec"].get("nodeName") for one in pods)
-    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
-    site.until(lambda: not left_over(site, namespace), "everything being collected")
-
-
 def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Reconciled) -> None:
     """LeaderWorkerSets count a worker as soon as its pod is made."""
     namespace = site.plane.namespace()

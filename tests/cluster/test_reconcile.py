@@ -123,15 +123,6 @@ def test_scaling_goes_from_the_adapter_to_the_pods(site: Reconciled) -> None:
     assert site.get(ADAPTERS, namespace, "g-decode")["status"]["replicas"] == 3
 
 
-def test_a_planner_gets_its_role_in_the_namespace(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    made = graph(component("Planner", "planner", {"image": "img:1"}))
-    made["metadata"]["namespace"] = namespace
-    site.plane.apply(made)
-    site.ready(namespace)
-    assert site.get(BINDINGS, namespace, "planner-serviceaccount-binding")["roleRef"]["name"] == "dynamo-webhooks-planner"
-
-
 def test_a_claimed_namespace_is_left_alone_until_it_is_released(site: Reconciled) -> None:
     namespace, elsewhere = site.plane.namespace(), site.plane.namespace()
     spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 3600, "renewTime": _now()}

@@ -7,19 +7,16 @@ It fakes the neighbour, never the API server. No reaction was measured; each is 
 - `make_members`: a group has a PodClique `SET-0-GROUP-REPLICA-CLIQUE` for each replica and clique, and controls it: the addresses of
   leaders that the Go operator renders, which finds the graph from owner to owner. Those of surplus replicas go.
 - `make_object`: replicas of a template count when an object is made, afterwards its scale subresource alone: Grove's PodClique component,
-  as read for the specification of the reconciler. Labels, annotations and pods of a template reach a PodClique at once.
+  as read for the specification of the reconciler. No set is rolled: other templates of a live one reach nothing.
 - `make_pods`: a PodClique has a pod for each index below its replicas. A pod that ended counts as there: it is neither deleted nor
   replaced. One that is gone is made anew, and so is a group of pods when all of them are gone.
 - `open_gates`: a pod is made with a scheduling gate, which is opened when all pods of its set have been made.
-- `roll`: pods of an older template are deleted one at a time, the next when all others are ready, one clique after the other.
 - `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says; a
-  replica of a group is available when each clique has `minAvailable` ready pods. Until a clique's own roll, its older pods count as
-  updated.
-- `count_set` raises `observedGeneration` of the set only at the end of a roll. What is known of the topology stands in a condition of it.
+  replica of a group is available when each clique has `minAvailable` ready pods. What is known of the topology stands in a condition
+  of the set.
 - `definitions` refuses cliques in another order, and groups of no replicas, in the words of Grove's webhook.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
@@ -37,7 +34,6 @@ GROUP_LABEL: Final = "grove.io/podcliquescalinggroup"
 REPLICA_LABEL: Final = "grove.io/podcliquescalinggroup-replica-index"
 INDEX_LABEL: Final = "grove.io/podclique-pod-index"
 SET_LABEL: Final = "app.kubernetes.io/part-of"
-HASH_LABEL: Final = "grove.io/pod-template-hash"
 GATE: Final = "grove.io/podgang-pending-creation"
 _CLIQUE_LABEL: Final = "grove.io/podclique"
 _FREE: Final[Node] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -104,28 +100,17 @@ class Grove(Player):
         lacking = [clique for clique in cliques if not self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])]
         if not lacking:
             self.open_gates(pods)
-            self.roll(cliques, pods)
         counted = [(clique, self.count_clique(clique, _pods_of(clique, pods))) for clique in cliques]
         enough = all(status["readyReplicas"] >= clique["spec"].get("minAvailable", 1) for clique, status in counted)
         for group, members in groups:
             self.count_group(group, [one for one in counted if one[0] in members])
-        older = [one for one, status in counted if status["currentPodTemplateHash"] != one["metadata"]["labels"][HASH_LABEL]]
-        self.count_set(found, enough=enough, rolling=bool(lacking or older))
+        self.count_set(found, enough=enough)
 
     def make_object(self, wanted: Node) -> Node:
-        """Makes an object that is not there, or gives a live one its template, but for the replicas."""
+        """Gives an object that is there, or makes it."""
         path = _path(wanted)
         reply = self.plane.request("GET", f"{path}/{wanted['metadata']['name']}")
-        if reply.status != 200:
-            return _answer(self.plane.request("POST", path, wanted))
-        live = reply.body
-        marks = {key: value for key, value in wanted["metadata"].items() if key in ("labels", "annotations")}
-        others = {key: value for key, value in live["metadata"].items() if key not in ("labels", "annotations")}
-        now = {**live, "metadata": {**others, **marks}, "spec": {**wanted["spec"], "replicas": live["spec"]["replicas"]}}
-        if now == live:
-            return live
-        reply = self.plane.request("PUT", f"{path}/{live['metadata']['name']}", now)
-        return reply.body if reply.status == 200 else live
+        return reply.body if reply.status == 200 else _answer(self.plane.request("POST", path, wanted))
 
     def drop_surplus_members(self, group: Node, members: list[Node]) -> None:
         """Deletes the PodCliques of replicas that a group no longer has."""
@@ -153,25 +138,10 @@ class Grove(Player):
                 path = f"{PODS.format(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
                 self.plane.request("PATCH", path, {"spec": {"schedulingGates": None}}, kind=MERGE)
 
-    def roll(self, cliques: list[Node], pods: list[Node]) -> None:
-        """Deletes one pod of an older template, if all others of its clique are ready; one that is not ready goes first."""
-        for clique in cliques:
-            mine = _pods_of(clique, pods)
-            older = sorted((one for one in mine if not _is_current(one, clique)), key=_is_ready)
-            if older and all(map(_is_ready, (one for one in mine if one is not older[0]))):
-                self._delete(older[0])
-            if older:
-                return
-
     def count_clique(self, clique: Node, pods: list[Node]) -> Node:
-        """Reports a clique; it has its template's hash when all pods have it."""
-        now, before = clique["metadata"]["labels"][HASH_LABEL], clique.get("status", {}).get("currentPodTemplateHash")
-        done = all(_is_current(one, clique) for one in pods) and len(pods) >= clique["spec"]["replicas"]
-        current = now if done or before is None else before
-        rolls = any(_is_current(one, clique) for one in pods)
-        updated = [one for one in pods if one["metadata"]["labels"][HASH_LABEL] == (now if rolls else current)]
-        status = {"observedGeneration": clique["metadata"]["generation"], "currentPodTemplateHash": current, "replicas": len(pods)}
-        status |= {"updatedReplicas": len(updated), "readyReplicas": sum(map(_is_ready, pods))}
+        """Reports a clique."""
+        status = {"observedGeneration": clique["metadata"]["generation"], "replicas": len(pods), "updatedReplicas": len(pods)}
+        status["readyReplicas"] = sum(map(_is_ready, pods))
         self._write_status(clique, status)
         return status
 
@@ -183,18 +153,13 @@ class Grove(Player):
         available = [
             all(status["readyReplicas"] >= one["spec"].get("minAvailable", 1) for one, status in each) for each in replicas.values()
         ]
-        updated = [all(status["updatedReplicas"] >= one["spec"]["replicas"] for one, status in each) for each in replicas.values()]
-        status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas)}
-        self._write_status(group, {**status, "updatedReplicas": sum(updated), "availableReplicas": sum(available)})
+        status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas), "updatedReplicas": len(replicas)}
+        self._write_status(group, {**status, "availableReplicas": sum(available)})
 
-    def count_set(self, found: Node, *, enough: bool, rolling: bool) -> None:
-        """Reports a set; a generation has been observed when its roll is over."""
-        before = found.get("status", {})
-        status: Node = {"replicas": 1, "updatedReplicas": 0 if rolling else 1, "availableReplicas": 1 if enough else 0}
-        if not rolling:
-            status["observedGeneration"] = found["metadata"]["generation"]
-        elif "observedGeneration" in before:
-            status["observedGeneration"] = before["observedGeneration"]
+    def count_set(self, found: Node, *, enough: bool) -> None:
+        """Reports a set."""
+        generation = found["metadata"]["generation"]
+        status: Node = {"observedGeneration": generation, "replicas": 1, "updatedReplicas": 1, "availableReplicas": int(enough)}
         if found["metadata"]["name"] in self.placed:
             status["conditions"] = [{"type": "TopologyLevelsUnavailable", **self.placed[found["metadata"]["name"]]}]
         self._write_status(found, status)
@@ -256,8 +221,7 @@ def make_pod(clique: Node, index: int, set_name: str) -> Node:
 def _clique(owner: Node, name: str, template: Node, labels: Node | None = None) -> Node:
     made = _child(owner, "PodClique", name, template["spec"])
     said = {key: template.get(key) or {} for key in ("labels", "annotations")}
-    digest = hashlib.sha256(json.dumps([said, template["spec"]["podSpec"]], sort_keys=True).encode()).hexdigest()[:10]
-    made["metadata"]["labels"] = {**said["labels"], **(labels or {}), HASH_LABEL: digest}
+    made["metadata"]["labels"] = {**said["labels"], **(labels or {})}
     if said["annotations"]:
         made["metadata"]["annotations"] = said["annotations"]
     return made
@@ -280,10 +244,6 @@ def _answer(reply: Reply) -> Node:
 
 def _pods_of(clique: Node, pods: list[Node]) -> list[Node]:
     return [one for one in pods if one["metadata"]["ownerReferences"][0]["uid"] == clique["metadata"]["uid"]]
-
-
-def _is_current(pod: Node, clique: Node) -> bool:
-    return bool(pod["metadata"]["labels"][HASH_LABEL] == clique["metadata"]["labels"][HASH_LABEL])
 
 
 def _is_ready(pod: Node) -> bool:

@@ -16,7 +16,6 @@ from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
-from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.reconciler.common.resources import MANAGER
 from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
@@ -211,17 +210,12 @@ def controllers(plane: ControlPlane) -> Iterator[Process]:
 
 
 @contextlib.asynccontextmanager
-async def reconciling(
-    home: Path, caller: Callable[[Models], Workers], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
-) -> AsyncIterator[Reconciler]:
-    """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration.
-
-    Its calls go through what `through` makes of the API server.
-    """
+async def reconciling(home: Path, caller: Callable[[Models], Workers], **changed: Any) -> AsyncIterator[Reconciler]:
+    """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration."""
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
     settings = replace(configuration, **changed)
-    found = Reconciler(through(cluster), settings, f"tests-{id(cluster)}", caller=caller)
+    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=caller)
     task = asyncio.ensure_future(found.run())
     try:
         yield found

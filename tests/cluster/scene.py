@@ -186,19 +186,6 @@ class Scene:
         await self.ask("POST", CHECKPOINTS, made)
         return f"checkpoint-job-{read_identity_hash(made)}-1"
 
-    async def step(self, phase: str, name: str, reason: str = "") -> Node:
-        """Waits for a checkpoint to be in a phase, with a condition of a reason."""
-
-        def is_so(one: Node) -> bool:
-            status = one.get("status", {})
-            return status.get("phase") == phase and (not reason or reason in [each["reason"] for each in status.get("conditions", ())])
-
-        return await self.until(CHECKPOINTS, name, is_so)
-
-    async def mark(self, path: str, name: str, annotations: dict[str, str]) -> None:
-        """Changes annotations."""
-        await self.ask("PATCH", f"{path}/{name}", {"metadata": {"annotations": annotations}}, MERGE)
-
 
 def graph_found(image: str = "i:1", **worker: Any) -> Node:
     """What a profiler finds: a frontend, and workers that serve the model and are scaled by an adapter."""

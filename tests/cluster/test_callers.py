@@ -176,8 +176,3 @@ def test_admission_needs_the_certificate_and_conversion_none(site: Site) -> None
     counted = site.counted(by_caller)
     assert counted['{caller="unverified",path="/convert"}'] >= 3
     assert '{caller="verified",path="/convert"}' not in counted
-
-
-def test_the_page_has_both_files() -> None:
-    assert BLOCKS.keys() == {"admission.yaml", "kubeconfig"}
-    assert all(yaml.safe_load(block) for block in BLOCKS.values())

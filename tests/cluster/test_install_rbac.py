@@ -51,12 +51,6 @@ def test_the_roles_grant_what_the_table_says_and_nothing_else() -> None:
     assert granted(_overlay("self-signed"), NAMESPACE) == _expected()
 
 
-def test_no_rule_has_a_wildcard() -> None:
-    for role in of_kind(_overlay("self-signed"), "Role", "ClusterRole"):
-        for rule in role["rules"]:
-            assert not {"*"} & {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}, role["metadata"]["name"]
-
-
 @pytest.mark.parametrize("overlay", ["cert-manager", "external-certificate"])
 def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_writes_none(overlay: str) -> None:
     expected = _expected()

@@ -14,9 +14,9 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
-from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled, controllers, installed
+from tests.cluster.reconciling import DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed, of_kind
-from tests.cluster.scene import CHECKPOINTS, JOBS, MAPS
+from tests.cluster.scene import CHECKPOINTS, JOBS
 from tests.reconciler.rendering import graph, vllm
 
 Node = dict[str, Any]
@@ -31,8 +31,8 @@ checkpoint:
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Node]:
-    """The installation with checkpoints and labels of places."""
-    return composed(tmp_path_factory.mktemp("rendered"), "self-signed", "../checkpoints", "../topology-labels")
+    """The installation with checkpoints."""
+    return composed(tmp_path_factory.mktemp("rendered"), "self-signed", "../checkpoints")
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,6 @@ def server(site: Reconciled, objects: list[Node]) -> Iterator[Process]:
         kind = {name: configuration[name] for name in ("apiVersion", "kind")}
         site.plane.apply({**kind, "metadata": {"name": "pods"}, "webhooks": [entry]})
         yield process
-
-
-def _available(site: Reconciled, namespace: str, component: str) -> int:
-    """The available replicas in a component's status, which may lack it for a while."""
-    status: Node = site.get(COMPONENTS, namespace, component).get("status", {}).get("component", {})
-    return int(status.get("availableReplicas", 0))
 
 
 def _pods(site: Reconciled, namespace: str) -> dict[str, bool]:
@@ -132,85 +126,3 @@ def test_a_pod_that_is_added_to_cold_workers_starts_restored(site: Reconciled, s
     assert server.stop(patience=60) == 0
     assert [*_scale(site, namespace, 4).values()] == [False], "without an answer a pod starts cold"
     assert site.get(CHECKPOINTS, namespace, name)["metadata"]["resourceVersion"] == before
-
-
-def test_a_pod_gets_the_label_of_its_nodes_place(site: Reconciled) -> None:
-    namespace, zone = site.plane.namespace(), "topology.kubernetes.io/zone"
-    site.plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "placed", "labels": {zone: "a", "secret": "x"}}})
-    made = graph(vllm("worker"))
-    made["metadata"]["namespace"] = namespace
-    made["spec"]["experimental"] = {"kvTransferPolicy": {"labelKey": zone, "domain": "zone", "enforcement": "required"}}
-    site.plane.apply(made)
-    site.until(lambda: len(_pods(site, namespace)) == 1, "the worker's pod")
-    [name] = _pods(site, namespace)
-    before = site.get(PODS, namespace, name)["metadata"]["labels"]
-    assert zone not in before
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": "placed"}}
-    reply = site.plane.request("POST", f"{PODS.format(namespace)}/{name}/binding", binding)
-    assert reply.status == 201, reply.body
-    site.until(lambda: site.get(PODS, namespace, name)["metadata"]["labels"] == {**before, zone: "a"}, "the label alone")
-    pod = site.get(PODS, namespace, name)
-    [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == "topology-labels"]
-    assert volume["downwardAPI"]["items"][0]["fieldRef"]["fieldPath"] == f"metadata.labels['{zone}']"
-    site.until(lambda: site.get(GRAPHS, namespace, "g").get("status", {}).get("conditions"), "the status of the graph")
-    assert "FieldsIgnored" not in [one["type"] for one in site.get(GRAPHS, namespace, "g")["status"]["conditions"]]
-
-
-def test_a_restored_pod_whose_memory_is_lost_is_replaced(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    containers = {"containers": [{"name": "main", "image": "i"}]}
-    server = {"name": "gms-server", "image": "i", "restartPolicy": "Always"}
-    site.plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner", "namespace": namespace}})
-    uid = site.get(MAPS, namespace, "owner")["metadata"]["uid"]
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": True}
-    for name, owners in (("broken", [owner]), ("whole", [owner]), ("stray", [])):
-        metadata: Node = {"name": name, "namespace": namespace, "labels": {TARGET: "true"}, "ownerReferences": owners}
-        metadata["annotations"] = {"nvidia.com/snapshot-target-containers": "main"}
-        site.plane.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**containers, "initContainers": [server]}})
-
-    def runs(container: str, since: str, restarts: int) -> Node:
-        running = {"running": {"startedAt": since}}
-        return {"name": container, "image": "i", "imageID": "i", "ready": True, "started": True, "restartCount": restarts, "state": running}
-
-    for name, restarts, since in (("whole", 0, "2026-01-01T00:00:00Z"), ("broken", 1, "2026-01-01T00:01:00Z")):
-        status = {"containerStatuses": [runs("main", "2026-01-01T00:00:30Z", 0)]}
-        status["initContainerStatuses"] = [runs("gms-server", since, restarts)]
-        site.patch(PODS, namespace, f"{name}/status", {"status": status})
-    site.until(lambda: site.names(PODS, namespace) == {"whole", "stray"}, "the broken pod being deleted")
-    site.told(namespace, "broken", ("Warning", "RestoredPodReplaced", "Pod broken is replaced: its GPU memory service"))
-
-
-def test_a_roll_waits_until_frontends_know_the_new_worker(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    made = graph(vllm("worker", replicas=1))
-    made["metadata"]["namespace"] = namespace
-    site.plane.apply(made)
-    site.ready(namespace)
-
-    def register(pod: str) -> None:
-        """What a worker does once it serves."""
-        uid = site.get(PODS, namespace, pod)["metadata"]["uid"]
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
-        metadata = {"name": pod, "namespace": namespace, "ownerReferences": [owner]}
-        spec: Node = {"data": {"endpoints": {}}}
-        site.plane.apply({"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoWorkerMetadata", "metadata": metadata, "spec": spec})
-
-    [old] = _pods(site, namespace)
-    register(old)
-    site.plane.apply({**made, "spec": graph(vllm("worker", args=("--new",), replicas=1))["spec"]})
-
-    def ready() -> list[str]:
-        items = site.plane.request("GET", PODS.format(namespace)).body["items"]
-        states = {one["metadata"]["name"]: one["status"].get("conditions", ()) for one in items}
-        return [name for name, found in states.items() if any(one["type"] == "Ready" and one["status"] == "True" for one in found)]
-
-    site.until(lambda: len(ready()) == 2, "the new pod being ready beside the old one")
-    [new] = {*ready()} - {old}
-    workers = site.names(COMPONENTS, namespace)
-    component = next(name for name in workers if new.startswith(name))
-    site.until(lambda: _available(site, namespace, component) == 1, "it being available")
-    assert site.plane.kubectl("wait", "--for=delete", "-n", namespace, f"pod/{old}", "--timeout=5s").code != 0
-    assert (site.state(namespace), {*ready()}) == ("pending", {old, new})
-    register(new)
-    site.until(lambda: {*_pods(site, namespace)} == {new}, "the old worker going")
-    site.ready(namespace)

@@ -8,7 +8,6 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificates
-from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.times import now
 from tests.cluster.admission import COMMAND
@@ -159,24 +157,6 @@ def _leaf(site: Installed) -> Certificate:
     assert serving is not None
     assert serving.leaf is not None
     return serving.leaf
-
-
-@pytest.mark.usefixtures("load")
-def test_a_leaf_that_ends_soon_is_renewed_and_both_servers_take_it(site: Installed) -> None:
-    found = site.get(f"{SECRETS}/{AUTHORITY}")
-    assert found is not None
-    secret = read_authority(found)
-    assert secret.current is not None
-    assert secret.current_key is not None
-    signer = KeyPair(secret.current.pem, secret.current_key.pem)
-    names = sorted(_leaf(site).names)
-    aging = issue_leaf(signer, names, now() - timedelta(minutes=30), life=timedelta(minutes=40))
-    data = {"tls.crt": aging.certificate, "tls.key": aging.key, "ca.crt": secret.current.pem}
-    site.patch(f"{SECRETS}/{SERVING}", {"data": {key: base64.b64encode(value).decode() for key, value in data.items()}})
-    wait_until(lambda: _leaf(site).not_after > now() + timedelta(days=300), "a new leaf", *site.provisioners.values())
-    site.wait_until_stable()
-    assert site.current() == secret.current
-    assert _chain_holds(secret.current.pem, _leaf(site))
 
 
 def _outage(site: Installed, load: Load, began: float, name: str) -> float:

@@ -1,5 +1,6 @@
 """The alert rules of manifests and chart before promtool: it accepts them, and each fires on its series and is silent on others."""
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ class Case(NamedTuple):
     fires: Series
     silent: Series
     labels: Mapping[str, str] = MappingProxyType({"namespace": "n"})  # beside severity
-    description: str = ""  # where the rule's has placeholders
+    value: str = ""  # how the alert's description has its value
 
 
 OWN: Final = "dynamo_webhooks_"
@@ -37,9 +38,9 @@ _RECONCILES: Final = 'dynamo_operator_reconcile_errors_total{namespace="n", reso
 _OBJECTS: Final = "dynamo_operator_resources_total"
 
 
-def _gauge(metric: str, fires: str, silent: str, at: int, labels: str = POD, description: str = "", **told: str) -> Case:
+def _gauge(metric: str, fires: str, silent: str, at: int, labels: str = POD, value: str = "", **told: str) -> Case:
     series = f"{OWN}{metric}{{{labels}}}"
-    return Case(at, {series: fires}, {series: silent}, told or {"namespace": "n"}, description)
+    return Case(at, {series: fires}, {series: silent}, told or {"namespace": "n"}, value)
 
 
 def _spread(name: str, labels: str, bounds: tuple[str, ...], slow: str) -> Series:
@@ -61,15 +62,7 @@ _READY: Final = f'{OWN}ready{{namespace="n", pod="b"}}'
 CASES: Final[dict[str, Case]] = {
     "DynamoWebhooksNoneReady": Case(2, {f"{OWN}ready{{{POD}}}": "0x10", _READY: "0x10"}, {f"{OWN}ready{{{POD}}}": "0x10", _READY: "1x10"}),
     "DynamoWebhooksAbsent": Case(11, {"up": "1x20"}, {f"{OWN}ready{{{POD}}}": "0x20"}, {}),
-    "DynamoWebhooksNotReady": _gauge(
-        "ready",
-        "0x20",
-        "0 0 0 0 0 1 0x20",
-        11,
-        description="a has not been ready for ten minutes. Its `/readyz?verbose` says why.",
-        namespace="n",
-        pod="a",
-    ),
+    "DynamoWebhooksNotReady": _gauge("ready", "0x20", "0 0 0 0 0 1 0x20", 11, namespace="n", pod="a"),
     "DynamoWebhooksFault": Case(5, {**_PANICS, f"controller_runtime_webhook_panics_total{{{POD}}}": "0 0 1x10"}, _PANICS),
     "DynamoWebhooksAdmissionSlow": Case(
         20,
@@ -79,17 +72,13 @@ CASES: Final[dict[str, Case]] = {
             **_spread(_LATENCY, f'{POD}, webhook="/convert"', _BOUNDS, "5.0"),
         },
         {"namespace": "n", "webhook": "/validate"},
-        "The slowest hundredth at /validate takes 2.485s; the API server gives up after 10 s.",
+        value="2.485s",
     ),
     "DynamoWebhooksBoundsMet": Case(
         40,
         {f'{OWN}bounds_met_total{{{POD}, bound="memory"}}': "0+5x60"},
-        {
-            f'{OWN}bounds_met_total{{{POD}, bound="memory"}}': "0+1x60",
-            f'{OWN}bounds_met_total{{{POD}, bound="large_bodies"}}': "0+5x60",
-        },
+        {f'{OWN}bounds_met_total{{{POD}, bound="memory"}}': "0+1x60", f'{OWN}bounds_met_total{{{POD}, bound="large_bodies"}}': "0+5x60"},
         {"namespace": "n", "bound": "memory"},
-        "Requests meet the bound memory: somebody sends what no API server does, or a bound is too tight.",
     ),
     "DynamoWebhooksConversionFails": Case(
         5,
@@ -99,39 +88,18 @@ CASES: Final[dict[str, Case]] = {
             f'{OWN}converted_objects_total{{{_CONVERSION}, pod="a", outcome="converted"}}': "0+5x20",
         },
         {"namespace": "n", "kind": "DynamoGraphDeployment", "from_version": "v1alpha1", "to_version": "v1beta1"},
-        "DynamoGraphDeployment from v1alpha1 to v1beta1. One such object fails every list of its kind in that version; the API server's "
-        "error names it.",
     ),
     "DynamoWebhooksConversionSlow": Case(
-        15,
-        _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "20.0"),
-        _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "10.0"),
-        description="The slowest hundredth takes 19.9s; the API server gives up after 30 s, and the list fails.",
+        15, _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "20.0"), _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "10.0"), value="19.9s"
     ),
     "DynamoWebhooksConversionTooSlow": Case(
-        15,
-        _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "30.0"),
-        _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "20.0"),
-        description="The slowest hundredth takes 29.9s, of 30 s at most. Add CPU or servers.",
+        15, _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "30.0"), _spread(_CONVERTED, POD, _CONVERTED_BOUNDS, "20.0"), value="29.9s"
     ),
     "DynamoWebhooksRuleRefusesOften": Case(
-        40,
-        {_DENIALS: "0+5x60"},
-        {_DENIALS: "0+2x60"},
-        {"namespace": "n", "resource_type": "DynamoGraphDeployment", "reason": "x"},
-        "x refuses DynamoGraphDeployment: a controller or a pipeline may be trying in vain.",
+        40, {_DENIALS: "0+5x60"}, {_DENIALS: "0+2x60"}, {"namespace": "n", "resource_type": "DynamoGraphDeployment", "reason": "x"}
     ),
     **{
-        f"DynamoWebhooksFactsStale/{name}": _gauge(
-            f"{name}_stale_seconds",
-            "400x20",
-            "300x20",
-            6,
-            description="a judges by what it saw 6m 40s ago. The API server can't be reached from it, or a permission is missing; its log "
-            "says which.",
-            namespace="n",
-            pod="a",
-        )
+        f"DynamoWebhooksFactsStale/{name}": _gauge(f"{name}_stale_seconds", "400x20", "300x20", 6, value="6m 40s", namespace="n", pod="a")
         for name in ("scope_watch", "topology_watch", "api_groups")
     },
     "DynamoWebhooksCertificateEndsSoon": _gauge(
@@ -139,59 +107,24 @@ CASES: Final[dict[str, Case]] = {
         "1123200x80",  # the thirteenth day; the clock begins at 0
         "1728000x80",
         70,
-        description="It ends in 12d 22h 50m 0s, and should have been renewed. With a validity of a few weeks, lower this bound.",
+        value="12d 22h 50m 0s",
     ),
     "DynamoWebhooksCertificateEnds": _gauge(
         "leaf_not_after_seconds",
         "86400x20",
         "0x20",  # none yet
         11,
-        description="It ends in 23h 49m 0s; then every write fails. `dynamo-webhooks doctor` says what keeps it.",
+        value="23h 49m 0s",
     ),
-    "DynamoWebhooksAuthorityEndsSoon": _gauge(
-        "ca_not_after_seconds", "2505600x80", "5184000x80", 70, description="It ends in 28d 22h 50m 0s, and no newer one is there."
-    ),
+    "DynamoWebhooksAuthorityEndsSoon": _gauge("ca_not_after_seconds", "2505600x80", "5184000x80", 70, value="28d 22h 50m 0s"),
     "DynamoWebhooksRotationStuck": _gauge("roll_stuck", "1x10", "1 1 0x10", 6),
-    "DynamoWebhooksTrustOutOfSync": _gauge(
-        "trust_in_sync",
-        "0x10",
-        "0 0 1x10",
-        6,
-        KIND,
-        "CustomResourceDefinition c: calls through it may fail, and the provisioner could not repair it.",
-        **_KIND,
-    ),
-    "DynamoWebhooksObjectMissing": _gauge(
-        "expected_objects_missing",
-        "1x20",
-        "1x5 0x20",
-        11,
-        KIND,
-        "CustomResourceDefinition c: without it nothing is judged or converted. Apply the manifests again.",
-        **_KIND,
-    ),
+    "DynamoWebhooksTrustOutOfSync": _gauge("trust_in_sync", "0x10", "0 0 1x10", 6, KIND, **_KIND),
+    "DynamoWebhooksObjectMissing": _gauge("expected_objects_missing", "1x20", "1x5 0x20", 11, KIND, **_KIND),
     "DynamoWebhooksEndpointKeepsOldCertificate": _gauge(
-        "endpoint_leaf_in_sync",
-        "0x40",
-        "0x10 1x40",
-        31,
-        'namespace="n", address="10.0.0.1"',
-        "10.0.0.1 has not taken the newest certificate for half an hour.",
-        namespace="n",
-        address="10.0.0.1",
+        "endpoint_leaf_in_sync", "0x40", "0x10 1x40", 31, 'namespace="n", address="10.0.0.1"', namespace="n", address="10.0.0.1"
     ),
-    "DynamoWebhooksCertificateRefused": _gauge(
-        "certificate_refused",
-        "1x20",
-        "1x10 0x10",
-        16,
-        description="`/readyz?verbose` of a says what is wrong with it; the last good one is served.",
-        namespace="n",
-        pod="a",
-    ),
-    "DynamoWebhooksClockSkew": _gauge(
-        "clock_skew_seconds", "-400x10", "-200x10", 6, description="By 6m 40s. Beyond a bound nothing is signed."
-    ),
+    "DynamoWebhooksCertificateRefused": _gauge("certificate_refused", "1x20", "1x10 0x10", 16, namespace="n", pod="a"),
+    "DynamoWebhooksClockSkew": _gauge("clock_skew_seconds", "-400x10", "-200x10", 6, value="6m 40s"),
     "DynamoWebhooksNoProvisioner": _gauge("provisioner_leading", "0x20", "0x10 1x10", 16),
     "DynamoWebhooksNoReconciler": _gauge("reconciler_leading", "0x20", "0x10 1x10", 16),
     "DynamoWebhooksReconcilerBlind": _gauge("reconciler_unreadable_kinds", "1x20", "0x20", 16),
@@ -200,14 +133,12 @@ CASES: Final[dict[str, Case]] = {
         {_RECONCILES: "0+1x90"},
         {_RECONCILES: "0x40 10x50"},
         {"namespace": "n", "resource_type": "DynamoGraphDeployment", "error_type": "validation"},
-        "DynamoGraphDeployment: validation. The condition Ready of the objects says what is wrong.",
     ),
     "DynamoWebhooksReconcilerFault": Case(
         5,
         {f'controller_runtime_reconcile_panics_total{{{POD}, controller="dynamomodel"}}': "0 0 1x20"},
         {f'controller_runtime_reconcile_panics_total{{{POD}, controller="dynamomodel"}}': "1x20"},
         {"namespace": "n", "controller": "dynamomodel"},
-        "dynamomodel: the reconciler's log has the object and the trace. Please report it.",
     ),
     "DynamoWebhooksModelsNotReady": Case(
         40,
@@ -226,7 +157,6 @@ CASES: Final[dict[str, Case]] = {
             f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Ready"}}': "0x30 1x20",
         },
         {"namespace": "n", "resource_type": "DynamoCheckpoint"},
-        "DynamoCheckpoint: more objects are in the phase Failed than half an hour ago. Their conditions say why.",
     ),
     "DynamoWebhooksObjectsStuck": Case(
         65,
@@ -238,8 +168,6 @@ CASES: Final[dict[str, Case]] = {
             f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeployment", status="pending"}}': "1x80",
         },
         {"namespace": "n", "resource_type": "DynamoGraphDeploymentRequest", "status": "Deploying"},
-        "DynamoGraphDeploymentRequest: for an hour some have been in the phase Deploying, which takes minutes. Their conditions say"
-        " what they wait for.",
     ),
     "DynamoWebhooksSnapshotsStuck": Case(
         125,
@@ -306,5 +234,7 @@ def _test(alert: Node, case: Case, series: Series, told: list[Node]) -> Node:
 
 
 def _told(alert: Node, case: Case) -> Node:
-    annotations = {**alert["annotations"], **({"description": case.description} if case.description else {})}
-    return {"exp_labels": {**alert["labels"], **case.labels}, "exp_annotations": annotations}
+    labels = {**alert["labels"], **case.labels}
+    texts = {name: re.sub(r"{{ \$labels\.(\w+) }}", lambda match: labels[match[1]], text) for name, text in alert["annotations"].items()}
+    texts = {name: text.replace("{{ $value | humanizeDuration }}", case.value) for name, text in texts.items()}
+    return {"exp_labels": labels, "exp_annotations": texts}

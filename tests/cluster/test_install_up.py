@@ -1,10 +1,15 @@
-"""An installation is up when it says so: after the documented commands and the documented wait, the first write succeeds.
+"""The commands of docs/install.md. An installation is up when it says so: after the documented wait, the first write succeeds; and what is
+removed is gone.
 
 The real controllers make pods and endpoints, and a stand-in for kubelets runs our programs and asks their probes.
 """
 
+import base64
+import json
+import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -13,11 +18,15 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from tests.cluster.admission import COMMAND, FACTS
+from dynamo_webhooks.reconciler.render.discovery import make_shared_account
+from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT, PLANNER_ACCOUNT
+from dynamo_webhooks.reconciler.render.settings import Settings
+from tests.cluster.admission import COMMAND, FACTS, Admission
+from tests.cluster.conversion import KINDS as CONVERTING
 from tests.cluster.endpoints import publish
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import Process, fetched, free_ports
+from tests.cluster.processes import Process, fetched, free_ports, wait_until
 from tests.cluster.provisioning import SERVICE, own_address
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, helm
 
@@ -87,6 +96,7 @@ def _port(pod: Node) -> int:
 
 
 NAMESPACE: Final = "dynamo-system"
+ROOT: Final = MANIFESTS.parent
 PAGE: Final = (MANIFESTS.parent / "docs" / "install.md").read_text()
 BLOCKS: Final = dict(re.findall(r"^```sh\n# (.+)\n((?:.*\n)+?)^```$", PAGE, re.MULTILINE))
 WRITES: Final = 20
@@ -150,3 +160,99 @@ def test_after_helm_with_wait(cluster: ControlPlane, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert words[1] == RELEASE
         assert _refused(cluster) == []
+
+
+PATH: Final = f"/apis/{GROUP}/{ALPHA}/namespaces/default/dynamographdeployments"
+GRAPH: Final[Node] = {
+    "apiVersion": f"{GROUP}/{ALPHA}",
+    "kind": "DynamoGraphDeployment",
+    "metadata": {"name": "g"},
+    "spec": {"services": {"w": {"componentType": "worker", "dynamoNamespace": "old"}}},
+}
+
+
+@pytest.fixture(scope="module")
+def lasting(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster whose namespaces are cleared when they are deleted."""
+    with control_plane(assets, tmp_path_factory.mktemp("page"), controllers=True) as plane:
+        yield plane
+
+
+def _run(plane: ControlPlane, block: str) -> None:
+    """Runs a block in the root of the project, with a kubectl that knows the cluster."""
+    programs = plane.home / "programs"
+    programs.mkdir(exist_ok=True)
+    script = programs / "kubectl"
+    script.write_text(f'#!/bin/sh\nexec "{plane.assets / "kubectl"}" --kubeconfig "{plane.kubeconfig}" "$@"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(plane.home)}
+    # no pod runs here, so that nothing would ever be ready; `_steps` runs the wait, too
+    text = "".join(line for line in BLOCKS[block].splitlines(keepends=True) if "rollout status" not in line)
+    command = ["bash", "-euo", "pipefail", "-c", text]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def _ours(plane: ControlPlane) -> list[str]:
+    """What is left of an installation outside of namespaces, and the namespace."""
+    kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration,namespace"
+    kinds += ",validatingadmissionpolicy,validatingadmissionpolicybinding"
+    found = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name")
+    assert found.code == 0, found.stderr
+    return found.stdout.split()
+
+
+def _install(plane: ControlPlane) -> None:
+    """Runs the first block, with one graph that is there before anybody could refuse it."""
+    definitions = BLOCKS["install: kustomize"].splitlines()[0]
+    assert definitions == "kubectl apply -f manifests/crds/"
+    assert plane.kubectl("apply", "-f", str(MANIFESTS / "crds")).code == 0
+    wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
+    _run(plane, "install: kustomize")
+    assert len(_ours(plane)) == 13
+
+
+def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(lasting: ControlPlane) -> None:
+    _install(lasting)
+    before = lasting.request("GET", f"{PATH}/g").body["spec"]
+    _run(lasting, "uninstall: keep the objects")
+    assert _ours(lasting) == []
+    label = {"metadata": {"labels": {"written": "again"}}}
+    # the API server forgets a deleted configuration with a delay
+    wait_until(
+        lambda: lasting.request("PATCH", f"{PATH}/g", label, kind="application/merge-patch+json").status == 200,
+        "writes being accepted",
+        lasting.server,
+    )
+    assert lasting.request("GET", f"{PATH}/g").body["spec"] == before
+    gone = PATH.replace(ALPHA, BETA)
+    wait_until(lambda: lasting.request("GET", gone).status == 404, "the other version no longer being served", lasting.server)
+    # the namespace controller reads every version that is served
+    lasting.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "leaving"}})
+    assert lasting.request("POST", PATH.replace("default", "leaving"), GRAPH).status == 201
+    assert lasting.kubectl("delete", "namespace", "leaving", "--wait=false").code == 0
+    wait_until(lambda: lasting.request("GET", "/api/v1/namespaces/leaving").status == 404, "the namespace being gone", lasting.server)
+
+
+def test_what_removes_everything_removes_everything(lasting: ControlPlane, admission: Admission) -> None:
+    _install(lasting)
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "planner", "namespace": "default"}}
+    shared = [
+        obj
+        for name in (PLANNER_ACCOUNT, PICKER_ACCOUNT)
+        for obj in make_shared_account(name, "dynamo-webhooks-planner", "default", Settings())
+    ]
+    lasting.apply(other, *shared)
+    client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode(), "service": None}
+    stanza = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}}
+    for kind in CONVERTING:  # services lead nowhere here, so that another server converts
+        done = lasting.kubectl("patch", "crd", f"{kind.lower()}s.{GROUP}", "--type=merge", "-p", json.dumps(stanza))
+        assert done.code == 0, done.stderr
+    listed = PATH.replace(ALPHA, BETA)
+    wait_until(lambda: lasting.request("GET", listed).status == 200, "the other version being served", lasting.server)
+    _run(lasting, "uninstall: remove everything")
+    assert _ours(lasting) == []
+    left = lasting.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
+    assert [each["metadata"]["name"] for each in left] == []
+    found = lasting.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
+    assert [name for name in found if not name.endswith("/default")] == ["serviceaccount/planner"]

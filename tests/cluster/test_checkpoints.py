@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed
 from tests.cluster.scene import CHECKPOINTS, JOBS
+from tests.cluster.test_new_pods import DEFINITIONS
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]
@@ -34,7 +34,7 @@ def granted(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     home = tmp_path_factory.mktemp("checkpoints")
     objects = composed(home / "rendered", "self-signed", "../checkpoints")
     definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"])]
-    definitions += [crd(kind, versions=["v1beta1"], line=Line.V1_5) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment")]
+    definitions += DEFINITIONS
     with (
         installed(assets, home, objects=objects, definitions=definitions) as site,
         controllers(site.plane),

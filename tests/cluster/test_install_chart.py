@@ -131,8 +131,8 @@ def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_ove
 def test_names_are_cut_at_their_base_so_that_each_applies(cluster: ControlPlane) -> None:
     release, namespace = "r" * 53, "n" * 63
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    objects = charted(namespace, "metricsService.enabled=true", release=release)
-    for each in of_kind(objects, "Service", "Deployment", "ServiceAccount", "ConfigMap", "PodDisruptionBudget"):
+    objects = charted(namespace, "metricsService.enabled=true", "migrate.enabled=true", release=release)
+    for each in of_kind(objects, "Service", "Deployment", "ServiceAccount", "ConfigMap", "PodDisruptionBudget", "Job"):
         assert len(each["metadata"]["name"]) <= 63, key(each)
     assert len({key(each) for each in objects}) == len(objects)
     services = {each["metadata"]["name"] for each in of_kind(objects, "Service")}

@@ -77,12 +77,6 @@ def test_another_specification_is_another_job_because_none_can_be_changed() -> N
     assert _job(_of_the_chart("controllerManager.replicas=3"))["metadata"]["name"] in names, "it runs once more for nothing"
 
 
-def test_its_names_are_short_enough() -> None:
-    names = [each["metadata"]["name"] for each in charted("n" * 63, ON, release="r" * 53) if "migrate" in each["metadata"]["name"]]
-    assert len(names) == 6
-    assert max(map(len, names)) <= 63
-
-
 def test_the_installation_for_one_namespace_migrates_nothing_and_none_to_an_unknown_version() -> None:
     assert "migrate.enabled: must be false with namespaceRestriction.enabled" in refused(ON, "namespaceRestriction.enabled=true")
     assert "/migrate/to" in refused(ON, "migrate.to=v1")

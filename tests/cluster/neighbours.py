@@ -35,7 +35,7 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 
 
 @contextlib.contextmanager
-def neighbourhood(assets: Path, home: Path, *, nodes: int = 4) -> Iterator[Reconciled]:
+def neighbourhood(assets: Path, home: Path, *components: str, nodes: int = 4) -> Iterator[Reconciled]:
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
@@ -44,7 +44,7 @@ def neighbourhood(assets: Path, home: Path, *, nodes: int = 4) -> Iterator[Recon
         plane.install(*(crd(kind, conversion=stanza(admission)) for kind in conversion.KINDS))
         plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")))
         register(plane, admission, "dynamo")
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators", "../topology-labels"))
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators", *components))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
         stack.enter_context(controllers(plane))
         for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):

@@ -160,11 +160,6 @@ class Installed:
         found = self.get(f"{SECRETS}/{SERVING}")
         return read_serving(found) if found else None
 
-    def phase(self) -> Phase | None:
-        """The phase as written down."""
-        found = self.authority()
-        return found.hint.phase if found else None
-
     def bundles(self) -> dict[str, set[bytes]]:
         """Object -> the bundles that it shows, decoded; an empty one where there is none."""
         return {name: self.bundle(name) for name in (*CONFIGURATIONS, *CRDS)}

@@ -120,6 +120,11 @@ class Reconciled:
         """The state of a graph."""
         return str(self.get(GRAPHS, namespace, name).get("status", {}).get("state", ""))
 
+    def condition(self, namespace: str, name: str = "g", kind: str = "Ready") -> Node:
+        """A condition of a graph; empty when it has none of the type."""
+        found: list[Node] = self.get(GRAPHS, namespace, name).get("status", {}).get("conditions", [])
+        return next((one for one in found if one["type"] == kind), {})
+
     def told(self, namespace: str, name: str, *events: tuple[str, str, str]) -> None:
         """Waits for Events about an object, each a type, a reason and a start of the message: they are written after the status."""
 

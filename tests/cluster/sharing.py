@@ -7,7 +7,7 @@ from xdist.scheduler import LoadFileScheduling
 
 # fixture of the session -> modules
 SHARING: Final = {
-    "alpha": "admission check_cluster facts kube openapi yaml_scalars",
+    "alpha": "admission check_cluster facts kube yaml_scalars",
     "plane": "apply apply_kubectl apply_size conversion faults line15",
 }
 _FOLDER: Final = "tests/cluster/"

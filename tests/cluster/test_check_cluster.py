@@ -1,5 +1,6 @@
 """Commands on a real API server and with a real kubectl: `check --cluster` finds what etcd holds under its name, `check -k` renders a
-kustomization, `facts --cluster` says what discovery and ConfigMaps say, and kubectl finds and completes its plugin."""
+kustomization, `facts --cluster` says what discovery and ConfigMaps say, and kubectl finds and completes its plugin. The
+embedded types of Kubernetes are that API server's."""
 
 import json
 import os
@@ -15,8 +16,10 @@ from dynamo_webhooks.cli.commands.completion.bash import kubectl
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.objects.apply import simulate_apply
 from tests.cli.facts.installed import OURS, configuration
+from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.harness import ADMIN, USER, ControlPlane
 from tests.cluster.objects import Node, graph, make
+from tests.cluster.openapi import FILE, fetched, rendered
 
 
 def check(plane: ControlPlane, capsys: pytest.CaptureFixture[str], *flags: str, user: str = ADMIN) -> tuple[int, Any, str]:
@@ -186,3 +189,8 @@ def test_kubectl_completes_the_words_of_its_plugin(assets: Path, environment: di
 def test_kubectl_runs_its_plugin(assets: Path, environment: dict[str, str]) -> None:
     ran = subprocess.run([assets / "kubectl", "dynamo", "chek"], env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, "did you mean check?" in ran.stderr) == (2, True)
+
+
+@pytest.mark.skipif(KUBERNETES != USUAL, reason=f"the definitions are recorded on Kubernetes {USUAL}")
+def test_the_definitions_are_those_of_the_api_server(alpha: ControlPlane) -> None:
+    assert FILE.read_bytes() == rendered(fetched(alpha)), "stale: run python -m tests.cluster.openapi"

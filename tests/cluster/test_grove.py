@@ -31,14 +31,6 @@ class Site(NamedTuple):
         found: Node = self.plane.get(GRAPHS, namespace, "g").get("status", {})
         return found
 
-    def condition(self, namespace: str, kind: str = "Ready") -> Node:
-        """A condition of the graph `g`; empty when it has none of the type."""
-        return next((one for one in self.status(namespace).get("conditions", ()) if one["type"] == kind), {})
-
-    def message(self, namespace: str) -> str:
-        """Why the graph `g` is not ready."""
-        return str(self.condition(namespace).get("message", ""))
-
     def pods(self, namespace: str, clique: str) -> list[Node]:
         """The pods of a clique that are not being deleted, by index."""
         found = self.plane.plane.request("GET", f"{PODS.format(namespace)}?labelSelector=grove.io/podclique%3D{clique}").body["items"]
@@ -119,7 +111,7 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     namespace = _made(site, vllm("w"), topologyConstraint=constraint)
 
     def told(status: str, reason: str) -> bool:
-        found = site.condition(namespace, "TopologyLevelsAvailable")
+        found = site.plane.condition(namespace, kind="TopologyLevelsAvailable")
         return (found.get("status"), found.get("reason")) == (status, reason)
 
     site.plane.until(lambda: told("Unknown", "TopologyConditionPending"), "the place being waited for")
@@ -155,8 +147,8 @@ def test_an_engine_that_ends_takes_its_group_along(site: Site) -> None:
     group = {(one, "1") for one in ENGINES}
     site.plane.until(lambda: not {before[one] for one in group} & {*_uids(site, namespace, *ENGINES).values()}, "the group being deleted")
     why = f"podclique/g-0-w-0-w-ldr: desired=2, running=1; replaced since pod {ended} ended: Failed: OOMKilled"
-    site.plane.until(lambda: why in site.message(namespace), "the group being missed")
-    assert site.condition(namespace)["status"] == "False"
+    site.plane.until(lambda: why in str(site.plane.condition(namespace).get("message", "")), "the group being missed")
+    assert site.plane.condition(namespace)["status"] == "False"
     site.plane.pods.held.clear()
     site.plane.ready(namespace)
     after = _uids(site, namespace, *ENGINES, "g-0-w-0-w-gms-0")
@@ -170,8 +162,8 @@ def test_grove_that_goes_is_missed_within_half_a_minute(site: Site) -> None:
     assert site.plane.plane.kubectl("delete", "crd", *names).code == 0
     began = time.monotonic()
     text = "the graph runs on Grove, which is not served by the cluster, and is left alone"
-    site.plane.until(lambda: text in site.condition(namespace, "Orchestrator").get("message", ""), "Grove being missed")
+    site.plane.until(lambda: text in site.plane.condition(namespace, kind="Orchestrator").get("message", ""), "Grove being missed")
     assert time.monotonic() - began < 30
-    assert (site.condition(namespace)["status"], site.condition(namespace)["reason"]) == ("Unknown", "orchestrator_not_served")
+    assert (site.plane.condition(namespace)["status"], site.plane.condition(namespace)["reason"]) == ("Unknown", "orchestrator_not_served")
     site.plane.plane.apply(*definitions())
     site.plane.ready(namespace)

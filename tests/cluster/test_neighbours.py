@@ -19,7 +19,7 @@ METRICS: Final = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
 
 @pytest.fixture(scope="module")
 def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with neighbourhood(assets, tmp_path_factory.mktemp("neighbours")) as found:
+    with neighbourhood(assets, tmp_path_factory.mktemp("neighbours"), "../topology-labels") as found:
         yield found
 
 
@@ -39,9 +39,8 @@ def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Recon
     site.plane.apply(made)
 
     def message() -> str:
-        conditions = site.get(GRAPHS, namespace, "g").get("status", {}).get("conditions", [])
-        assert site.state(namespace) in ("", "pending", "initializing"), conditions
-        return next((str(one["message"]) for one in conditions if one["type"] == "Ready"), "")
+        assert site.state(namespace) in ("", "pending", "initializing")
+        return str(site.condition(namespace).get("message", ""))
 
     site.until(lambda: "Unschedulable: 0/4 nodes are available" in message(), "the graph saying that a worker finds no node")
     [name] = site.names(SETS, namespace)

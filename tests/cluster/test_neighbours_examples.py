@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.cluster.neighbours import CHANNELS, SETS, left_over, neighbourhood
 from tests.cluster.processes import StartError
-from tests.cluster.reconciling import ACCOUNT, ADAPTERS, DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled
+from tests.cluster.reconciling import ADAPTERS, DEPLOYMENTS, GRAPHS, PODS, Reconciled
 from tests.golden.corpus import cases
 from tests.golden.upstream import version_of
 from tests.reconciler.rendering import VERSION, stored
@@ -138,22 +138,6 @@ def _volume(namespace: str, name: str, class_name: str, modes: list[str]) -> Nod
 
 IMAGE: Final = "registry.test/next:2"
 KEPT: Final = {"Secret mpi-run-ssh-secret", "ServiceAccount planner-serviceaccount", "RoleBinding planner-serviceaccount-binding"}
-# what the default roles don't give, as docs/reconciler.md says: keys between the nodes of TensorRT-LLM
-_KEYS: Final[list[Node]] = [
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "keys"},
-        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create"]}],
-    },
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "keys"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "keys"},
-        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}],
-    },
-]
 
 
 @dataclass
@@ -223,10 +207,9 @@ def _images(pod: Node) -> set[str]:
 
 @pytest.fixture(scope="module")
 def running(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
-    with neighbourhood(assets, tmp_path_factory.mktemp("examples"), nodes=16) as site:
+    with neighbourhood(assets, tmp_path_factory.mktemp("examples"), "../mpi-keys", nodes=16) as site:
         if not site.plane.has_devices:
             pytest.skip("some of the graphs claim devices, which this version of Kubernetes doesn't serve in v1")
-        site.plane.apply(*_KEYS)
         yield [Running(site, example, site.plane.namespace()) for example in examples()]
 
 

@@ -126,17 +126,8 @@ def test_the_command_prints_the_clusters_line_and_nothing_that_lowers_it(site: S
 
 def test_the_chart_installs_only_with_a_configuration_of_the_clusters_line(site: Site) -> None:
     def tried(*values: str) -> str:
-        words = [
-            "install",
-            RELEASE,
-            str(CHART),
-            "-n",
-            NAMESPACE,
-            "--create-namespace",
-            "--dry-run=server",
-            *settings(("definitionGuard.enabled=false", *values)),
-        ]
-        done = helm(*words, kubeconfig=site.plane.kubeconfig)
+        words = ["install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", "--dry-run=server"]
+        done = helm(*words, *settings(("definitionGuard.enabled=false", *values)), kubeconfig=site.plane.kubeconfig)
         return done.stderr if done.returncode else done.stdout
 
     assert "config.operator.version: must be 1.5.0 or later, because the cluster's definitions are of line 1.5" in tried()

@@ -169,8 +169,8 @@ def test_a_graph_reads_the_snapshot_that_it_names_and_starts_cold(assets: Path, 
         site.plane.apply(_graph(namespace, "g", "snap"), _graph(namespace, "h", "other"))
 
         def restore(name: str) -> str:
-            conditions = site.get(GRAPHS, namespace, name).get("status", {}).get("conditions", ())
-            return next((f"{one['reason']}: {one['message']}" for one in conditions if one["type"] == "Restore"), "")
+            found = site.condition(namespace, name, "Restore")
+            return f"{found['reason']}: {found['message']}" if found else ""
 
         site.until(lambda: restore("g").startswith("RestoreUnavailable: worker: PodSnapshot snap is there"), "the snapshot being read")
         site.until(

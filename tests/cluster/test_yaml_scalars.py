@@ -1,12 +1,9 @@
 """A table of YAML is read as `kubectl create --dry-run=client -o json` reads it: the same values, and what it refuses we refuse."""
 
 import json
-import os
-import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -195,25 +192,8 @@ def _document(word: str) -> str:
 
 def _kubectl(plane: ControlPlane, text: str) -> tuple[Read, str]:
     """What kubectl reads, and what it says where it can't."""
-    command: list[str | Path] = [
-        plane.assets / "kubectl",
-        "--kubeconfig",
-        plane.kubeconfig,
-        "create",
-        "--dry-run=client",
-        "--validate=false",
-        "-o",
-        "json",
-    ]
-    done = subprocess.run(
-        [*command, "-f", "-"],
-        input=text.encode(),
-        capture_output=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "HOME": str(plane.home)},
-    )
-    return (None if done.returncode else [_spelt(obj) for obj in _objects(done.stdout.decode())]), done.stderr.decode()
+    done = plane.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", input=text)
+    return (None if done.code else [_spelt(obj) for obj in _objects(done.stdout)]), done.stderr
 
 
 def _objects(output: str) -> Iterator[Any]:

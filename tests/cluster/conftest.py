@@ -114,12 +114,6 @@ def guarded(guarded_alpha: ControlPlane) -> str:
     return guarded_alpha.namespace(SELECTED)
 
 
-@pytest.fixture
-def guarded_in_beta(guarded_beta: ControlPlane) -> str:
-    """A new namespace of `beta` in which our webhooks are asked."""
-    return guarded_beta.namespace(SELECTED)
-
-
 def _plane(assets: Path, home: Path, versions: dict[str, str]) -> Iterator[ControlPlane]:
     with control_plane(assets, home) as plane:
         plane.install(*(crd(kind, versions=[version]) for kind, version in versions.items()))

@@ -10,7 +10,6 @@ It fakes the neighbour, never the API server. No reaction was measured; each is 
   as read for the specification of the reconciler. No set is rolled: other templates of a live one reach nothing.
 - `make_pods`: a PodClique has a pod for each index below its replicas. A pod that ended counts as there: it is neither deleted nor
   replaced. One that is gone is made anew, and so is a group of pods when all of them are gone.
-- `open_gates`: a pod is made with a scheduling gate, which is opened when all pods of its set have been made.
 - `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says; a
   replica of a group is available when each clique has `minAvailable` ready pods. What is known of the topology stands in a condition
   of the set.
@@ -34,7 +33,6 @@ GROUP_LABEL: Final = "grove.io/podcliquescalinggroup"
 REPLICA_LABEL: Final = "grove.io/podcliquescalinggroup-replica-index"
 INDEX_LABEL: Final = "grove.io/podclique-pod-index"
 SET_LABEL: Final = "app.kubernetes.io/part-of"
-GATE: Final = "grove.io/podgang-pending-creation"
 _CLIQUE_LABEL: Final = "grove.io/podclique"
 _FREE: Final[Node] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _NUMBER: Final[Node] = {"type": "integer", "format": "int32"}
@@ -97,9 +95,8 @@ class Grove(Player):
                 self.drop_surplus_members(live, members)
                 groups.append((live, members))
                 cliques += members
-        lacking = [clique for clique in cliques if not self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])]
-        if not lacking:
-            self.open_gates(pods)
+        for clique in cliques:
+            self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])
         counted = [(clique, self.count_clique(clique, _pods_of(clique, pods))) for clique in cliques]
         enough = all(status["readyReplicas"] >= clique["spec"].get("minAvailable", 1) for clique, status in counted)
         for group, members in groups:
@@ -120,23 +117,14 @@ class Grove(Player):
             if one["metadata"]["name"] not in wanted:
                 self.plane.request("DELETE", f"{_path(one)}/{one['metadata']['name']}")
 
-    def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> bool:
-        """Makes the pods that a clique lacks, and deletes surplus ones; whether all had been there. What ended is there."""
+    def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> None:
+        """Makes the pods that a clique lacks, and deletes surplus ones. What ended is there."""
         by_index = {int(one["metadata"]["labels"][INDEX_LABEL]): one for one in pods}
         for index, pod in by_index.items():
             if index >= clique["spec"]["replicas"]:
                 self._delete(pod)
-        lacking = [index for index in range(clique["spec"]["replicas"]) if index not in by_index]
-        for index in lacking:
+        for index in {*range(clique["spec"]["replicas"])} - by_index.keys():
             self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
-        return not lacking
-
-    def open_gates(self, pods: list[Node]) -> None:
-        """Lets pods be scheduled."""
-        for pod in pods:
-            if pod["spec"].get("schedulingGates"):
-                path = f"{PODS.format(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
-                self.plane.request("PATCH", path, {"spec": {"schedulingGates": None}}, kind=MERGE)
 
     def count_clique(self, clique: Node, pods: list[Node]) -> Node:
         """Reports a clique."""
@@ -205,7 +193,7 @@ def make_members(group: Node, templates: dict[str, Node]) -> Iterator[Node]:
 
 
 def make_pod(clique: Node, index: int, set_name: str) -> Node:
-    """A pod of a clique, with Grove's labels and variables, and a gate."""
+    """A pod of a clique, with Grove's labels and variables."""
     metadata, spec = clique["metadata"], json.loads(json.dumps(clique["spec"]["podSpec"]))
     labels = {**metadata["labels"], SET_LABEL: set_name, _CLIQUE_LABEL: metadata["name"], INDEX_LABEL: str(index)}
     values = {"GROVE_PCLQ_NAME": metadata["name"], "GROVE_PCLQ_POD_INDEX": str(index), "GROVE_HEADLESS_SERVICE": f"{set_name}-0"}
@@ -213,7 +201,7 @@ def make_pod(clique: Node, index: int, set_name: str) -> Node:
         values |= {"GROVE_PCSG_NAME": labels[GROUP_LABEL], "GROVE_PCSG_INDEX": labels[REPLICA_LABEL]}
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
         container["env"] = [*({"name": name, "value": value} for name, value in values.items()), *container.get("env", ())]
-    made = _child(clique, "Pod", "", {**spec, "hostname": f"{metadata['name']}-{index}", "schedulingGates": [{"name": GATE}]}, "v1")
+    made = _child(clique, "Pod", "", {**spec, "hostname": f"{metadata['name']}-{index}"}, "v1")
     marks = {"generateName": f"{metadata['name']}-", "labels": labels, "annotations": metadata.get("annotations", {})}
     return {**made, "metadata": {"ownerReferences": made["metadata"]["ownerReferences"], **marks}}
 

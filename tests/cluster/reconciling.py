@@ -46,7 +46,7 @@ PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within
 
 
 class Pods(Player):
-    """Stands in for kubelets: makes every pod ready that may be scheduled, has not ended, and whose name no held text is part of."""
+    """Stands in for kubelets: makes every pod ready that has not ended and whose name no held text is part of."""
 
     def __init__(self, plane: ControlPlane) -> None:
         """Holds nothing yet."""
@@ -60,15 +60,15 @@ class Pods(Player):
             return
         if any(text in metadata["name"] for text in [*self.held]):
             return
-        if pod["spec"].get("schedulingGates") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
             return
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
         self.plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
 
-    def end(self, namespace: str, name: str, phase: str = "Failed", reason: str = "Error", **more: Any) -> None:
+    def end(self, namespace: str, name: str, reason: str) -> None:
         """Ends a pod as its kubelet reports it, which never runs it again."""
         unready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        status = {"phase": phase, "reason": reason, "conditions": [unready], **more}
+        status = {"phase": "Failed", "reason": reason, "conditions": [unready]}
         reply = self.plane.request("PATCH", f"{PODS.format(namespace)}/{name}/status", {"status": status}, kind=MERGE)
         assert reply.status == 200, reply.body
 

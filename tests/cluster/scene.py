@@ -150,13 +150,9 @@ class Scene:
 
     async def pod_of(self, name: str = "chat") -> str:
         """The pod that the Job's controller has made for a request."""
-        return await self.pod_of_job(f"profile-{name}")
-
-    async def pod_of_job(self, job: str) -> str:
-        """The pod that the Job's controller has made."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                pods = await self.all(f"{PODS}?labelSelector=job-name%3D{job}")
+                pods = await self.all(f"{PODS}?labelSelector=job-name%3Dprofile-{name}")
                 if pods:
                     return str(pods[0]["metadata"]["name"])
                 await asyncio.sleep(0.1)

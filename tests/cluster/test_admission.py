@@ -164,8 +164,9 @@ def test_a_graph_gets_replicas_and_its_origin_by_every_write(guarded_alpha: Cont
     assert again["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
-def test_a_component_is_named_after_its_object(guarded_beta: ControlPlane, guarded_in_beta: str) -> None:
+def test_a_component_is_named_after_its_object(guarded_beta: ControlPlane) -> None:
     """The same without a spec at all."""
-    stored = _created(guarded_beta, make("DCD", BETA, guarded_in_beta, {}))
+    namespace = guarded_beta.namespace(SELECTED)
+    stored = _created(guarded_beta, make("DCD", BETA, namespace, {}))
     assert stored["spec"] == {"name": "t"}
-    assert _created(guarded_beta, make("DCD", BETA, guarded_in_beta, None, name="u"))["spec"] == {"name": "u"}
+    assert _created(guarded_beta, make("DCD", BETA, namespace, None, name="u"))["spec"] == {"name": "u"}

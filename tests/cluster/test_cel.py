@@ -30,7 +30,7 @@ from dynamo_webhooks.api.walk.rules import rule_of
 from tests.api.test_cel import CASES
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane, Reply, control_plane
-from tests.cluster.objects import checkpoint, path_of
+from tests.cluster.objects import checkpoint, make, path_of
 
 Node: TypeAlias = dict[str, Any]
 Planes: TypeAlias = Callable[[Line], ControlPlane]
@@ -198,10 +198,8 @@ def test_the_transition_rule_agrees_with_the_api_server(planes: Planes, before: 
 
 
 def _checkpoint(namespace: str, identity: Node | None) -> Node:
-    obj: Node = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DynamoCheckpoint", "metadata": {"name": "t", "namespace": namespace}}
-    if identity is not None:
-        obj["spec"] = {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
-    return obj
+    spec = identity and {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
+    return make("CKPT", ALPHA, namespace, spec)
 
 
 class Said(NamedTuple):

@@ -147,16 +147,6 @@ def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: 
     assert [sentence for sentence in sentences if sentence not in text] == [], text
 
 
-def test_the_command_prints_what_can_be_piped_into_kubectl(story: Story) -> None:
-    """As YAML documents and as one JSON list."""
-    small = [kind for kind in KINDS if kind.short in ("dgdsa", "dm", "dwm")]
-    for form, kinds in (("yaml", small), ("json", small[1:])):
-        words = [word for kind in kinds for word in ("--kind", kind.short)]
-        printed = subprocess.run([COMMAND, "crds", "-o", form, *words], capture_output=True, text=True, check=True)
-        done = story.plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed.stdout)
-        assert set(_said(done)) == {kind.crd_name for kind in kinds}
-
-
 URL: Final = "https://127.0.0.1:9443/convert"
 
 

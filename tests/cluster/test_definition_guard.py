@@ -21,13 +21,12 @@ from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH, Installed, installed
-from tests.cluster.rendering import MANIFESTS, of_kind
+from tests.cluster.rendering import GUARD, MANIFESTS, of_kind
 
 Node: TypeAlias = dict[str, Any]
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GRAPHS: Final = f"{DEFINITIONS}/dynamographdeployments.{GROUP}"
 CONVERTED: Final = [kind for kind in KINDS if len(kind.versions) > 1]
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 DENIED: Final = f"ValidatingAdmissionPolicy '{NAME}'"
 Edit: TypeAlias = "Callable[[Node], None]"
 
@@ -41,7 +40,7 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ins
         found.wait_until_stable()
         os.kill(provisioner.pid, signal.SIGSTOP)
         try:
-            found.plane.apply(*of_kind(found.objects, *POLICY))
+            found.plane.apply(*of_kind(found.objects, *GUARD))
             off = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
             path = f"{GRAPHS}?dryRun=All"
             wait_until(lambda: found.plane.request("PATCH", path, off, kind=MERGE_PATCH).status == 422, "the policy being in force")

@@ -29,12 +29,11 @@ from tests.cluster.provisioning import (
     Installed,
     installed,
 )
-from tests.cluster.rendering import of_kind
+from tests.cluster.rendering import GUARD, of_kind
 
 Node = dict[str, Any]
 GRAPHS: Final = CRDS["dynamographdeployment"]
 MUTATING, VALIDATING = CONFIGURATIONS["mutating"], CONFIGURATIONS["validating"]
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 SETTLE: Final = 90.0  # seconds for the API server to see what was written
 
 
@@ -97,7 +96,7 @@ def test_a_healthy_installation_has_nothing_wrong(doctor: Doctor, capsys: pytest
     """With the policy on the definitions, which the other tests do without: they damage definitions."""
     [missing, _] = doctor().of("guard", "warning")
     assert missing["text"].startswith("is not there")
-    policy = of_kind(doctor.site.objects, *POLICY)
+    policy = of_kind(doctor.site.objects, *GUARD)
     doctor.site.plane.apply(*policy)
     try:
         doctor.until(lambda answer: (answer.code, answer.findings) == (0, []))  # the API server may still see an earlier test's damage

@@ -14,7 +14,21 @@ import yaml
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, key, kustomized, of_kind, refused, settings
+from tests.cluster.rendering import (
+    CHART,
+    GUARD,
+    MANIFESTS,
+    RELEASE,
+    Node,
+    charted,
+    composed,
+    helm,
+    key,
+    kustomized,
+    of_kind,
+    refused,
+    settings,
+)
 
 NAMESPACE: Final = "dynamo-system"
 BUNDLE: Final = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
@@ -382,13 +396,10 @@ def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlP
     assert [each["metadata"]["name"] for each in left] == []
 
 
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-
-
 def test_the_guard_of_the_definitions_exempts_the_provisioner_of_this_release_and_can_be_left_out() -> None:
-    [policy, binding] = of_kind(charted("team", release="other"), *POLICY)
+    [policy, binding] = of_kind(charted("team", release="other"), *GUARD)
     assert policy["metadata"]["name"] == binding["metadata"]["name"] == binding["spec"]["policyName"] == "other-dynamo-webhooks-definitions"
     exempt = {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}["not-the-provisioner"]
     assert exempt == "request.userInfo.username != 'system:serviceaccount:team:other-dynamo-webhooks-provisioner'"
-    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *POLICY) == []
-    assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *POLICY) == []
+    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *GUARD) == []
+    assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *GUARD) == []

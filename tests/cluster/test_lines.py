@@ -28,12 +28,11 @@ from tests.cluster.objects import checkpoint, make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import StartError, wait_until
 from tests.cluster.provisioning import NAMESPACE, Installed, installed
-from tests.cluster.rendering import of_kind
+from tests.cluster.rendering import GUARD, of_kind
 from tools.crd_files import render_files
 
 Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 OF_CLUSTER: Final = {**FACTS, "lpx": True}
 # which rows are tried where the specification has none; what is expected says the offline answer
 ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5}
@@ -63,7 +62,7 @@ class Site:
         self.found.serve("server")
         self.found.provision()
         self.found.wait_until_stable()
-        self.plane.apply(*of_kind(self.found.objects, *POLICY))
+        self.plane.apply(*of_kind(self.found.objects, *GUARD))
 
     def move(self, line: Line) -> None:
         """Applies the definitions, then the configuration, and starts the server with it."""

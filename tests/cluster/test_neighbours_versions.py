@@ -17,11 +17,10 @@ from tests.cluster.objects import DISCOVERY, graph, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import CRDS, MERGE_PATCH, Installed, installed
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, SERVICES, Pods, Reconciled, controllers
-from tests.cluster.rendering import MANIFESTS, of_kind
+from tests.cluster.rendering import GUARD, MANIFESTS, of_kind
 from tests.reconciler import rendering
 
 Node: TypeAlias = dict[str, Any]
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 SERVICE: Final[Node] = {"w": {"replicas": 2, "envFromSecret": "s"}}
 
 
@@ -42,7 +41,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         (home / "facts.yaml").write_text(yaml.safe_dump(SERVED))
         found.serve("server")
         found.provision()
-        found.plane.apply(*of_kind(found.objects, *POLICY))
+        found.plane.apply(*of_kind(found.objects, *GUARD))
         found.wait_until_stable()
         found.kubeconfig("reconciler")
         runs = Reconciled(found.plane, home, pods)

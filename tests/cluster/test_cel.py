@@ -267,7 +267,7 @@ def test_generated_objects_are_judged_as_by_the_api_server(planes: Planes, line:
     plane = planes(line)
     pairs = [(kind, version.name) for kind in KINDS if kind.is_of(line) for version in kind.versions]
     replies = [said for kind, name in pairs for said in _agree_on_objects(plane, kind.name, name, line, stored=kind.stored(line) == name)]
-    assert len(replies) > 1000
+    assert len(replies) > 900
     assert len(replies) / 10 < sum(not said.causes for said in replies if said.decoded) < len(replies) * 0.9
 
 

@@ -135,8 +135,10 @@ def agree(plane: ControlPlane, site: Site, line: Line, *, alone: bool) -> None:
 
 
 # each line with the sites that it adds
-SITES: Final = [(OLDEST, site) for site in sites(OLDEST)]
-SITES += [(line, site) for before, line in itertools.pairwise(Line) for site in sites(line) if site not in sites(before)]
+SITES: Final = [
+    *((OLDEST, site) for site in sites(OLDEST)),
+    *((line, site) for before, line in itertools.pairwise(Line) for site in sites(line) if site not in sites(before)),
+]
 
 
 @pytest.fixture(scope="module")

@@ -144,9 +144,9 @@ async def test_the_second_writer_of_one_version_gets_a_conflict(backend: Backend
 
 async def test_only_the_object_of_that_uid_and_version_is_deleted(backend: Backend) -> None:
     made = await backend.cluster.create(CONFIG_MAPS, backend.config())
-    for other in ({"uid": "another"}, {"version": "1"}):
+    for uid, version in (("another", ""), ("", "1")):
         with pytest.raises(ConflictError):
-            await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, **other)
+            await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=uid, version=version)
     head = made["metadata"]
     assert await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=head["uid"], version=head["resourceVersion"])
 

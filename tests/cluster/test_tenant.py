@@ -1,5 +1,5 @@
-"""Who takes all that two replicas of ours have on a real API server: a tenant who may write graphs, and means harm, and
-a hundred long reviews at once.
+"""Who takes all that two replicas of ours have on a real API server: a tenant who may write graphs, and means harm,
+strangers who attack the ports, and a hundred long reviews at once.
 
 The API server calls mutating webhooks before it looks at the schema's bounds, so whatever a request's body holds reaches us.
 """

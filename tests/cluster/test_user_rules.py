@@ -114,7 +114,8 @@ def policies() -> list[Node]:
             extra = dict(_EXTRA.get(name, {}))
             rule = {"apiGroups": ["nvidia.com"], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": [_GRAPHS]}
             constraints = {"resourceRules": [rule], **extra.pop("matchConstraints", {})}
-            found += _policy(name, constraints, [{"expression": expression, **said}], **extra)
+            validations = extra.pop("validations", [{"expression": expression, **said}])
+            found += _policy(name, constraints, validations, **extra)
     return found
 
 

@@ -11,11 +11,10 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import KINDS
 from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import CONTROL_PLANE
 from tests.cluster.assets.wanted import wanted
-from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
@@ -23,22 +22,6 @@ from tests.cluster.reconciling import Reconciled, reconciled
 from tests.cluster.sharing import listed, shared
 
 HERE: Final = Path(__file__).parent
-_ALPHA_PLANE: Final = {
-    "DynamoGraphDeployment": ALPHA,
-    "DynamoComponentDeployment": ALPHA,
-    "DynamoGraphDeploymentRequest": BETA,
-    "DynamoGraphDeploymentScalingAdapter": ALPHA,
-    "DynamoCheckpoint": ALPHA,
-    "DynamoModel": ALPHA,
-    "DynamoWorkerMetadata": ALPHA,
-}
-_BETA_PLANE: Final = {
-    "DynamoGraphDeployment": BETA,
-    "DynamoComponentDeployment": BETA,
-    "DynamoGraphDeploymentRequest": ALPHA,
-    "DynamoGraphDeploymentScalingAdapter": BETA,
-    "DynamoModel": ALPHA,
-}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,13 +62,15 @@ def admission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admission]:
 @pytest.fixture(scope="session")
 def alpha(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane with the kinds in the versions that are stored; nothing is registered."""
-    yield from _plane(assets, tmp_path_factory.mktemp("alpha"), _ALPHA_PLANE)
+    yield from _plane(assets, tmp_path_factory.mktemp("alpha"), {kind.name: kind.storage_version for kind in KINDS})
 
 
 @pytest.fixture(scope="session")
 def beta(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane with the kinds in their other version; nothing is registered."""
-    yield from _plane(assets, tmp_path_factory.mktemp("beta"), _BETA_PLANE)
+    yield from _plane(
+        assets, tmp_path_factory.mktemp("beta"), {kind.name: kind.other(kind.storage_version) or kind.storage_version for kind in KINDS}
+    )
 
 
 @pytest.fixture(scope="session")
@@ -127,12 +112,6 @@ def site(reconciled_site: Reconciled) -> Iterator[Reconciled]:
 def guarded(guarded_alpha: ControlPlane) -> str:
     """A new namespace of `alpha` in which our webhooks are asked."""
     return guarded_alpha.namespace(SELECTED)
-
-
-@pytest.fixture
-def guarded_in_beta(guarded_beta: ControlPlane) -> str:
-    """A new namespace of `beta` in which our webhooks are asked."""
-    return guarded_beta.namespace(SELECTED)
 
 
 def _plane(assets: Path, home: Path, versions: dict[str, str]) -> Iterator[ControlPlane]:

@@ -5,12 +5,11 @@ import contextlib
 import http.client
 import json
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from tests.cluster.harness import ControlPlane
 
-Node: TypeAlias = dict[str, Any]
 _PAGE: Final = 1000
 
 

@@ -7,19 +7,15 @@ It fakes the neighbour, never the API server. No reaction was measured; each is 
 - `make_members`: a group has a PodClique `SET-0-GROUP-REPLICA-CLIQUE` for each replica and clique, and controls it: the addresses of
   leaders that the Go operator renders, which finds the graph from owner to owner. Those of surplus replicas go.
 - `make_object`: replicas of a template count when an object is made, afterwards its scale subresource alone: Grove's PodClique component,
-  as read for the specification of the reconciler. Labels, annotations and pods of a template reach a PodClique at once.
+  as read for the specification of the reconciler. No set is rolled: other templates of a live one reach nothing.
 - `make_pods`: a PodClique has a pod for each index below its replicas. A pod that ended counts as there: it is neither deleted nor
   replaced. One that is gone is made anew, and so is a group of pods when all of them are gone.
-- `open_gates`: a pod is made with a scheduling gate, which is opened when all pods of its set have been made.
-- `roll`: pods of an older template are deleted one at a time, the next when all others are ready, one clique after the other.
 - `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says; a
-  replica of a group is available when each clique has `minAvailable` ready pods. Until a clique's own roll, its older pods count as
-  updated.
-- `count_set` raises `observedGeneration` of the set only at the end of a roll. What is known of the topology stands in a condition of it.
+  replica of a group is available when each clique has `minAvailable` ready pods. What is known of the topology stands in a condition
+  of the set.
 - `definitions` refuses cliques in another order, and groups of no replicas, in the words of Grove's webhook.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
@@ -37,8 +33,6 @@ GROUP_LABEL: Final = "grove.io/podcliquescalinggroup"
 REPLICA_LABEL: Final = "grove.io/podcliquescalinggroup-replica-index"
 INDEX_LABEL: Final = "grove.io/podclique-pod-index"
 SET_LABEL: Final = "app.kubernetes.io/part-of"
-HASH_LABEL: Final = "grove.io/pod-template-hash"
-GATE: Final = "grove.io/podgang-pending-creation"
 _CLIQUE_LABEL: Final = "grove.io/podclique"
 _FREE: Final[Node] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _NUMBER: Final[Node] = {"type": "integer", "format": "int32"}
@@ -101,31 +95,19 @@ class Grove(Player):
                 self.drop_surplus_members(live, members)
                 groups.append((live, members))
                 cliques += members
-        lacking = [clique for clique in cliques if not self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])]
-        if not lacking:
-            self.open_gates(pods)
-            self.roll(cliques, pods)
+        for clique in cliques:
+            self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])
         counted = [(clique, self.count_clique(clique, _pods_of(clique, pods))) for clique in cliques]
         enough = all(status["readyReplicas"] >= clique["spec"].get("minAvailable", 1) for clique, status in counted)
         for group, members in groups:
             self.count_group(group, [one for one in counted if one[0] in members])
-        older = [one for one, status in counted if status["currentPodTemplateHash"] != one["metadata"]["labels"][HASH_LABEL]]
-        self.count_set(found, enough=enough, rolling=bool(lacking or older))
+        self.count_set(found, enough=enough)
 
     def make_object(self, wanted: Node) -> Node:
-        """Makes an object that is not there, or gives a live one its template, but for the replicas."""
+        """Gives an object that is there, or makes it."""
         path = _path(wanted)
         reply = self.plane.request("GET", f"{path}/{wanted['metadata']['name']}")
-        if reply.status != 200:
-            return _answer(self.plane.request("POST", path, wanted))
-        live = reply.body
-        marks = {key: value for key, value in wanted["metadata"].items() if key in ("labels", "annotations")}
-        others = {key: value for key, value in live["metadata"].items() if key not in ("labels", "annotations")}
-        now = {**live, "metadata": {**others, **marks}, "spec": {**wanted["spec"], "replicas": live["spec"]["replicas"]}}
-        if now == live:
-            return live
-        reply = self.plane.request("PUT", f"{path}/{live['metadata']['name']}", now)
-        return reply.body if reply.status == 200 else live
+        return reply.body if reply.status == 200 else _answer(self.plane.request("POST", path, wanted))
 
     def drop_surplus_members(self, group: Node, members: list[Node]) -> None:
         """Deletes the PodCliques of replicas that a group no longer has."""
@@ -135,43 +117,19 @@ class Grove(Player):
             if one["metadata"]["name"] not in wanted:
                 self.plane.request("DELETE", f"{_path(one)}/{one['metadata']['name']}")
 
-    def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> bool:
-        """Makes the pods that a clique lacks, and deletes surplus ones; whether all had been there. What ended is there."""
+    def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> None:
+        """Makes the pods that a clique lacks, and deletes surplus ones. What ended is there."""
         by_index = {int(one["metadata"]["labels"][INDEX_LABEL]): one for one in pods}
         for index, pod in by_index.items():
             if index >= clique["spec"]["replicas"]:
                 self._delete(pod)
-        lacking = [index for index in range(clique["spec"]["replicas"]) if index not in by_index]
-        for index in lacking:
+        for index in {*range(clique["spec"]["replicas"])} - by_index.keys():
             self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
-        return not lacking
-
-    def open_gates(self, pods: list[Node]) -> None:
-        """Lets pods be scheduled."""
-        for pod in pods:
-            if pod["spec"].get("schedulingGates"):
-                path = f"{PODS.format(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
-                self.plane.request("PATCH", path, {"spec": {"schedulingGates": None}}, kind=MERGE)
-
-    def roll(self, cliques: list[Node], pods: list[Node]) -> None:
-        """Deletes one pod of an older template, if all others of its clique are ready; one that is not ready goes first."""
-        for clique in cliques:
-            mine = _pods_of(clique, pods)
-            older = sorted((one for one in mine if not _is_current(one, clique)), key=_is_ready)
-            if older and all(map(_is_ready, (one for one in mine if one is not older[0]))):
-                self._delete(older[0])
-            if older:
-                return
 
     def count_clique(self, clique: Node, pods: list[Node]) -> Node:
-        """Reports a clique; it has its template's hash when all pods have it."""
-        now, before = clique["metadata"]["labels"][HASH_LABEL], clique.get("status", {}).get("currentPodTemplateHash")
-        done = all(_is_current(one, clique) for one in pods) and len(pods) >= clique["spec"]["replicas"]
-        current = now if done or before is None else before
-        rolls = any(_is_current(one, clique) for one in pods)
-        updated = [one for one in pods if one["metadata"]["labels"][HASH_LABEL] == (now if rolls else current)]
-        status = {"observedGeneration": clique["metadata"]["generation"], "currentPodTemplateHash": current, "replicas": len(pods)}
-        status |= {"updatedReplicas": len(updated), "readyReplicas": sum(map(_is_ready, pods))}
+        """Reports a clique."""
+        status = {"observedGeneration": clique["metadata"]["generation"], "replicas": len(pods), "updatedReplicas": len(pods)}
+        status["readyReplicas"] = sum(map(_is_ready, pods))
         self._write_status(clique, status)
         return status
 
@@ -183,18 +141,13 @@ class Grove(Player):
         available = [
             all(status["readyReplicas"] >= one["spec"].get("minAvailable", 1) for one, status in each) for each in replicas.values()
         ]
-        updated = [all(status["updatedReplicas"] >= one["spec"]["replicas"] for one, status in each) for each in replicas.values()]
-        status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas)}
-        self._write_status(group, {**status, "updatedReplicas": sum(updated), "availableReplicas": sum(available)})
+        status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas), "updatedReplicas": len(replicas)}
+        self._write_status(group, {**status, "availableReplicas": sum(available)})
 
-    def count_set(self, found: Node, *, enough: bool, rolling: bool) -> None:
-        """Reports a set; a generation has been observed when its roll is over."""
-        before = found.get("status", {})
-        status: Node = {"replicas": 1, "updatedReplicas": 0 if rolling else 1, "availableReplicas": 1 if enough else 0}
-        if not rolling:
-            status["observedGeneration"] = found["metadata"]["generation"]
-        elif "observedGeneration" in before:
-            status["observedGeneration"] = before["observedGeneration"]
+    def count_set(self, found: Node, *, enough: bool) -> None:
+        """Reports a set."""
+        generation = found["metadata"]["generation"]
+        status: Node = {"observedGeneration": generation, "replicas": 1, "updatedReplicas": 1, "availableReplicas": int(enough)}
         if found["metadata"]["name"] in self.placed:
             status["conditions"] = [{"type": "TopologyLevelsUnavailable", **self.placed[found["metadata"]["name"]]}]
         self._write_status(found, status)
@@ -240,7 +193,7 @@ def make_members(group: Node, templates: dict[str, Node]) -> Iterator[Node]:
 
 
 def make_pod(clique: Node, index: int, set_name: str) -> Node:
-    """A pod of a clique, with Grove's labels and variables, and a gate."""
+    """A pod of a clique, with Grove's labels and variables."""
     metadata, spec = clique["metadata"], json.loads(json.dumps(clique["spec"]["podSpec"]))
     labels = {**metadata["labels"], SET_LABEL: set_name, _CLIQUE_LABEL: metadata["name"], INDEX_LABEL: str(index)}
     values = {"GROVE_PCLQ_NAME": metadata["name"], "GROVE_PCLQ_POD_INDEX": str(index), "GROVE_HEADLESS_SERVICE": f"{set_name}-0"}
@@ -248,7 +201,7 @@ def make_pod(clique: Node, index: int, set_name: str) -> Node:
         values |= {"GROVE_PCSG_NAME": labels[GROUP_LABEL], "GROVE_PCSG_INDEX": labels[REPLICA_LABEL]}
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
         container["env"] = [*({"name": name, "value": value} for name, value in values.items()), *container.get("env", ())]
-    made = _child(clique, "Pod", "", {**spec, "hostname": f"{metadata['name']}-{index}", "schedulingGates": [{"name": GATE}]}, "v1")
+    made = _child(clique, "Pod", "", {**spec, "hostname": f"{metadata['name']}-{index}"}, "v1")
     marks = {"generateName": f"{metadata['name']}-", "labels": labels, "annotations": metadata.get("annotations", {})}
     return {**made, "metadata": {"ownerReferences": made["metadata"]["ownerReferences"], **marks}}
 
@@ -256,8 +209,7 @@ def make_pod(clique: Node, index: int, set_name: str) -> Node:
 def _clique(owner: Node, name: str, template: Node, labels: Node | None = None) -> Node:
     made = _child(owner, "PodClique", name, template["spec"])
     said = {key: template.get(key) or {} for key in ("labels", "annotations")}
-    digest = hashlib.sha256(json.dumps([said, template["spec"]["podSpec"]], sort_keys=True).encode()).hexdigest()[:10]
-    made["metadata"]["labels"] = {**said["labels"], **(labels or {}), HASH_LABEL: digest}
+    made["metadata"]["labels"] = {**said["labels"], **(labels or {})}
     if said["annotations"]:
         made["metadata"]["annotations"] = said["annotations"]
     return made
@@ -280,10 +232,6 @@ def _answer(reply: Reply) -> Node:
 
 def _pods_of(clique: Node, pods: list[Node]) -> list[Node]:
     return [one for one in pods if one["metadata"]["ownerReferences"][0]["uid"] == clique["metadata"]["uid"]]
-
-
-def _is_current(pod: Node, clique: Node) -> bool:
-    return bool(pod["metadata"]["labels"][HASH_LABEL] == clique["metadata"]["labels"][HASH_LABEL])
 
 
 def _is_ready(pod: Node) -> bool:

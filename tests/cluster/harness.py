@@ -85,7 +85,6 @@ class ControlPlane:
     home: Path  # logs, certificates, kubeconfig, data
     port: int
     server: Process
-    started_in: float  # seconds from the first process to /readyz
     minor: int = 0  # of its version, 34 of 1.34
     _names: Iterator[int] = field(default_factory=lambda: count(1))
     _idle: list[http.client.HTTPSConnection] = field(default_factory=list)
@@ -233,7 +232,6 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
     Raises StartError with the tail of the log of what did not come up.
     """
     home.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
     programs.write_keys(home, TOKENS)
     client, peer, port, controller_port = free_ports(4)
     with contextlib.ExitStack() as stack:
@@ -241,10 +239,9 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
         wait_until(lambda: fetched(f"127.0.0.1:{client}", "/health", 5)[0] == 200, "etcd being healthy", etcd)
         server = Process("kube-apiserver", programs.api_server(assets, home, client, port, *more), home / "kube-apiserver.log", _FRUGAL)
         stack.enter_context(running(server))
-        plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server, 0.0)))
+        plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server)))
         wait_until(lambda: is_ready(plane), "kube-apiserver being ready", etcd, server)
         plane.minor = int(plane.request("GET", "/version").body["minor"].rstrip("+"))
-        plane.started_in = time.monotonic() - began
         _write_kubeconfig(plane, plane.kubeconfig, {name: token for name, (token, _) in TOKENS.items()})
         plane.apply(*_ROLE)
         if controllers:
@@ -259,7 +256,7 @@ def beside(plane: ControlPlane) -> Iterator[ControlPlane]:
     [port] = free_ports(1)
     command = [f"--secure-port={port}" if part.startswith("--secure-port=") else part for part in plane.server.command()]
     server = Process("kube-apiserver-2", command, plane.home / "kube-apiserver-2.log", _FRUGAL)
-    with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, 0.0, plane.minor)) as other:
+    with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, plane.minor)) as other:
         wait_until(lambda: is_ready(other), "the second kube-apiserver being ready", server)
         yield other
 

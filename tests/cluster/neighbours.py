@@ -18,8 +18,6 @@ from tests.cluster import conversion
 from tests.cluster.admission import FACTS, Admission, register, serving
 from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
 from tests.cluster.assets.wanted import wanted
-from tests.cluster.examples import CHANNELS
-from tests.cluster.grove import Grove, definitions
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
 from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
@@ -27,6 +25,7 @@ from tests.cluster.rendering import composed
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+CHANNELS: Final = "compute-domain-default-channel.nvidia.com"  # the device class of NVIDIA's compute domains
 GPUS: Final = 64  # of a node, so that a roll of all graphs at once has room
 DEVICES: Final = {"gpu.nvidia.com": "gpu.nvidia.com", CHANNELS: "compute-domain.nvidia.com"}  # class -> driver
 _LABELS: Final = {"kubernetes.io/os": "linux", "nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-GB300"}
@@ -36,23 +35,16 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 
 
 @contextlib.contextmanager
-def neighbourhood(assets: Path, home: Path, *, nodes: int = 4, grove: bool = False) -> Iterator[Reconciled]:
-    """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's.
-
-    With `grove`, Grove is played, whose pods the reconciler may replace.
-    """
+def neighbourhood(assets: Path, home: Path, *components: str, nodes: int = 4) -> Iterator[Reconciled]:
+    """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
-        admission = stack.enter_context(serving(home / "serve", {**SERVED, "grove": grove}))
+        admission = stack.enter_context(serving(home / "serve", SERVED))
         plane = stack.enter_context(control_plane(assets, home))
         plane.install(*(crd(kind, conversion=stanza(admission)) for kind in conversion.KINDS))
         plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")))
         register(plane, admission, "dynamo")
-        rights = ("../orchestrators", "../topology-labels", *(("../pod-replacement",) if grove else ()))
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", *rights))
-        if grove:
-            plane.apply(*definitions())
-            stack.enter_context(Grove(plane))
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators", *components))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
         stack.enter_context(controllers(plane))
         for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):

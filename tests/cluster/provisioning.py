@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.reading import read_authority, read_serving
 from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
 from tests.cluster.admission import COMMAND, FACTS
@@ -160,11 +160,6 @@ class Installed:
         found = self.get(f"{SECRETS}/{SERVING}")
         return read_serving(found) if found else None
 
-    def phase(self) -> Phase | None:
-        """The phase as written down."""
-        found = self.authority()
-        return found.hint.phase if found else None
-
     def bundles(self) -> dict[str, set[bytes]]:
         """Object -> the bundles that it shows, decoded; an empty one where there is none."""
         return {name: self.bundle(name) for name in (*CONFIGURATIONS, *CRDS)}
@@ -212,10 +207,6 @@ class Installed:
         lease = self.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SERVING}-provisioner") or {}
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "").rpartition("_")[0]
         return holder if holder in self.provisioners else ""
-
-    def reapply_hooks(self) -> None:
-        """Applies the webhook configurations as the manifests have them: without any bundle."""
-        self.plane.apply(*of_kind(self.objects, *HOOKS))
 
     def events(self) -> set[str]:
         """Reasons of the Events on the serving Secret."""
@@ -267,11 +258,6 @@ def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterato
             yield found
         finally:
             found.stop()
-
-
-def authorities(bundle: bytes) -> int:
-    """How many a bundle holds."""
-    return len(read_certificates(bundle))
 
 
 def _decoded(config: Node) -> bytes:

@@ -16,7 +16,6 @@ from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
-from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.reconciler.common.resources import MANAGER
 from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
@@ -47,7 +46,7 @@ PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within
 
 
 class Pods(Player):
-    """Stands in for kubelets: makes every pod ready that may be scheduled, has not ended, and whose name no held text is part of."""
+    """Stands in for kubelets: makes every pod ready that has not ended and whose name no held text is part of."""
 
     def __init__(self, plane: ControlPlane) -> None:
         """Holds nothing yet."""
@@ -61,15 +60,15 @@ class Pods(Player):
             return
         if any(text in metadata["name"] for text in [*self.held]):
             return
-        if pod["spec"].get("schedulingGates") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
             return
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
         self.plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
 
-    def end(self, namespace: str, name: str, phase: str = "Failed", reason: str = "Error", **more: Any) -> None:
+    def end(self, namespace: str, name: str, reason: str) -> None:
         """Ends a pod as its kubelet reports it, which never runs it again."""
         unready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        status = {"phase": phase, "reason": reason, "conditions": [unready], **more}
+        status = {"phase": "Failed", "reason": reason, "conditions": [unready]}
         reply = self.plane.request("PATCH", f"{PODS.format(namespace)}/{name}/status", {"status": status}, kind=MERGE)
         assert reply.status == 200, reply.body
 
@@ -120,6 +119,11 @@ class Reconciled:
     def state(self, namespace: str, name: str = "g") -> str:
         """The state of a graph."""
         return str(self.get(GRAPHS, namespace, name).get("status", {}).get("state", ""))
+
+    def condition(self, namespace: str, name: str = "g", kind: str = "Ready") -> Node:
+        """A condition of a graph; empty when it has none of the type."""
+        found: list[Node] = self.get(GRAPHS, namespace, name).get("status", {}).get("conditions", [])
+        return next((one for one in found if one["type"] == kind), {})
 
     def told(self, namespace: str, name: str, *events: tuple[str, str, str]) -> None:
         """Waits for Events about an object, each a type, a reason and a start of the message: they are written after the status."""
@@ -211,17 +215,12 @@ def controllers(plane: ControlPlane) -> Iterator[Process]:
 
 
 @contextlib.asynccontextmanager
-async def reconciling(
-    home: Path, caller: Callable[[Models], Workers], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
-) -> AsyncIterator[Reconciler]:
-    """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration.
-
-    Its calls go through what `through` makes of the API server.
-    """
+async def reconciling(home: Path, caller: Callable[[Models], Workers], **changed: Any) -> AsyncIterator[Reconciler]:
+    """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration."""
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
     settings = replace(configuration, **changed)
-    found = Reconciler(through(cluster), settings, f"tests-{id(cluster)}", caller=caller)
+    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=caller)
     task = asyncio.ensure_future(found.run())
     try:
         yield found

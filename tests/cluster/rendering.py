@@ -16,6 +16,7 @@ Node: TypeAlias = dict[str, Any]
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
 CHART: Final = MANIFESTS / "chart"
 RELEASE: Final = "dynamo-webhooks"
+GUARD: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")  # of the definitions
 
 
 class Way(NamedTuple):

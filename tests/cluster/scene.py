@@ -150,13 +150,9 @@ class Scene:
 
     async def pod_of(self, name: str = "chat") -> str:
         """The pod that the Job's controller has made for a request."""
-        return await self.pod_of_job(f"profile-{name}")
-
-    async def pod_of_job(self, job: str) -> str:
-        """The pod that the Job's controller has made."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                pods = await self.all(f"{PODS}?labelSelector=job-name%3D{job}")
+                pods = await self.all(f"{PODS}?labelSelector=job-name%3Dprofile-{name}")
                 if pods:
                     return str(pods[0]["metadata"]["name"])
                 await asyncio.sleep(0.1)
@@ -185,19 +181,6 @@ class Scene:
         made["spec"]["identity"]["model"] = name
         await self.ask("POST", CHECKPOINTS, made)
         return f"checkpoint-job-{read_identity_hash(made)}-1"
-
-    async def step(self, phase: str, name: str, reason: str = "") -> Node:
-        """Waits for a checkpoint to be in a phase, with a condition of a reason."""
-
-        def is_so(one: Node) -> bool:
-            status = one.get("status", {})
-            return status.get("phase") == phase and (not reason or reason in [each["reason"] for each in status.get("conditions", ())])
-
-        return await self.until(CHECKPOINTS, name, is_so)
-
-    async def mark(self, path: str, name: str, annotations: dict[str, str]) -> None:
-        """Changes annotations."""
-        await self.ask("PATCH", f"{path}/{name}", {"metadata": {"annotations": annotations}}, MERGE)
 
 
 def graph_found(image: str = "i:1", **worker: Any) -> Node:

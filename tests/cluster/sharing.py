@@ -7,8 +7,8 @@ from xdist.scheduler import LoadFileScheduling
 
 # fixture of the session -> modules
 SHARING: Final = {
-    "alpha": "admission cel cel_engine check_cluster check_generated facts facts_command kube kube_parts openapi outage yaml_scalars",
-    "plane": "apply apply_kubectl apply_model apply_size apply_upstream conversion faults line15",
+    "alpha": "admission check_cluster facts kube yaml_scalars",
+    "plane": "apply apply_kubectl apply_size conversion faults line15",
 }
 _FOLDER: Final = "tests/cluster/"
 _TOGETHER: Final = {f"{_FOLDER}test_{name}.py": plane for plane, names in SHARING.items() for name in names.split()}

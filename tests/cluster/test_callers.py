@@ -22,6 +22,7 @@ from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import MANIFESTS
+from tests.cluster.test_facts import CONFIGURATION
 from tests.webhooks.serving import write_pair
 
 Node: TypeAlias = dict[str, Any]
@@ -85,8 +86,8 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
     callers.cert_pem.write_to_path(str(home / "client-ca.crt"))
     address, [port, metrics] = own_address(), free_ports(2)
     webhook = {"clientCA": str(home / "client-ca.crt"), "clientNames": [NAME], "certDir": str(certificates)}
-    (home / "config.yaml").write_text(json.dumps(_configuration(webhook)))
-    words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--drain-lag", "0", "--config", home / "config.yaml"]
+    (home / "config.yaml").write_text(json.dumps({**CONFIGURATION, "server": {"webhook": webhook, "metrics": {"secure": False}}}))
+    words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--config", home / "config.yaml"]
     words += ["--listen", f"{address}:{port}", "--probe-listen", "127.0.0.1:0", "--metrics-listen", f"127.0.0.1:{metrics}"]
     flag = f"--admission-control-config-file={folder / 'admission.yaml'}"
     (folder / "admission.yaml").write_text(BLOCKS["admission.yaml"].replace(FOLDER, str(folder)))
@@ -99,16 +100,6 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
                 yield Site(plane, server, metrics, folder, callers)
             finally:
                 plane.server.stop()
-
-
-def _configuration(webhook: Node) -> Node:
-    return {
-        "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
-        "kind": "OperatorConfiguration",
-        "server": {"webhook": webhook, "metrics": {"secure": False}},
-        "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
-        "mpi": {"sshSecretName": "key", "sshSecretNamespace": NAMESPACE},
-    }
 
 
 def _register(plane: ControlPlane, address: str, port: int, bundle: bytes) -> None:
@@ -176,8 +167,3 @@ def test_admission_needs_the_certificate_and_conversion_none(site: Site) -> None
     counted = site.counted(by_caller)
     assert counted['{caller="unverified",path="/convert"}'] >= 3
     assert '{caller="verified",path="/convert"}' not in counted
-
-
-def test_the_page_has_both_files() -> None:
-    assert BLOCKS.keys() == {"admission.yaml", "kubeconfig"}
-    assert all(yaml.safe_load(block) for block in BLOCKS.values())

@@ -1,25 +1,43 @@
-"""The CEL rules judge offline as a real API server does, over good and bad values at every place where a rule stands."""
+"""The definitions of each line on a real API server, which prices their rules, and judges as the offline walk does that `check` and our
+servers use: CEL rules over good and bad values at every place where one stands, and generated objects, valid and damaged.
 
+What `check` makes of it, in which stage and with which words and warnings, test_check_agrees.py compares.
+"""
+
+import contextlib
 import copy
 import itertools
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from pathlib import Path as File
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, KINDS, list_kind_versions
+from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.api.models import constraints, type_constraints
 from dynamo_webhooks.api.models.constraints import Constraint
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.api.walk.metadata import metadata_type_errors
 from dynamo_webhooks.api.walk.rules import rule_of
 from tests.api.test_cel import CASES
-from tests.cluster.harness import ControlPlane, Reply
+from tests.cluster.generated import Dice
+from tests.cluster.harness import ControlPlane, Reply, control_plane
+from tests.cluster.objects import checkpoint, make, path_of
 
 Node: TypeAlias = dict[str, Any]
+Planes: TypeAlias = Callable[[Line], ControlPlane]
+MOST: Final = 300  # objects of a kind and version on the oldest line, half of them damaged
+MANY: Final = 46  # on any other, which makes 500 a line
+SEED: Final = "2026-11-21"
+_SERVERS_OWN: Final = ("managedFields", "uid", "creationTimestamp", "generation", "namespace")
 POD: Final[Node] = {"spec": {"containers": [{"name": "main"}]}}
 # The smallest object of a kind and version that no rule refuses; a value is put into a copy.
 BASES: Final[dict[tuple[str, str], Node]] = {
@@ -117,9 +135,30 @@ def agree(plane: ControlPlane, site: Site, line: Line, *, alone: bool) -> None:
     assert judged == {True, False}, "the rule needs good and bad values"
 
 
-@pytest.mark.parametrize("site", sites(Line.V1_2), ids=str)
-def test_rules_agree_with_the_api_server(site: Site, request: pytest.FixtureRequest) -> None:
-    agree(request.getfixturevalue("beta" if site.version == BETA else "alpha"), site, Line.V1_2, alone=True)
+# each line with the sites that it adds
+SITES: Final = [
+    *((OLDEST, site) for site in sites(OLDEST)),
+    *((line, site) for before, line in itertools.pairwise(Line) for site in sites(line) if site not in sites(before)),
+]
+
+
+@pytest.fixture(scope="module")
+def planes(assets: File, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planes]:
+    """An API server with the definitions of a line, each started once; nothing is registered, and nothing converts."""
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def start(line: Line) -> ControlPlane:
+            found = stack.enter_context(control_plane(assets, tmp_path_factory.mktemp("line")))
+            found.install(*(build(kind.name, line=line) for kind in KINDS if kind.is_of(line)))
+            return found
+
+        yield start
+
+
+@pytest.mark.parametrize(("line", "site"), SITES, ids=str)
+def test_rules_of_a_line_judge_as_the_api_server(planes: Planes, line: Line, site: Site) -> None:
+    agree(planes(line), site, line, alone=line is OLDEST)
 
 
 def test_every_rule_has_a_site() -> None:
@@ -140,7 +179,8 @@ def test_every_rule_has_a_site() -> None:
         pytest.param(None, {"model": "m"}, id="spec-added"),
     ],
 )
-def test_the_transition_rule_agrees_with_the_api_server(alpha: ControlPlane, before: Node | None, after: Node | None) -> None:
+def test_the_transition_rule_agrees_with_the_api_server(planes: Planes, before: Node | None, after: Node | None) -> None:
+    alpha = planes(OLDEST)
     namespace = alpha.namespace()
     collection = f"/apis/{GROUP}/v1alpha1/namespaces/{namespace}/dynamocheckpoints"
     old, new = (_checkpoint(namespace, identity) for identity in (before, after))
@@ -161,7 +201,81 @@ def test_the_transition_rule_agrees_with_the_api_server(alpha: ControlPlane, bef
 
 
 def _checkpoint(namespace: str, identity: Node | None) -> Node:
-    obj: Node = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DynamoCheckpoint", "metadata": {"name": "t", "namespace": namespace}}
-    if identity is not None:
-        obj["spec"] = {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
-    return obj
+    spec = identity and {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
+    return make("CKPT", ALPHA, namespace, spec)
+
+
+class Said(NamedTuple):
+    """What somebody says of an object; of one that isn't even decoded, nothing more."""
+
+    decoded: bool
+    causes: frozenset[tuple[str, str]] = frozenset()
+    stored: str = ""
+
+
+def _by_walk(line: Line, obj: Node) -> Said:
+    kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
+    if [*metadata_type_errors(obj, load_schema(kind, version, line))]:
+        return Said(decoded=False)
+    answer = admit(copy.deepcopy(obj), kind, version, line=line)
+    causes = frozenset((error.field, error.reason.value) for error in answer.errors)
+    return Said(True, causes, "" if causes else _text(answer.object))
+
+
+def _by_server(plane: ControlPlane, obj: Node) -> Said:
+    """What the API server says: 201 with the object, 422 with causes, or 400 for what it could not decode."""
+    path = f"/apis/{obj['apiVersion']}/namespaces/default/{BY_NAME[obj['kind']].plural}"
+    reply = plane.request("POST", f"{path}?dryRun=All&fieldValidation=Warn", obj)
+    assert reply.status in (201, 400, 422), reply.body
+    if reply.status == 400:
+        return Said(decoded=False)
+    causes = (reply.body.get("details") or {}).get("causes", []) if reply.status == 422 else []
+    said = frozenset((cause.get("field", ""), cause.get("reason", "")) for cause in causes)
+    return Said(True, said, _text(reply.body) if reply.status == 201 else "")
+
+
+def _text(obj: Node) -> str:
+    """An object in one spelling, without what a server adds of its own."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in _SERVERS_OWN}
+    return json.dumps(_whole({**obj, "metadata": metadata}), sort_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    """A value with whole numbers as integers, and what is no 64-bit integer rounded, as readers and writers of JSON in Go have them."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return float(value)
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
+
+
+def _agree_on_objects(plane: ControlPlane, kind: str, version: str, line: Line, *, stored: bool = True) -> list[Said]:
+    """What the server says of so many objects, half of them damaged; of a version that isn't `stored`, all but what would be stored."""
+    dice, many = Dice(f"{SEED} {kind} {version}"), MOST if line is OLDEST else MANY
+    objs = [dice.object(kind, version, number, line) for number in range(many // 2)]
+    objs += [dice.damaged(obj) for obj in objs]
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(partial(_by_server, plane), objs))
+    looked_at = 3 if stored else 2
+    walked = [_by_walk(line, obj) for obj in objs]
+    wrong = [(obj, walk, said) for obj, walk, said in zip(objs, walked, replies, strict=True) if walk[:looked_at] != said[:looked_at]]
+    assert not wrong, f"{len(wrong)} of {many} differ, first {json.dumps(wrong[0][0])}: the walk {wrong[0][1]}, the server {wrong[0][2]}"
+    return replies
+
+
+@pytest.mark.parametrize("line", Line)
+def test_generated_objects_are_judged_as_by_the_api_server(planes: Planes, line: Line) -> None:
+    plane = planes(line)
+    pairs = [(kind, version.name) for kind in KINDS if kind.is_of(line) for version in kind.versions]
+    replies = [said for kind, name in pairs for said in _agree_on_objects(plane, kind.name, name, line, stored=kind.stored(line) == name)]
+    assert len(replies) > 450
+    assert len(replies) / 10 < sum(not said.causes for said in replies if said.decoded) < len(replies) * 0.9
+
+
+@pytest.mark.parametrize("line", Line)
+def test_a_kind_that_is_gone_is_unknown(planes: Planes, line: Line) -> None:
+    """E29."""
+    obj = checkpoint("default")
+    assert planes(line).request("POST", f"{path_of(obj)}?dryRun=All", obj).status == (404 if line >= Line.V1_5 else 201)

@@ -36,38 +36,29 @@ IMAGE: Final = "registry.example.com/vllm-runtime:1.5.0"
 class Parts(NamedTuple):
     """The places of a graph that edits change, whatever its version."""
 
-    graph: Node
+    version: str
+    spec: Node  # the graph's
+    metadata: Node
     part: Node  # the last component
     container: Node  # its main one
 
-    @property
-    def spec(self) -> Node:
-        """The graph's."""
-        found: Node = self.graph["spec"]
-        return found
-
-    @property
-    def metadata(self) -> Node:
-        """The graph's."""
-        found: Node = self.graph["metadata"]
-        return found
-
 
 def _parts(graph: Node) -> Parts:
-    if version_of(graph) == ALPHA:
-        part = [*graph["spec"]["services"].values()][-1]
-        return Parts(graph, part, part.setdefault("extraPodSpec", {}).setdefault("mainContainer", {}))
-    part = graph["spec"]["components"][-1]
+    version, spec, metadata = version_of(graph), graph["spec"], graph["metadata"]
+    if version == ALPHA:
+        part = [*spec["services"].values()][-1]
+        return Parts(version, spec, metadata, part, part.setdefault("extraPodSpec", {}).setdefault("mainContainer", {}))
+    part = spec["components"][-1]
     containers = part.setdefault("podTemplate", {}).setdefault("spec", {}).setdefault("containers", [])
     main_one = next((one for one in containers if one.get("name") == "main"), None)
     if main_one is None:
         containers.append(main_one := {"name": "main"})
-    return Parts(graph, part, main_one)
+    return Parts(version, spec, metadata, part, main_one)
 
 
 def _components(at: Parts, change: Callable[[dict[str, Node]], object]) -> None:
     """Changes the components as a map by name."""
-    spec, alpha = at.spec, version_of(at.graph) == ALPHA
+    spec, alpha = at.spec, at.version == ALPHA
     named = spec["services"] if alpha else {one.pop("name"): one for one in spec["components"]}
     change(named)
     if not alpha:
@@ -80,7 +71,7 @@ def _rename(named: dict[str, Node]) -> None:
 
 
 def _adapter(at: Parts) -> None:
-    at.part["scalingAdapter"] = {"enabled": True} if version_of(at.graph) == ALPHA else {}
+    at.part["scalingAdapter"] = {"enabled": True} if at.version == ALPHA else {}
 
 
 EDITS: Final[dict[str, Callable[[Parts], Any]]] = {
@@ -149,17 +140,6 @@ def _accepted(version: str) -> Iterator[Node]:
             yield made
 
 
-def _placed(graph: Node, way: Way, namespace: str, number: int) -> Node:
-    annotations = {"annotations": {"example.com/owner": "b"}} if way.annotated else {}
-    return {**copy.deepcopy(graph), "metadata": {"name": f"e{number}", "namespace": namespace, **annotations}}
-
-
-def _edited(graph: Node, edit: str) -> Node:
-    made = copy.deepcopy(graph)
-    EDITS[edit](_parts(made))
-    return made
-
-
 def _written(folder: Path, graphs: list[Node]) -> str:
     """A folder with a file for each graph."""
     folder.mkdir()
@@ -172,47 +152,33 @@ def _written(folder: Path, graphs: list[Node]) -> str:
 @pytest.mark.parametrize("way", WAYS)
 def test_edits_are_judged_as_a_dry_run_judges_them(plane: ControlPlane, tmp_path: Path, way: str, version: str) -> None:
     ways, namespace = WAYS[way], plane.namespace()
-    graphs = [
-        _placed(graph, ways, namespace, number) for number, (graph, _) in enumerate(zip(cycle(_graphs(version)), EDITS, strict=False))
-    ]
-    held = plane.kubectl(*ways.store, "-o", "name", "-f", _written(tmp_path / "before", graphs))
+    metadata = {"namespace": namespace, **({"annotations": {"example.com/owner": "b"}} if ways.annotated else {})}
+    placed = zip(EDITS, cycle(_graphs(version)), strict=False)
+    graphs = {edit: {**graph, "metadata": {"name": f"e{number}", **metadata}} for number, (edit, graph) in enumerate(placed)}
+    held = plane.kubectl(*ways.store, "-o", "name", "-f", _written(tmp_path / "before", [*graphs.values()]))
     stored = {line.rpartition("/")[2] for line in held.stdout.split()}
     assert len(stored) > len(graphs) * 4 / 5, held.stderr
-    edits = {graph["metadata"]["name"]: edit for graph, edit in zip(graphs, EDITS, strict=True) if graph["metadata"]["name"] in stored}
-    folder = _written(tmp_path / "after", [_edited(graph, edits[name]) for graph in graphs if (name := graph["metadata"]["name"]) in edits])
+    edits = {graph["metadata"]["name"]: edit for edit, graph in graphs.items() if graph["metadata"]["name"] in stored}
+    edited = {edit: copy.deepcopy(graphs[edit]) for edit in edits.values()}
+    for edit, graph in edited.items():
+        EDITS[edit](_parts(graph))
+    folder = _written(tmp_path / "after", [*edited.values()])
     (tmp_path / "facts.yaml").write_text(json.dumps(facts_of_line_1_5()))
 
     tried = plane.kubectl(*ways.apply, "--dry-run=server", "-o", "name", "-f", folder)
     theirs = {line.rpartition("/")[2] for line in tried.stdout.split()}
     report = tmp_path / "report.json"
-    flags = (
-        "--cluster",
-        "--kubeconfig",
-        str(plane.kubeconfig),
-        "--context",
-        ADMIN,
-        "-n",
-        namespace,
-        "--facts",
-        str(tmp_path / "facts.yaml"),
-    )
-    code = main(["check", folder, *flags, "--answer", "-q", "-o", f"json={report}"])
+    flags = ("--cluster", "--kubeconfig", str(plane.kubeconfig), "--context", ADMIN, "-n", namespace)
+    code = main(["check", folder, *flags, "--facts", str(tmp_path / "facts.yaml"), "--answer", "-q", "-o", f"json={report}"])
     assert code in (0, 1)
     read = json.loads(report.read_text())
-    answers = {one["object"]["name"]: one for one in read["answers"]}
-    findings = {
-        name: [one["message"] for one in read["findings"] if one["object"]["name"] == name and one["level"] == "error"] for name in edits
-    }
-    assert {one["operation"] for one in answers.values()} == {"UPDATE"}
-    wrong = [
-        f"{edits[name]} ({name}): kubectl {'accepts' if name in theirs else 'refuses'}, check: {answer['message']} {findings[name]}"
-        for name, answer in answers.items()
-        if (answer["accepted"], not findings[name]) != (name in theirs, name in theirs)
-    ]
-    wrong += [
-        f"{edits[name]} ({name}): {answer['message']}"
-        for name, answer in answers.items()
-        if answer["stage"] == POLICIES and name not in theirs and answer["message"].partition(DENIED)[2] not in tried.stderr
-    ]
+    assert {one["operation"] for one in read["answers"]} == {"UPDATE"}
+    wrong = []
+    for answer in read["answers"]:
+        name, accepted = answer["object"]["name"], answer["object"]["name"] in theirs
+        errors = [one["message"] for one in read["findings"] if one["object"]["name"] == name and one["level"] == "error"]
+        denied = answer["stage"] != POLICIES or accepted or answer["message"].partition(DENIED)[2] in tried.stderr
+        if (answer["accepted"], not errors, denied) != (accepted, accepted, True):
+            wrong.append(f"{edits[name]} ({name}): kubectl {'accepts' if accepted else 'refuses'}, check: {answer['message']} {errors}")
     assert not wrong, f"{len(wrong)} of {len(edits)} differ:\n" + "\n".join(wrong)
     assert 0 < len(theirs) < len(edits)

@@ -1,6 +1,6 @@
 """DynamoCheckpoints on a real API server with the real controllers of Jobs and of garbage, and with real rights."""
 
-import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed
 from tests.cluster.scene import CHECKPOINTS, JOBS
+from tests.cluster.test_new_pods import DEFINITIONS
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]
@@ -34,7 +34,7 @@ def granted(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     home = tmp_path_factory.mktemp("checkpoints")
     objects = composed(home / "rendered", "self-signed", "../checkpoints")
     definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"])]
-    definitions += [crd(kind, versions=["v1beta1"], line=Line.V1_5) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment")]
+    definitions += DEFINITIONS
     with (
         installed(assets, home, objects=objects, definitions=definitions) as site,
         controllers(site.plane),
@@ -130,6 +130,9 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
     assert {one for one in site.names(COMPONENTS, namespace) if "worker" in one} == workers
     site.until(lambda: _reason(site.get(GRAPHS, namespace, "g")["status"], "Restore") == "Restored", "the graph saying so")
     assert site.get(GRAPHS, namespace, "g")["status"]["checkpoints"] == {"worker": {**entry, "ready": True}}
+    before = [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))]
+    time.sleep(3)
+    assert [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))] == before, "it is at rest"
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     made = (CHECKPOINTS, JOBS, DEPLOYMENTS, PODS, COMPONENTS)  # the checkpoint, too: its deletionPolicy is Delete unless a graph says other
     site.until(lambda: not any(site.names(path, namespace) for path in made), "nothing being left")
@@ -174,34 +177,3 @@ def test_what_agents_and_jobs_say_becomes_a_phase(granted: Reconciled) -> None:
     for name in site.names(CHECKPOINTS, namespace):
         assert site.plane.request("DELETE", f"{CHECKPOINTS.format(namespace)}/{name}").status == 200
     site.until(lambda: not site.names(JOBS, namespace) | site.names(PODS, namespace), "no Job and no pod being left")
-
-
-def _versions(site: Reconciled, namespace: str) -> list[str]:
-    return [
-        site.get(path, namespace, name)["metadata"]["resourceVersion"] for path, name in ((CHECKPOINTS, "still"), (JOBS, _job("still")))
-    ]
-
-
-def _settled(site: Reconciled, namespace: str) -> list[str]:
-    """The versions once others, the Job's controller among them, have written their last."""
-    seen: list[list[str]] = []
-
-    def same() -> bool:
-        seen.append(_versions(site, namespace))
-        return len(seen) > 10 and all(one == seen[-1] for one in seen[-10:])
-
-    site.until(same, "the Job being left alone")
-    return seen[-1]
-
-
-def test_at_rest_nothing_is_written(granted: Reconciled) -> None:
-    site, namespace = granted, granted.plane.namespace()
-    site.plane.apply(_checkpoint(namespace, "still"))
-    site.until(lambda: _phase(site, namespace, "still") == "Creating", "the Job being made")
-    _mark(site, namespace, _job("still"), "completed")
-    site.until(lambda: _phase(site, namespace, "still") == "Ready", "the checkpoint being ready")
-    site.until(lambda: "ttlSecondsAfterFinished" in site.get(JOBS, namespace, _job("still"))["spec"], "the Job being let go")
-    before = _settled(site, namespace)
-    with contextlib.suppress(AssertionError):
-        site.plane.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "-n", namespace, "dynamocheckpoint/still", "--timeout=3s")
-    assert _versions(site, namespace) == before

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.kinds import ALPHA, KINDS
 from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ControlPlane, Outcome, control_plane
+from tests.cluster.harness import ADMIN, ControlPlane, Outcome, control_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.processes import wait_until
 from tools.crd_files import FOLDER
@@ -54,32 +54,11 @@ def _said(outcome: Outcome) -> dict[str, str]:
     return {name: " ".join(words) for name, *words in lines}
 
 
-def test_a_plain_apply_creates_them_all_without_a_warning(story: Story) -> None:
+def test_they_are_created_without_a_warning_left_as_they_are_and_taken_over_by_the_server(story: Story) -> None:
     assert _said(story.created) == dict.fromkeys(ALL, "created")
-    assert story.created.stderr == ""
-
-
-def test_a_second_apply_changes_nothing(story: Story) -> None:
     assert _said(story.again) == dict.fromkeys(ALL, "unchanged")
-    assert story.again.stderr == ""
-
-
-def test_a_server_side_apply_works_over_the_plain_one(story: Story) -> None:
+    assert story.created.stderr == story.again.stderr == ""
     assert _said(story.by_server) == dict.fromkeys(ALL, "serverside-applied")
-
-
-def test_each_is_established_with_its_names_and_a_structural_schema(story: Story) -> None:
-    def established() -> list[Node] | None:
-        items = story.plane.request("GET", CRDS).body["items"]
-        conditions = [{each["type"]: each["status"] for each in item.get("status", {}).get("conditions", [])} for item in items]
-        return items if all(found.get("Established") == "True" for found in conditions) else None
-
-    items = wait_until(established, "all definitions being established", story.plane.server)
-    assert {item["metadata"]["name"] for item in items} == ALL
-    for item in items:
-        found = {each["type"]: each["status"] for each in item["status"]["conditions"]}
-        assert found == {"NamesAccepted": "True", "Established": "True"}
-        assert item["status"]["acceptedNames"] == item["spec"]["names"]
 
 
 def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
@@ -97,19 +76,12 @@ def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
 
 
 def test_definitions_without_conversion_are_upgraded_in_place(story: Story) -> None:
-    """As after the Go operator's manifests, which have none; objects stay as they are stored."""
+    """As after the Go operator's manifests, which have none; without a bundle the other version fails loudly, and nothing is lost."""
     assert _said(story.upgraded) == dict.fromkeys(ALL, "configured")
-    assert story.plane.request("GET", path_of(story.older, named=True)).body["spec"] == story.older["spec"]
-
-
-def test_until_there_is_a_bundle_the_other_version_fails_loudly_and_nothing_is_lost(story: Story) -> None:
-    plane = story.plane
-    obj = make("DGD", ALPHA, plane.namespace(), {"services": {"w": {"replicas": 2}}})
-    assert plane.request("POST", path_of(obj), obj).status == 201
-    refused = plane.request("GET", path_of({**obj, "apiVersion": "nvidia.com/v1beta1"}, named=True))
+    refused = story.plane.request("GET", path_of({**story.older, "apiVersion": "nvidia.com/v1beta1"}, named=True))
     assert refused.status == 500
     assert "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed" in refused.body["message"]
-    assert plane.request("GET", path_of(obj, named=True)).body["spec"] == obj["spec"]
+    assert story.plane.request("GET", path_of(story.older, named=True)).body["spec"] == story.older["spec"]
 
 
 def test_a_bundle_that_was_filled_in_survives_another_apply(story: Story) -> None:
@@ -154,20 +126,13 @@ def _explained(story: Story, *words: str) -> str:
                 "KIND: DynamoGraphDeployment VERSION: v1alpha1",
                 "FIELD: services <map[string]Object>",
                 "The services that the graph consists of, by name; each runs in pods of its own.",
-                "componentType <string> Role of the service, such as frontend or worker.",
-                "replicas <integer> How many replicas run.",
                 "extraPodSpec <Object> Overlay of the pod, and of its main container.",
             ],
-        ),
-        (
-            ["dgd", "--api-version", "nvidia.com/v1beta1"],
-            ["VERSION: v1beta1", "A graph of components that together serve a model.", "spec <Object> What the graph should look like."],
         ),
         (
             ["dgd.spec.components"],  # the newest version, unless another is named
             [
                 "FIELD: components <[]Object>",
-                "The components that the graph consists of, each with a name and pods of its own.",
                 "name <string> -required- Name of the component, unique in the graph.",
                 "type <string> enum: frontend, worker, prefill, decode, ....",
                 "podTemplate <Object> Template of the pods; the container main runs the component.",
@@ -175,8 +140,6 @@ def _explained(story: Story, *words: str) -> str:
         ),
         (["dgdr.spec.sla"], ["ttft <number> Time to the first token, in milliseconds."]),
         (["dckpt.spec"], ["identity <Object> -required- What the checkpoint depends on."]),
-        (["dm.spec.modelType"], ["FIELD: modelType <string>", "Whether this is a base model or an addition to one."]),
-        (["dwm.spec"], ["data <Object> -required- Endpoints and capabilities, in the runtime's own form."]),
     ],
 )
 def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: list[str]) -> None:
@@ -184,11 +147,40 @@ def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: 
     assert [sentence for sentence in sentences if sentence not in text] == [], text
 
 
-def test_the_command_prints_what_can_be_piped_into_kubectl(story: Story) -> None:
-    """As YAML documents and as one JSON list."""
-    small = [kind for kind in KINDS if kind.short in ("dgdsa", "dm", "dwm")]
-    for form, kinds in (("yaml", small), ("json", small[1:])):
-        words = [word for kind in kinds for word in ("--kind", kind.short)]
-        printed = subprocess.run([COMMAND, "crds", "-o", form, *words], capture_output=True, text=True, check=True)
-        done = story.plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed.stdout)
-        assert set(_said(done)) == {kind.crd_name for kind in kinds}
+URL: Final = "https://127.0.0.1:9443/convert"
+
+
+def _printed(plane: ControlPlane | None, *words: str) -> str:
+    cluster = ["--cluster", "--kubeconfig", str(plane.kubeconfig), "--context", ADMIN] if plane else []
+    return subprocess.run([str(COMMAND), "crds", "--kind", "dcd", *cluster, *words], capture_output=True, text=True, check=True).stdout
+
+
+KEPT: Final = ((), URL, None)
+MOVED: Final = (("--service", "hooks"), None, "hooks")
+AGAIN: Final = (("--url", URL), URL, None)
+
+
+@pytest.mark.parametrize(
+    ("flags", "steps"),
+    [
+        ([], [KEPT, MOVED, AGAIN, KEPT]),
+        (["--server-side"], [KEPT, KEPT]),  # another server is a conflict, as it should be
+        (["--server-side", "--force-conflicts"], [KEPT, MOVED, AGAIN, KEPT]),
+    ],
+    ids=["plain", "server-side", "forced"],
+)
+def test_definitions_are_applied_over_those_with_a_url(
+    story: Story, flags: list[str], steps: list[tuple[tuple[str, ...], str | None, str | None]]
+) -> None:
+    """Definitions that name a server by url, whoever wrote them."""
+    plane = story.plane
+    plane.kubectl("delete", "crd", "dynamocomponentdeployments.nvidia.com", "--ignore-not-found", "--wait")
+    done = plane.kubectl("create", "-f", "-", input=_printed(None, "--url", URL))
+    assert done.code == 0, done.stderr
+    for words, url, service in steps:
+        done = plane.kubectl("apply", *flags, "-f", "-", input=_printed(plane, *words))
+        assert done.code == 0, (words, done.stderr)
+        client = plane.request("GET", f"{CRDS}/dynamocomponentdeployments.nvidia.com").body["spec"]["conversion"]["webhook"]["clientConfig"]
+        assert (client.get("url"), (client.get("service") or {}).get("name")) == (url, service)
+    plane.kubectl("delete", "crd", "dynamocomponentdeployments.nvidia.com", "--wait")
+    assert plane.kubectl("apply", "-f", str(FOLDER / "dynamocomponentdeployments.yaml")).code == 0

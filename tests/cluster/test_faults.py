@@ -146,11 +146,6 @@ def _claimed_for_a_while(plane: ControlPlane, namespace: str) -> None:
     assert plane.kubectl("delete", "lease", LEASE, "-n", namespace).code == 0
 
 
-def test_a_claim_that_comes_and_runs_out_costs_no_request(running: Running, load: Load, plane: ControlPlane) -> None:
-    _claimed_for_a_while(plane, running.namespace)
-    assert load.failures == []
-
-
 def test_grove_coming_and_going_costs_no_request(running: Running, load: Load, plane: ControlPlane) -> None:
     obj = graph(running.namespace, spec={"topologyConstraint": {"topologyProfile": "none", "packDomain": "rack"}})
 

@@ -31,25 +31,11 @@ class Site(NamedTuple):
         found: Node = self.plane.get(GRAPHS, namespace, "g").get("status", {})
         return found
 
-    def condition(self, namespace: str, kind: str = "Ready") -> Node:
-        """A condition of the graph `g`; empty when it has none of the type."""
-        return next((one for one in self.status(namespace).get("conditions", ()) if one["type"] == kind), {})
-
-    def message(self, namespace: str) -> str:
-        """Why the graph `g` is not ready."""
-        return str(self.condition(namespace).get("message", ""))
-
     def pods(self, namespace: str, clique: str) -> list[Node]:
         """The pods of a clique that are not being deleted, by index."""
         found = self.plane.plane.request("GET", f"{PODS.format(namespace)}?labelSelector=grove.io/podclique%3D{clique}").body["items"]
         alive = [one for one in found if "deletionTimestamp" not in one["metadata"]]
         return sorted(alive, key=lambda one: int(one["metadata"]["labels"][INDEX_LABEL]))
-
-    def break_pods(self, namespace: str, clique: str) -> None:
-        """Replaces the pods of a clique by some that don't become ready."""
-        self.plane.pods.held.add(f"{clique}-")
-        for pod in self.pods(namespace, clique):
-            assert self.plane.plane.request("DELETE", f"{PODS.format(namespace)}/{pod['metadata']['name']}").status == 200
 
     def scale(self, namespace: str, index: int, replicas: int) -> None:
         """Changes a component of the graph `g` as its author does."""
@@ -125,7 +111,7 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     namespace = _made(site, vllm("w"), topologyConstraint=constraint)
 
     def told(status: str, reason: str) -> bool:
-        found = site.condition(namespace, "TopologyLevelsAvailable")
+        found = site.plane.condition(namespace, kind="TopologyLevelsAvailable")
         return (found.get("status"), found.get("reason")) == (status, reason)
 
     site.plane.until(lambda: told("Unknown", "TopologyConditionPending"), "the place being waited for")
@@ -140,24 +126,6 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     lost = "Topology constraints no longer enforced: no"
     levels = ("Warning", "TopologyLevelsUnavailable", f"{lost} ClusterTopologyLevelsUnavailable")
     site.plane.told(namespace, "g", levels, ("Warning", "TopologyDefinitionNotFound", f"{lost} ClusterTopologyNotFound"))
-
-
-def test_a_component_that_is_not_ready_does_not_hold_up_the_restart_of_others(site: Site) -> None:
-    namespace = _made(site, vllm("broken"), vllm("w"))
-    site.break_pods(namespace, "g-0-broken")
-    site.plane.until(lambda: "podclique/g-0-broken: desired=1, ready=0" in site.message(namespace), "the broken component being told")
-    restart = {"id": "r1", "strategy": {"type": "Sequential", "order": ["w", "Frontend", "broken"]}}
-    site.plane.patch(GRAPHS, namespace, "g", [{"op": "add", "path": "/spec/restart", "value": restart}], JSON_PATCH)
-    waiting = {"observedID": "r1", "phase": "Restarting", "inProgress": ["broken"]}
-    site.plane.until(lambda: site.status(namespace).get("restart") == waiting, "the restart of the others being over")
-    marks = {
-        one["name"]: one.get("annotations", {}).get("nvidia.com/restartAt")
-        for one in site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"]
-    }
-    assert marks == {"frontend": "r1", "w": "r1", "broken": "r1"}
-    site.plane.pods.held.clear()
-    site.plane.ready(namespace)
-    site.plane.until(lambda: site.status(namespace)["restart"]["phase"] == "Completed", "the restart being over")
 
 
 FAILOVER: Final[Node] = {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod", "numShadows": 1}}
@@ -179,47 +147,13 @@ def test_an_engine_that_ends_takes_its_group_along(site: Site) -> None:
     group = {(one, "1") for one in ENGINES}
     site.plane.until(lambda: not {before[one] for one in group} & {*_uids(site, namespace, *ENGINES).values()}, "the group being deleted")
     why = f"podclique/g-0-w-0-w-ldr: desired=2, running=1; replaced since pod {ended} ended: Failed: OOMKilled"
-    site.plane.until(lambda: why in site.message(namespace), "the group being missed")
-    assert site.condition(namespace)["status"] == "False"
+    site.plane.until(lambda: why in str(site.plane.condition(namespace).get("message", "")), "the group being missed")
+    assert site.plane.condition(namespace)["status"] == "False"
     site.plane.pods.held.clear()
     site.plane.ready(namespace)
     after = _uids(site, namespace, *ENGINES, "g-0-w-0-w-gms-0")
     assert {one for one in before if before[one] != after[one]} == group
     site.plane.told(namespace, "g", ("Warning", "FailoverCascade", f"pod {ended} ended: Failed: OOMKilled; deleted "))
-
-
-def test_a_pod_that_fails_is_replaced_and_one_that_fails_again_is_named_first(site: Site) -> None:
-    namespace = _made(site, vllm("w", replicas=2))
-    before = _uids(site, namespace, "g-0-w")
-    site.plane.pods.end(namespace, site.pods(namespace, "g-0-w")[1]["metadata"]["name"], reason="Evicted")
-    site.plane.until(lambda: _uids(site, namespace, "g-0-w").get(("g-0-w", "1"), "") not in ("", before["g-0-w", "1"]), "a new pod")
-    assert _uids(site, namespace, "g-0-w")["g-0-w", "0"] == before["g-0-w", "0"]
-    site.plane.ready(namespace)
-    again = site.pods(namespace, "g-0-w")[1]["metadata"]["name"]
-    site.plane.pods.end(namespace, again, reason="UnexpectedAdmissionError")
-    why = f"pod {again} ended: Failed: UnexpectedAdmissionError; it ended 2 times in a row, and is replaced after 10 s"
-    site.plane.until(lambda: why in site.message(namespace), "the pod being named")
-    assert again in {one["metadata"]["name"] for one in site.pods(namespace, "g-0-w")}
-    site.plane.ready(namespace)
-    assert again not in {one["metadata"]["name"] for one in site.pods(namespace, "g-0-w")}
-
-
-def test_the_progress_of_a_roll_and_of_a_restart_is_that_of_the_cliques(site: Site) -> None:
-    """Grove has observed a set only when its roll is over."""
-    namespace = _made(site, vllm("a", replicas=2), vllm("b"))
-    site.plane.pods.held.add("g-0-a-")
-    restart = {"id": "r1", "strategy": {"type": "Sequential", "order": ["b", "a", "Frontend"]}}
-    site.plane.patch(GRAPHS, namespace, "g", [{"op": "add", "path": "/spec/restart", "value": restart}], JSON_PATCH)
-    wanted = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
-    site.plane.until(lambda: site.status(namespace).get("restart") == wanted, "the second component being restarted")
-    rolls = "g: performing rolling update: 2 of 3 podcliques are updated; podclique/g-0-a: desired=2, "
-    site.plane.until(lambda: rolls in site.message(namespace), "the progress of its roll")
-    assert "spec not yet processed" not in site.message(namespace)
-    site.plane.pods.held.clear()
-    site.plane.ready(namespace)
-    site.plane.until(lambda: site.status(namespace)["restart"]["phase"] == "Completed", "the restart being over")
-    pods = [pod for one in ("a", "b", "frontend") for pod in site.pods(namespace, f"g-0-{one}")]
-    assert [pod["metadata"]["annotations"].get("nvidia.com/restartAt") for pod in pods] == ["r1"] * 4
 
 
 def test_grove_that_goes_is_missed_within_half_a_minute(site: Site) -> None:
@@ -228,8 +162,8 @@ def test_grove_that_goes_is_missed_within_half_a_minute(site: Site) -> None:
     assert site.plane.plane.kubectl("delete", "crd", *names).code == 0
     began = time.monotonic()
     text = "the graph runs on Grove, which is not served by the cluster, and is left alone"
-    site.plane.until(lambda: text in site.condition(namespace, "Orchestrator").get("message", ""), "Grove being missed")
+    site.plane.until(lambda: text in site.plane.condition(namespace, kind="Orchestrator").get("message", ""), "Grove being missed")
     assert time.monotonic() - began < 30
-    assert (site.condition(namespace)["status"], site.condition(namespace)["reason"]) == ("Unknown", "orchestrator_not_served")
+    assert (site.plane.condition(namespace)["status"], site.plane.condition(namespace)["reason"]) == ("Unknown", "orchestrator_not_served")
     site.plane.plane.apply(*definitions())
     site.plane.ready(namespace)

@@ -28,7 +28,6 @@ EACH: Final = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.overlay)
 FOREIGN: Final = (
     ("cert-manager.io", "Issuer", "issuers"),
     ("cert-manager.io", "Certificate", "certificates"),
-    ("monitoring.coreos.com", "ServiceMonitor", "servicemonitors"),
 )
 
 
@@ -38,7 +37,7 @@ def _discoverable(plane: ControlPlane, path: str, kind: str) -> bool:
 
 @pytest.fixture(scope="module")
 def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster with the namespaces, which no controller here could delete, and with cert-manager's and Prometheus's kinds."""
+    """A cluster with the namespaces, which no controller here could delete, and with cert-manager's kinds."""
     with control_plane(assets, tmp_path_factory.mktemp("install")) as plane:
         plane.apply(*(foreign(*each) for each in FOREIGN))
         for group, kind, _ in FOREIGN:
@@ -73,7 +72,7 @@ def _written(cluster: ControlPlane, objects: list[Node]) -> dict[tuple[str, str,
 
 @pytest.mark.parametrize("applied", WAYS, ids=lambda way: way.overlay, indirect=True)
 def test_it_applies_and_applying_again_changes_nothing(cluster: ControlPlane, applied: list[Node]) -> None:
-    dry = cluster.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=_list(applied))
+    dry = cluster.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=_list(applied))
     assert (dry.code, dry.stderr) == (0, "")
     first = cluster.kubectl("apply", "-f", "-", input=_list(applied))
     assert (first.code, first.stderr) == (0, "")
@@ -82,19 +81,6 @@ def test_it_applies_and_applying_again_changes_nothing(cluster: ControlPlane, ap
     again = cluster.kubectl("apply", "-f", "-", input=_list(applied))
     assert (again.code, again.stderr) == (0, "")
     assert _written(cluster, applied) == before
-
-
-@pytest.mark.parametrize("applied", [WAYS[0]], ids=["self-signed"], indirect=True)
-def test_it_applies_server_side_with_strict_validation(cluster: ControlPlane, applied: list[Node]) -> None:
-    done = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", input=_list(applied))
-    assert (done.code, done.stderr) == (0, "")
-
-
-@EACH
-def test_the_namespace_enforces_restricted_pod_security(way: Way) -> None:
-    [namespace] = of_kind(_objects(way.overlay), "Namespace")
-    assert namespace["metadata"]["name"] == way.namespace
-    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
 def _pod(deployment: Node) -> Node:
@@ -106,6 +92,9 @@ def _pod(deployment: Node) -> Node:
 @pytest.mark.parametrize("source", ["kustomize", "chart"])
 def test_every_pod_template_passes_restricted_pod_security(cluster: ControlPlane, way: Way, source: str) -> None:
     objects = _objects(way.overlay) if source == "kustomize" else charted(way.namespace, *way.values)
+    if source == "kustomize":
+        [namespace] = of_kind(objects, "Namespace")
+        assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     deployments = of_kind(objects, "Deployment")
     assert len(deployments) == 3
     for deployment in deployments:
@@ -120,23 +109,6 @@ def test_the_same_pod_with_a_privilege_is_refused(cluster: ControlPlane) -> None
     reply = cluster.request("POST", "/api/v1/namespaces/dynamo-system/pods?dryRun=All", pod)
     assert reply.status == 403
     assert "allowPrivilegeEscalation" in reply.body["message"]
-
-
-def test_the_service_monitor_is_a_component_that_any_overlay_takes(cluster: ControlPlane, tmp_path: Path) -> None:
-    # kustomize reads nothing above its folder by an absolute path, so that the overlay is written beside a copy
-    import shutil
-
-    shutil.copytree(MANIFESTS, tmp_path / "manifests", ignore=shutil.ignore_patterns("crds", "templates"))
-    own = tmp_path / "manifests" / "overlays" / "own"
-    own.mkdir()
-    lines = {"resources": ["../self-signed"], "components": ["../service-monitor"]}
-    (own / "kustomization.yaml").write_text(
-        yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines})
-    )
-    added = [each for each in kustomized(own) if key(each) not in {key(known) for known in _objects("self-signed")}]
-    assert sorted(each["kind"] for each in added) == ["Service", "ServiceMonitor"]
-    done = cluster.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=_list(added))
-    assert done.code == 0, done.stderr
 
 
 def _comparable(value: Any) -> Any:

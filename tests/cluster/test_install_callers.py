@@ -22,9 +22,12 @@ def _rules(objects: list[Node]) -> list[Node]:
 
 
 def test_the_webhook_port_is_for_api_servers_and_the_provisioner(tmp_path: Path, assets: Path) -> None:
-    """Both ways say the same; probes and metrics stay as they are."""
+    """Both ways say the same, about the provisioner that is installed; probes and metrics stay as they are."""
     ours = _rules(composed(tmp_path, "self-signed", "../control-plane"))
-    chart = _rules(charted(NAMESPACE, "networkPolicy.controlPlane={192.0.2.0/24}"))
+    objects = charted(NAMESPACE, "networkPolicy.controlPlane={192.0.2.0/24}")
+    chart = _rules(objects)
+    [pods] = [each["spec"]["template"] for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-provisioner")]
+    assert chart[0]["from"][1]["podSelector"]["matchLabels"].items() <= pods["metadata"]["labels"].items()
     webhook = [rule for rule in ours if any(port["port"] == "webhook" for port in rule["ports"])]
     assert len(webhook) == 1
     assert webhook[0]["from"][0] == {"ipBlock": {"cidr": "192.0.2.0/24"}}
@@ -35,14 +38,6 @@ def test_the_webhook_port_is_for_api_servers_and_the_provisioner(tmp_path: Path,
     assert chart == ours
 
 
-def test_the_selected_provisioner_is_the_one_that_is_installed(assets: Path) -> None:
-    objects = charted(NAMESPACE, "networkPolicy.controlPlane={192.0.2.0/24,2001:db8::/64}")
-    blocks = _rules(objects)[0]["from"]
-    assert [each["ipBlock"]["cidr"] for each in blocks[:-1]] == ["192.0.2.0/24", "2001:db8::/64"]
-    [pods] = [each["spec"]["template"] for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-provisioner")]
-    assert blocks[-1]["podSelector"]["matchLabels"].items() <= pods["metadata"]["labels"].items()
-
-
 def test_client_authorities_are_a_file_beside_the_configuration(tmp_path: Path, assets: Path) -> None:
     """Which the server's configuration names, and which its volume holds."""
     (tmp_path / "ca.crt").write_bytes(trustme.CA().cert_pem.bytes() + trustme.CA().cert_pem.bytes())
@@ -50,6 +45,8 @@ def test_client_authorities_are_a_file_beside_the_configuration(tmp_path: Path, 
     done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", release_of(), *flags, home=tmp_path)
     assert done.returncode == 0, done.stderr
     objects = [each for each in yaml.safe_load_all(done.stdout) if each]
+    [without] = [each for each in of_kind(charted(NAMESPACE), "ConfigMap") if each["metadata"]["name"].endswith("-config")]
+    assert (list(without["data"]), "client" in without["data"]["config.yaml"]) == (["config.yaml"], False)
     [config] = [each for each in of_kind(objects, "ConfigMap") if each["metadata"]["name"].endswith("-config")]
     assert config["data"]["client-ca.crt"].strip() == (tmp_path / "ca.crt").read_text().strip()
     (tmp_path / "config.yaml").write_text(config["data"]["config.yaml"])
@@ -58,12 +55,6 @@ def test_client_authorities_are_a_file_beside_the_configuration(tmp_path: Path, 
     [server] = [each for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-server")]
     [mount] = [each for each in server["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] if each["name"] == "config"]
     assert webhook.client_ca == f"{mount['mountPath']}/client-ca.crt"
-
-
-def test_without_values_nobody_is_asked(assets: Path) -> None:
-    [config] = [each for each in of_kind(charted(NAMESPACE), "ConfigMap") if each["metadata"]["name"].endswith("-config")]
-    assert list(config["data"]) == ["config.yaml"]
-    assert "client" not in config["data"]["config.yaml"]
 
 
 @pytest.mark.parametrize("value", ["webhook.clientCA=nonsense", "webhook.clientNames={a,}", "networkPolicy.controlPlane={10.0.0.1}"])

@@ -14,7 +14,21 @@ import yaml
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, key, kustomized, of_kind, refused, settings
+from tests.cluster.rendering import (
+    CHART,
+    GUARD,
+    MANIFESTS,
+    RELEASE,
+    Node,
+    charted,
+    composed,
+    helm,
+    key,
+    kustomized,
+    of_kind,
+    refused,
+    settings,
+)
 
 NAMESPACE: Final = "dynamo-system"
 BUNDLE: Final = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
@@ -103,20 +117,12 @@ def test_a_second_installation_for_the_whole_cluster_is_refused(cluster: Control
     _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", NAMESPACE, "--dry-run=server", "--set", "fullnameOverride=renamed")
     _helm(cluster, "uninstall", RELEASE, "-n", NAMESPACE)
 
-
-def test_a_restricted_installation_keeps_nobody_from_serving_the_rest_of_the_cluster(cluster: ControlPlane) -> None:
+    # one for a namespace keeps nobody from serving the rest of the cluster, and one that kustomize made is seen, too
     _helm(cluster, "install", "team", str(CHART), "-n", "team", "--create-namespace", "--set", "namespaceRestriction.enabled=true")
     assert not _refusal(cluster, RELEASE, NAMESPACE)
     _helm(cluster, "uninstall", "team", "-n", "team")
-
-
-def test_an_installation_that_kustomize_made_is_seen_too(cluster: ControlPlane) -> None:
-    [role] = [
-        each
-        for each in of_kind(kustomized(MANIFESTS / "overlays" / "self-signed"), "ClusterRole")
-        if each["metadata"]["name"] == f"{RELEASE}-provisioner"
-    ]
-    cluster.apply(role)
+    roles = of_kind(kustomized(MANIFESTS / "overlays" / "self-signed"), "ClusterRole")
+    cluster.apply(*(each for each in roles if each["metadata"]["name"] == f"{RELEASE}-provisioner"))
     assert SECOND in _refusal(cluster, "other", "team", "config.certificates.takeOverConversion=true")
     cluster.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{RELEASE}-provisioner")
 
@@ -136,28 +142,15 @@ def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_ove
     assert not _refusal(cluster, RELEASE, NAMESPACE)
 
 
-def test_no_definition_is_in_the_chart() -> None:
-    """A release Secret has no room for them, and Helm would neither upgrade nor keep them."""
-    assert not (CHART / "crds").exists()
-    assert not of_kind(charted(NAMESPACE), "CustomResourceDefinition")
-
-
-def test_names_are_cut_at_their_base_so_that_each_is_short_enough() -> None:
-    objects = charted("n" * 63, release="r" * 53)
-    for each in of_kind(objects, "Service", "Deployment", "ServiceAccount", "ConfigMap", "PodDisruptionBudget"):
-        assert len(each["metadata"]["name"]) <= 63, key(each)
-    assert len({key(each) for each in objects}) == len(objects)
-    service = next(each for each in of_kind(objects, "Service"))
-    hooks = [
-        hook for each in of_kind(objects, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration") for hook in each["webhooks"]
-    ]
-    assert {hook["clientConfig"]["service"]["name"] for hook in hooks} == {service["metadata"]["name"]}
-
-
-def test_long_names_apply(cluster: ControlPlane) -> None:
+def test_names_are_cut_at_their_base_so_that_each_applies(cluster: ControlPlane) -> None:
     release, namespace = "r" * 53, "n" * 63
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    objects = charted(namespace, "metricsService.enabled=true", release=release)
+    objects = charted(namespace, "metricsService.enabled=true", "migrate.enabled=true", release=release)
+    for each in of_kind(objects, "Service", "Deployment", "ServiceAccount", "ConfigMap", "PodDisruptionBudget", "Job"):
+        assert len(each["metadata"]["name"]) <= 63, key(each)
+    assert len({key(each) for each in objects}) == len(objects)
+    services = {each["metadata"]["name"] for each in of_kind(objects, "Service")}
+    assert {hook["clientConfig"]["service"]["name"] for hook in _hooks(objects)} <= services
     done = cluster.kubectl(
         "apply", "--server-side", "--dry-run=server", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": objects}
     )
@@ -194,12 +187,8 @@ GONE: Final = {
     "reconciler.pullSecrets.mode=all": "reconciler.pullSecrets.namespaces: must name the namespaces",
     "config.secrets.pull=all": "set reconciler.pullSecrets",
     "config.server.metrics.secure=true": "must not differ from metricsService.secure",
+    "config.namespace.allowed={a}": "config.namespace.allowed: must not be set",
 }
-
-
-@pytest.mark.parametrize("value", GONE)
-def test_a_value_that_is_gone_or_senseless_fails_with_what_to_do(value: str) -> None:
-    assert GONE[value] in refused(value)
 
 
 def test_contradictions_are_told_all_at_once() -> None:
@@ -207,16 +196,18 @@ def test_contradictions_are_told_all_at_once() -> None:
         "webhook.certManager.enabled=true",
         "webhook.certificateSecret.external=true",
         "namespaceRestriction.enabled=true",
+        "namespace.allowed={a}",
         "webhook.namespaceSelector.matchLabels.a=b",
         "upgradeCRD=true",
     )
-    for part in ("webhook.certManager.enabled: ", "webhook.namespaceSelector: ", "upgradeCRD: "):
+    for part in ("namespace.allowed: must be empty with", "webhook.certManager.enabled: ", "webhook.namespaceSelector: ", "upgradeCRD: "):
         assert part in told
 
 
 @pytest.mark.parametrize(
-    ("value", "field"),
+    ("value", "words"),
     [
+        *GONE.items(),
         ("webhok.port=1", "webhok"),
         ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
         ("webhook.failurePolicy=Perhaps", "/webhook/failurePolicy"),
@@ -239,32 +230,29 @@ def test_contradictions_are_told_all_at_once() -> None:
         ("nameOverride=A_B", "/nameOverride"),
     ],
 )
-def test_the_schema_refuses_what_cannot_be(value: str, field: str) -> None:
-    assert field in refused(value)
+def test_a_value_that_is_gone_or_senseless_or_cannot_be_fails_with_what_to_do(value: str, words: str) -> None:
+    assert words in refused(value)
 
 
-@pytest.mark.parametrize(
-    "value", ["controllerManager.manager.resources=null", "webhook.namespaceSelector=null", "config.operator.version=1.5"]
-)
-def test_the_schema_takes_a_cleared_block_that_may_be_empty_and_a_version_that_yaml_reads_as_a_number(value: str) -> None:
-    assert charted(NAMESPACE, value)
+def test_the_schema_takes_a_cleared_block_that_may_be_empty_and_a_version_that_yaml_reads_as_a_number() -> None:
+    assert charted(NAMESPACE, "controllerManager.manager.resources=null", "webhook.namespaceSelector=null", "config.operator.version=1.5")
 
 
-def _hooks(*values: str) -> list[Node]:
-    objects = charted(NAMESPACE, *values)
+def _hooks(objects: list[Node]) -> list[Node]:
     return [
         hook for each in of_kind(objects, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration") for hook in each["webhooks"]
     ]
 
 
-def _configured(*values: str, namespace: str = NAMESPACE) -> Node:
-    [found] = of_kind(charted(namespace, *values), "ConfigMap")
+def _configured(*values: str) -> Node:
+    [found] = of_kind(charted(NAMESPACE, *values), "ConfigMap")
     parsed: Node = yaml.safe_load(found["data"]["config.yaml"])
     return parsed
 
 
 def test_the_values_of_the_go_operators_chart_reach_every_webhook() -> None:
-    hooks = _hooks("webhook.failurePolicy=Ignore", "webhook.timeoutSeconds=7", "webhook.namespaceSelector.matchLabels.team=a")
+    values = ("webhook.failurePolicy=Ignore", "webhook.timeoutSeconds=7", "webhook.namespaceSelector.matchLabels.team=a")
+    hooks = _hooks(charted(NAMESPACE, *values))
     assert len(hooks) == 14
     for hook in hooks:
         assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Ignore", 7)
@@ -287,7 +275,7 @@ def test_a_given_bundle_is_written_once_encoded_and_nothing_is_injected(given: s
 
 def test_a_restricted_installation_serves_its_target_namespace_from_its_own() -> None:
     values = ("namespaceRestriction.enabled=true", "namespaceRestriction.targetNamespace=team")
-    assert {json.dumps(hook["namespaceSelector"]) for hook in _hooks(*values)} == {
+    assert {json.dumps(hook["namespaceSelector"]) for hook in _hooks(charted(NAMESPACE, *values))} == {
         '{"matchLabels": {"kubernetes.io/metadata.name": "team"}}'
     }
     assert _configured(*values)["namespace"] == {"restricted": "team"}
@@ -297,17 +285,10 @@ def test_a_restricted_installation_serves_its_target_namespace_from_its_own() ->
 
 
 def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() -> None:
-    found = _configured(
-        "gpuDiscovery.enabled=false",
-        "featureGates.gmsSnapshot=true",
-        "discoveryBackend=etcd",
-        "dynamo.groveTerminationDelay=4h",
-        "dynamo.mpiRun.secretName=key",
-        "controllerManager.leaderElection.id=lock",
-        "controllerManager.leaderElection.namespace=kube-system",
-        "webhook.port=10250",
-        "config.serving.drainTimeout=25s",
-    )
+    values = "gpuDiscovery.enabled=false featureGates.gmsSnapshot=true discoveryBackend=etcd dynamo.groveTerminationDelay=4h "
+    values += "dynamo.mpiRun.secretName=key controllerManager.leaderElection.id=lock "
+    values += "controllerManager.leaderElection.namespace=kube-system webhook.port=10250 config.serving.drainTimeout=25s"
+    found = _configured(*values.split())
     assert found["gpu"] == {"discoveryEnabled": False}
     assert found["featureGates"] == {"gmsSnapshot": True}
     assert found["discovery"] == {"backend": "etcd"}
@@ -392,19 +373,7 @@ def test_a_list_of_namespaces_gives_the_reconciler_roles_there_and_no_cluster_ro
     for name in there:  # the same rules, but for what a Role can't grant
         without_get = [{**rule, "verbs": ["bind"]} if "bind" in rule["verbs"] else rule for rule in usual[everywhere]["rules"]]
         assert listed[name]["rules"] == without_get
-    [config] = of_kind(charted(NAMESPACE, "namespace.allowed={a,b}"), "ConfigMap")
-    assert yaml.safe_load(config["data"]["config.yaml"])["namespace"] == {"allowed": ["a", "b"]}
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        (("namespace.allowed={a}", "namespaceRestriction.enabled=true"), "namespace.allowed: must be empty with"),
-        (("config.namespace.allowed={a}",), "config.namespace.allowed: must not be set"),
-    ],
-)
-def test_a_list_of_namespaces_that_contradicts_is_refused(values: tuple[str, ...], words: str) -> None:
-    assert words in refused(*values)
+    assert _configured("namespace.allowed={a,b}")["namespace"] == {"allowed": ["a", "b"]}
 
 
 def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlPlane) -> None:
@@ -427,13 +396,10 @@ def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlP
     assert [each["metadata"]["name"] for each in left] == []
 
 
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-
-
 def test_the_guard_of_the_definitions_exempts_the_provisioner_of_this_release_and_can_be_left_out() -> None:
-    [policy, binding] = of_kind(charted("team", release="other"), *POLICY)
+    [policy, binding] = of_kind(charted("team", release="other"), *GUARD)
     assert policy["metadata"]["name"] == binding["metadata"]["name"] == binding["spec"]["policyName"] == "other-dynamo-webhooks-definitions"
     exempt = {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}["not-the-provisioner"]
     assert exempt == "request.userInfo.username != 'system:serviceaccount:team:other-dynamo-webhooks-provisioner'"
-    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *POLICY) == []
-    assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *POLICY) == []
+    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *GUARD) == []
+    assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *GUARD) == []

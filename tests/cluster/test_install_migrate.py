@@ -77,17 +77,8 @@ def test_another_specification_is_another_job_because_none_can_be_changed() -> N
     assert _job(_of_the_chart("controllerManager.replicas=3"))["metadata"]["name"] in names, "it runs once more for nothing"
 
 
-def test_its_names_are_short_enough() -> None:
-    names = [each["metadata"]["name"] for each in charted("n" * 63, ON, release="r" * 53) if "migrate" in each["metadata"]["name"]]
-    assert len(names) == 6
-    assert max(map(len, names)) <= 63
-
-
-def test_the_installation_for_one_namespace_migrates_nothing() -> None:
+def test_the_installation_for_one_namespace_migrates_nothing_and_none_to_an_unknown_version() -> None:
     assert "migrate.enabled: must be false with namespaceRestriction.enabled" in refused(ON, "namespaceRestriction.enabled=true")
-
-
-def test_an_unknown_version_is_refused() -> None:
     assert "/migrate/to" in refused(ON, "migrate.to=v1")
 
 
@@ -106,13 +97,8 @@ def emptied(migrating: Site) -> Site:
     return migrating
 
 
-@pytest.fixture
-def cluster(migrating: Site) -> ControlPlane:
-    """Its control plane."""
-    return migrating.plane
-
-
-def test_it_applies_again_and_again_and_strictly_and_its_pod_is_restricted(cluster: ControlPlane) -> None:
+def test_it_applies_again_and_again_and_strictly_and_its_pod_is_restricted(migrating: Site) -> None:
+    cluster = migrating.plane
     listed: Node = {"apiVersion": "v1", "kind": "List", "items": _manifest()}
     strict = cluster.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=listed)
     assert (strict.code, strict.stderr) == (0, ""), "a warning says that the pod would be refused"
@@ -137,7 +123,8 @@ def test_its_roles_grant_what_the_table_says_and_nothing_else() -> None:
     assert found == {(each.where, each.group, each.resource, each.name): {*each.verbs} for each in MIGRATE}
 
 
-def test_the_api_server_allows_every_grant_and_nothing_beside(cluster: ControlPlane) -> None:
+def test_the_api_server_allows_every_grant_and_nothing_beside(migrating: Site) -> None:
+    cluster = migrating.plane
     _permit(cluster)
     assert [(each, verb) for each in MIGRATE for verb in each.verbs if not allowed(cluster, *each[:5], verb)] == []
     assert [(each, verb) for each in DENIED for verb in each.verbs if allowed(cluster, *each[:5], verb)] == []

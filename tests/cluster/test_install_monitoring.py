@@ -70,16 +70,13 @@ def test_both_come_to_the_same_objects(overlay: list[Node], release: list[Node])
         assert each["ConfigMap", "dynamo-webhooks-dashboard"]["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
-def test_all_three_processes_are_told_to_protect_their_metrics(overlay: list[Node], release: list[Node]) -> None:
+def test_all_processes_protect_their_metrics_and_the_monitor_asks_with_its_token(overlay: list[Node], release: list[Node]) -> None:
     told = [{"name": "DYNAMO_WEBHOOKS_METRICS_SECURE", "value": "true"}]
     for deployment in of_kind(overlay, "Deployment"):
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         assert [each for each in container["env"] if each["name"] == told[0]["name"]] == told
     [text] = [each["data"]["config.yaml"] for each in of_kind(release, "ConfigMap") if each["metadata"]["name"] == f"{RELEASE}-config"]
     assert yaml.safe_load(text)["server"]["metrics"]["secure"] is True
-
-
-def test_a_monitor_of_protected_metrics_asks_by_tls_with_its_token(overlay: list[Node]) -> None:
     [monitor] = of_kind(overlay, "ServiceMonitor")
     [endpoint] = monitor["spec"]["endpoints"]
     assert (endpoint["scheme"], endpoint["tlsConfig"]) == ("https", {"insecureSkipVerify": True})
@@ -110,25 +107,15 @@ def test_beside_an_installation_for_one_namespace_it_is_all_about_that_namespace
     [binding] = [each for each in of_kind(objects, "ClusterRoleBinding") if "metrics" in each["metadata"]["name"]]
     reviews = "dynamo-webhooks-metrics-reviews-dynamo-restricted"
     assert (binding["metadata"]["name"], binding["roleRef"]["name"]) == (reviews, reviews)
-    assert "dynamo-webhooks-metrics-reader-dynamo-restricted" in ours
+    chart = charted("dynamo-restricted", "metricsService.secure=true", "namespaceRestriction.enabled=true")
+    named = [{name for kind, name in _named(each) if "metrics" in name and kind.startswith("Cluster")} for each in (objects, chart)]
+    assert named == [{reviews, reviews.replace("reviews", "reader")}] * 2
 
 
-def test_a_restricted_installation_names_its_reviews_after_itself() -> None:
-    objects = charted("team", "metricsService.secure=true", "namespaceRestriction.enabled=true")
-    names = {
-        each["metadata"]["name"] for each in of_kind(objects, "ClusterRole", "ClusterRoleBinding") if "metrics" in each["metadata"]["name"]
-    }
-    assert names == {f"{RELEASE}-metrics-reviews-team", f"{RELEASE}-metrics-reader-team"}
-
-
-def test_a_monitor_that_is_asked_for_is_there_without_a_cluster() -> None:
+def test_a_monitor_is_there_where_it_is_asked_for_without_a_cluster_and_nothing_unasked() -> None:
     asked = charted(NAMESPACE, "metricsService.enabled=true", "metricsService.monitor=true", "monitoring.rules.enabled=true")
     assert {each["kind"] for each in of_kind(asked, "ServiceMonitor", "PrometheusRule")} == {"ServiceMonitor", "PrometheusRule"}
-    unasked = charted(NAMESPACE, "metricsService.enabled=true")
-    assert of_kind(unasked, "ServiceMonitor") == []
-
-
-def test_nothing_of_it_is_there_unasked() -> None:
+    assert of_kind(charted(NAMESPACE, "metricsService.enabled=true"), "ServiceMonitor") == []
     names = {each["metadata"]["name"] for each in charted(NAMESPACE)}
     assert not {name for name in names if "metrics" in name or "dashboard" in name}
 

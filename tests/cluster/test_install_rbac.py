@@ -1,7 +1,5 @@
 """What the service accounts may do: exactly the table of grants.py, said by the API server, and tried with calls in their names."""
 
-import base64
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,25 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import trustme
 
-from tests.cluster.grants import (
-    CHECKPOINTS,
-    DENIED,
-    EVERYWHERE,
-    GRANTS,
-    HOME,
-    MODELS,
-    MPI_KEYS,
-    ORCHESTRATORS,
-    POD_REPLACEMENT,
-    REQUESTS,
-    SCOPE,
-    SERVING,
-    TOPOLOGY_LABELS,
-    USED,
-    Grant,
-)
+from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, OPTIONAL, SCOPE, SERVING
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
@@ -70,20 +51,6 @@ def test_the_roles_grant_what_the_table_says_and_nothing_else() -> None:
     assert granted(_overlay("self-signed"), NAMESPACE) == _expected()
 
 
-def test_what_tests_are_said_to_use_is_granted_and_the_tests_exist() -> None:
-    texts = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
-    known = {name for text in texts for name in re.findall(r"^(?:async )?def (test_\w+)", text, re.MULTILINE)}
-    assert USED.keys() <= known
-    granted = {(each.account, each.resource, each.name, verb) for each in GRANTS for verb in each.verbs}
-    assert {(*call, verb) for calls in USED.values() for *call, verbs in calls for verb in verbs} <= granted
-
-
-def test_no_rule_has_a_wildcard() -> None:
-    for role in of_kind(_overlay("self-signed"), "Role", "ClusterRole"):
-        for rule in role["rules"]:
-            assert not {"*"} & {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}, role["metadata"]["name"]
-
-
 @pytest.mark.parametrize("overlay", ["cert-manager", "external-certificate"])
 def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_writes_none(overlay: str) -> None:
     expected = _expected()
@@ -97,26 +64,15 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     ("overlay", "home", "values"),
     [("self-signed", NAMESPACE, ()), ("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",))],
 )
-@pytest.mark.parametrize(
-    ("component", "more"),
-    [
-        ("orchestrators", ORCHESTRATORS),
-        ("checkpoints", CHECKPOINTS),
-        ("models", MODELS),
-        ("requests", REQUESTS),
-        ("topology-labels", TOPOLOGY_LABELS),
-        ("mpi-keys", MPI_KEYS),
-        ("pod-replacement", POD_REPLACEMENT),
-    ],
-)
+@pytest.mark.parametrize("component", OPTIONAL)
 def test_what_is_optional_is_granted_where_that_is_asked_for(
-    tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str, more: tuple[Grant, ...]
+    tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str
 ) -> None:
     before = granted(_overlay(overlay), home)
     found = granted(composed(tmp_path, overlay, f"../{component}"), home)
     where = HOME if values else EVERYWHERE
     expected = defaultdict(set, before)
-    for each in more:
+    for each in OPTIONAL[component]:
         if values and (each.resource == "nodes" or component == "topology-labels"):
             continue
         expected[each.account, where, each.group, each.resource, each.name] |= {*each.verbs}
@@ -200,12 +156,6 @@ def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield plane
 
 
-@pytest.fixture(scope="module")
-def bundle() -> bytes:
-    """A certificate as PEM: bundles of CRDs are judged when they are written."""
-    return trustme.CA().cert_pem.bytes()
-
-
 def allowed(plane: ControlPlane, account: str, where: str, group: str, resource: str, name: str, verb: str) -> bool:
     """Whether the API server lets one of our accounts call it so."""
     plural, _, part = resource.partition("/")
@@ -235,47 +185,16 @@ def _forbidden(outcome: Outcome) -> bool:
     return outcome.code != 0 and "forbidden" in outcome.stderr.lower()
 
 
-def test_the_server_lists_and_watches_its_secret_by_a_field_selector_and_sees_no_other(cluster: ControlPlane) -> None:
+def test_the_server_lists_and_watches_by_a_field_selector_and_sees_no_other(cluster: ControlPlane) -> None:
     by_name = f"--field-selector=metadata.name={SERVING}"
     assert _as(cluster, "server", "get", "secrets", "-n", NAMESPACE, by_name).code == 0
     watch = _as(cluster, "server", "get", "secrets", "-n", NAMESPACE, by_name, "--watch-only", "--request-timeout=1s")
     assert not _forbidden(watch)
     assert _forbidden(_as(cluster, "server", "get", "secrets", "-n", NAMESPACE))
     assert _forbidden(_as(cluster, "server", "get", "secrets", "-n", NAMESPACE, f"--field-selector=metadata.name={SERVING}-ca"))
-    assert _forbidden(_as(cluster, "server", "get", "secret", f"{SERVING}-ca", "-n", NAMESPACE))
-
-
-def test_the_server_sees_the_marks_of_other_operators_in_every_namespace(cluster: ControlPlane) -> None:
+    # and the marks of other operators in every namespace
     assert _as(cluster, "server", "get", "leases", "-A", f"--field-selector=metadata.name={SCOPE}").code == 0
     assert _forbidden(_as(cluster, "server", "get", "leases", "-A"))
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "forbidden"),
-    [
-        ("validatingwebhookconfiguration", "dynamo-webhooks-validating", False),
-        ("mutatingwebhookconfiguration", "dynamo-webhooks-mutating", False),
-        ("crd", "dynamographdeployments.nvidia.com", False),
-        ("crd", "dynamomodels.nvidia.com", True),
-    ],
-)
-def test_the_provisioner_publishes_trust_to_its_objects_alone(
-    cluster: ControlPlane, bundle: bytes, kind: str, name: str, *, forbidden: bool
-) -> None:
-    path = "/spec/conversion/webhook/clientConfig/caBundle" if kind == "crd" else "/webhooks/0/clientConfig/caBundle"
-    patch = json.dumps([{"op": "add", "path": path, "value": base64.b64encode(bundle).decode()}])
-    done = _as(cluster, "provisioner", "patch", kind, name, "--type=json", "-p", patch, "--dry-run=server")
-    assert _forbidden(done) if forbidden else done.code == 0, done.stderr
-
-
-def test_the_provisioner_makes_and_rewrites_its_secrets(cluster: ControlPlane) -> None:
-    new = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "anything", "namespace": NAMESPACE}}
-    assert _as(cluster, "provisioner", "create", "--dry-run=server", "-f", "-", input=new).code == 0
-    read = _as(cluster, "provisioner", "get", "secret", SERVING, "-n", NAMESPACE, "-o", "json").json()
-    assert _as(cluster, "provisioner", "replace", "-f", "-", input={**read, "data": {"a": "YQ=="}}).code == 0
-    # its own may be made anew where they are immutable
-    assert _as(cluster, "provisioner", "delete", "secret", SERVING, "-n", NAMESPACE, "--dry-run=server").code == 0
-    assert _forbidden(_as(cluster, "provisioner", "delete", "secret", "anything", "-n", NAMESPACE, "--dry-run=server"))
 
 
 def _role(*rules: Node) -> Node:
@@ -298,17 +217,6 @@ def test_the_reconciler_passes_on_what_pods_need_to_find_each_other_and_no_more(
     assert _as(cluster, "reconciler", *apply, input=discovery).code == 0
     refused = _as(cluster, "reconciler", *apply, input=_role({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}))
     assert "attempting to grant RBAC permissions not currently held" in refused.stderr
-
-
-def test_the_reconciler_makes_what_an_endpoint_picker_needs(cluster: ControlPlane) -> None:
-    """Its configuration, where it is in any namespace; the pool is granted alike, and no pool is served here."""
-    metadata = {"name": "g-epp-config", "namespace": "default"}
-    configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}
-    done = _as(cluster, "reconciler", "apply", "--server-side", "-f", "-", input=configuration)
-    assert done.code == 0, done.stderr
-    assert _forbidden(_as(cluster, "reconciler", "replace", "-f", "-", input=configuration))
-    assert _as(cluster, "reconciler", "get", "configmaps", "-A", "-l", "webhooks.nvidia.com/reconciled=true").code == 0
-    assert _as(cluster, "reconciler", "delete", "configmap", "g-epp-config", "-n", "default").code == 0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,19 @@
 """What a Cluster promises, asked of the one in memory and of a real API server alike: the one in memory can't lie."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.kube.client import Client, connect
+from dynamo_webhooks.kube.config import load_config
+from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -16,14 +23,66 @@ from dynamo_webhooks.kube.errors import (
     NotFoundError,
     UnavailableError,
 )
-from dynamo_webhooks.kube.protocol import ABSENT, Event, Node
+from dynamo_webhooks.kube.protocol import ABSENT, Cluster, Event, Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource, resource_of_kind
 from tests.cluster import objects
-from tests.cluster.backends import PATIENCE, Backend
-from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import USER, ControlPlane
+from tests.kube.memory import MemoryCluster
+from tests.kube.storage import Storage
 
 GRAPHS = resource_of_kind("DynamoGraphDeployment", ALPHA)
 MANY = 1200  # more than two pages
+PATIENCE: Final = 60.0  # seconds for something that happens at once unless the machine is very busy
+
+
+@dataclass
+class Backend:
+    """A server with an admin's client and that of somebody who may not read Secrets."""
+
+    cluster: Cluster
+    author: Cluster
+    new_namespace: Callable[[], str]
+    too_old: Callable[[], Awaitable[str]]  # a resourceVersion of graphs from before what the server remembers
+    namespace: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.namespace = self.new_namespace()
+
+    def config(self, name: str = "a", data: Node | None = None, **metadata: Any) -> Node:
+        metadata = {"name": name, "namespace": self.namespace, **metadata}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "1"} if data is None else data}
+
+
+def _memory() -> Backend:
+    storage, names = Storage(), count(1)
+    served = {"resource.k8s.io": frozenset({"v1"})}
+    cluster, author = (MemoryCluster(name, storage=storage, served=served) for name in ("admin", "author"))
+    for plural in ("secrets", "resourceclaimtemplates"):
+        author.denied |= {(verb, plural) for verb in ("get", "list", "watch", "create", "update", "patch", "delete")}
+
+    async def too_old() -> str:
+        await cluster.forget()
+        return "1"
+
+    return Backend(cluster, author, lambda: f"test-{next(names)}", too_old)
+
+
+async def _ancient() -> str:
+    return "1"  # older than the kind, hence than everything that its watch cache has ever held
+
+
+@pytest.fixture(params=["memory", "real"])
+async def backend(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
+    if request.param == "memory":
+        yield _memory()
+        return
+    plane: ControlPlane = request.getfixturevalue("alpha")
+    admin, author = await connect("admin", str(plane.kubeconfig)), await connect("author", str(plane.kubeconfig), USER)
+    try:
+        yield Backend(admin, author, plane.namespace, _ancient)
+    finally:
+        await admin.close()
+        await author.close()
 
 
 async def test_an_object_is_created_read_replaced_patched_and_deleted(backend: Backend) -> None:
@@ -83,17 +142,11 @@ async def test_the_second_writer_of_one_version_gets_a_conflict(backend: Backend
     assert (await cluster.replace(CONFIG_MAPS, unversioned))["data"] == {"x": "4"}
 
 
-async def test_only_the_object_of_that_uid_is_deleted(backend: Backend) -> None:
+async def test_only_the_object_of_that_uid_and_version_is_deleted(backend: Backend) -> None:
     made = await backend.cluster.create(CONFIG_MAPS, backend.config())
-    with pytest.raises(ConflictError):
-        await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid="another")
-    assert await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=made["metadata"]["uid"])
-
-
-async def test_only_the_version_that_was_read_is_deleted(backend: Backend) -> None:
-    made = await backend.cluster.create(CONFIG_MAPS, backend.config())
-    with pytest.raises(ConflictError):
-        await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, version="1")
+    for uid, version in (("another", ""), ("", "1")):
+        with pytest.raises(ConflictError):
+            await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=uid, version=version)
     head = made["metadata"]
     assert await backend.cluster.delete(CONFIG_MAPS, "a", backend.namespace, uid=head["uid"], version=head["resourceVersion"])
 
@@ -371,8 +424,6 @@ async def test_the_server_tells_its_groups_and_its_time(backend: Backend) -> Non
 
 
 async def test_a_refusal_of_a_secret_never_quotes_it(alpha: ControlPlane) -> None:
-    from dynamo_webhooks.kube.client import connect
-
     where, client = alpha.namespace(), await connect("admin", str(alpha.kubeconfig))
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": where}}
     try:
@@ -387,3 +438,20 @@ async def test_a_refusal_of_a_secret_never_quotes_it(alpha: ControlPlane) -> Non
             assert f"/namespaces/{where}/secrets" in str(refused.value)
     finally:
         await client.close()
+
+
+async def test_a_pod_reaches_the_server_with_its_own_files_and_is_who_it_thinks_it_is(alpha: ControlPlane, tmp_path: Path) -> None:
+    where = alpha.namespace()
+    account = f"/api/v1/namespaces/{where}/serviceaccounts"
+    assert alpha.request("POST", account, {"metadata": {"name": "server"}}).status == 201
+    token = alpha.request("POST", f"{account}/server/token", {"spec": {"expirationSeconds": 3600}}).body["status"]["token"]
+    for name, content in {"token": token, "ca.crt": alpha.ca.read_text(), "namespace": where}.items():
+        (tmp_path / name).write_text(content)
+    environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(alpha.port), "POD_SERVICE_ACCOUNT": "server"}
+    connection = Connection(await load_config(environ=environ, account=tmp_path), agent="test")
+    try:
+        review = await connection.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body={})
+        assert review["status"]["userInfo"]["username"] == f"system:serviceaccount:{where}:server"
+        assert not await Client(connection, "test").allowed("get", SECRETS, where)
+    finally:
+        await connection.close()

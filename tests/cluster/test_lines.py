@@ -28,12 +28,11 @@ from tests.cluster.objects import checkpoint, make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import StartError, wait_until
 from tests.cluster.provisioning import NAMESPACE, Installed, installed
-from tests.cluster.rendering import of_kind
+from tests.cluster.rendering import GUARD, of_kind
 from tools.crd_files import render_files
 
 Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 OF_CLUSTER: Final = {**FACTS, "lpx": True}
 # which rows are tried where the specification has none; what is expected says the offline answer
 ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5}
@@ -63,7 +62,7 @@ class Site:
         self.found.serve("server")
         self.found.provision()
         self.found.wait_until_stable()
-        self.plane.apply(*of_kind(self.found.objects, *POLICY))
+        self.plane.apply(*of_kind(self.found.objects, *GUARD))
 
     def move(self, line: Line) -> None:
         """Applies the definitions, then the configuration, and starts the server with it."""
@@ -173,16 +172,16 @@ def _list_changed(site: Site, before: Objects) -> Iterator[str]:
     for name, obj in before.items():
         found = now.get(name, {})
         for part in ("spec", "status"):
-            if not _has(found.get(part), obj.get(part)):
+            if not has_all(found.get(part), obj.get(part)):
                 yield f"on line {site.line} {part} of {name} was {obj[part]}, and is {found.get(part)}"
 
 
-def _has(found: Any, wanted: Any) -> bool:
+def has_all(found: Any, wanted: Any) -> bool:
     """Whether all of it is there; a schema may have added defaults."""
     if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(name in found and _has(found[name], value) for name, value in wanted.items())
+        return isinstance(found, dict) and all(name in found and has_all(found[name], value) for name, value in wanted.items())
     if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(itertools.starmap(_has, zip(found, wanted, strict=True)))
+        return isinstance(found, list) and len(found) == len(wanted) and all(itertools.starmap(has_all, zip(found, wanted, strict=True)))
     return bool(found == wanted)
 
 
@@ -243,5 +242,5 @@ def _list_unlike_conversions(site: Site) -> Iterator[str]:
             made = convert(kind_of(kind, site.line), copy.deepcopy(obj), other).object
             prune(made, load_schema(kind, other, site.line))
             shown = now[kind, other, namespace, name]
-            if not _has(shown["spec"], made["spec"]):
+            if not has_all(shown["spec"], made["spec"]):
                 yield f"on line {site.line} {kind} {name}: {made['spec']} is shown in {other} as {shown['spec']}"

@@ -87,23 +87,13 @@ async def test_a_model_from_its_first_pod_to_its_end(scene: Models) -> None:
         await scene.seen(lambda model: model["status"].get("readyEndpoints") == 4)
         await scene.ask("DELETE", f"{PODS}/p-10-1-0-1?gracePeriodSeconds=0")
         await scene.seen(lambda model: model["status"].get("totalEndpoints") == 3)
+        # at rest nothing is written, and no pod is called
+        before, calls = await scene.seen(bool), scene.fleet.loads.total()
+        await asyncio.sleep(3)
+        assert (await scene.seen(bool), scene.fleet.loads.total()) == (before, calls)
         assert [scene.fleet.loads[f"10.1.0.{number}"] for number in (1, 2, 4)] == [1, 1, 1]
         await scene.ask("PATCH", f"{MODELS}/m", {"spec": {"modelName": "org/new"}}, MERGE)
         await scene.seen(lambda _: all(scene.fleet.loaded[f"10.1.0.{number}"] == {"org/new"} for number in (2, 3, 4)))
         await scene.ask("DELETE", f"{MODELS}/m")
         await scene.seen(lambda model: not model)
         assert all(scene.fleet.loaded[f"10.1.0.{number}"] == set() for number in (2, 3, 4))
-
-
-async def test_at_rest_nothing_is_written(scene: Models) -> None:
-    await scene.serve("10.3.0.1")
-    await scene.model()
-    async with scene.reconciling():
-        before = await scene.seen(lambda model: _ready(model)[0] == "True")
-        calls = scene.fleet.loads.total()
-        await asyncio.sleep(3)
-        after = await scene.seen(bool)
-        assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-        assert scene.fleet.loads.total() == calls
-        await scene.ask("DELETE", f"{MODELS}/m")
-        await scene.seen(lambda model: not model)

@@ -9,7 +9,7 @@ import yaml
 
 from dynamo_webhooks.api.definition_guard import NAME
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from tests.cluster.assets.build import NEWEST, OLDEST, VERSIONS, release_of
+from tests.cluster.assets.build import NEWEST, OLDEST, VERSIONS
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.harness import Reply
 from tests.cluster.neighbours import SERVED
@@ -17,11 +17,10 @@ from tests.cluster.objects import DISCOVERY, graph, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import CRDS, MERGE_PATCH, Installed, installed
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, SERVICES, Pods, Reconciled, controllers
-from tests.cluster.rendering import MANIFESTS, of_kind
+from tests.cluster.rendering import GUARD, MANIFESTS, of_kind
 from tests.reconciler import rendering
 
 Node: TypeAlias = dict[str, Any]
-POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 SERVICE: Final[Node] = {"w": {"replicas": 2, "envFromSecret": "s"}}
 
 
@@ -42,7 +41,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         (home / "facts.yaml").write_text(yaml.safe_dump(SERVED))
         found.serve("server")
         found.provision()
-        found.plane.apply(*of_kind(found.objects, *POLICY))
+        found.plane.apply(*of_kind(found.objects, *GUARD))
         found.wait_until_stable()
         found.kubeconfig("reconciler")
         runs = Reconciled(found.plane, home, pods)
@@ -56,12 +55,6 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def _create(site: Site, obj: Node) -> Reply:
     return site.found.plane.request("POST", path_of(obj), obj)
-
-
-def test_the_api_server_is_of_that_version(site: Site) -> None:
-    said = site.found.plane.request("GET", "/version").body
-    assert said["gitVersion"] == release_of(site.minor)
-    assert f"{said['major']}.{said['minor']}" == site.minor
 
 
 def test_applying_the_installation_again_changes_nothing(site: Site) -> None:

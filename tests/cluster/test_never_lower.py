@@ -17,6 +17,7 @@ from tests.cluster.objects import make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, RELEASE, helm, settings
+from tests.cluster.test_lines import has_all
 from tools.crd_files import FOLDER, FOLDERS
 
 GRAPHS: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.{GROUP}"
@@ -83,17 +84,8 @@ def _is_whole(plane: ControlPlane, obj: dict[str, Any]) -> bool:
     """Creates an object, and again while the API server still has the old definition."""
     reply = plane.request("POST", f"{path_of(obj)}?fieldValidation=Strict", obj)
     if reply.status == 201:
-        assert _holds(reply.body["spec"], obj["spec"]), reply.body
+        assert has_all(reply.body["spec"], obj["spec"]), reply.body
     return reply.status == 201
-
-
-def _holds(found: Any, wanted: Any) -> bool:
-    """Whether everything that was written is there; defaults may be, too."""
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(name in found and _holds(found[name], value) for name, value in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(map(_holds, found, wanted))
-    return bool(found == wanted)
 
 
 def _written(site: Site) -> dict[str, Any]:
@@ -118,7 +110,7 @@ def test_applying_the_definitions_of_line_1_2_is_refused_and_nothing_is_lost(sit
     assert [version["name"] for version in crd["spec"]["versions"] if version["storage"]] == [BETA]
     assert _written(site) == before
     for alias, spec in SPECS.items():
-        assert _holds(before[alias], spec), before[alias]
+        assert has_all(before[alias], spec), before[alias]
 
 
 def test_the_command_prints_the_clusters_line_and_nothing_that_lowers_it(site: Site) -> None:
@@ -134,17 +126,8 @@ def test_the_command_prints_the_clusters_line_and_nothing_that_lowers_it(site: S
 
 def test_the_chart_installs_only_with_a_configuration_of_the_clusters_line(site: Site) -> None:
     def tried(*values: str) -> str:
-        words = [
-            "install",
-            RELEASE,
-            str(CHART),
-            "-n",
-            NAMESPACE,
-            "--create-namespace",
-            "--dry-run=server",
-            *settings(("definitionGuard.enabled=false", *values)),
-        ]
-        done = helm(*words, kubeconfig=site.plane.kubeconfig)
+        words = ["install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", "--dry-run=server"]
+        done = helm(*words, *settings(("definitionGuard.enabled=false", *values)), kubeconfig=site.plane.kubeconfig)
         return done.stderr if done.returncode else done.stdout
 
     assert "config.operator.version: must be 1.5.0 or later, because the cluster's definitions are of line 1.5" in tried()

@@ -1,4 +1,5 @@
-"""Pods of workers on a real API server: new ones are restored by our webhook, with the entry and the rights of the manifests alone."""
+"""Snapshots on a real API server: new pods are restored by our webhook, with the entry and the rights of the manifests alone, and graphs of
+line 1.5 read PodSnapshots."""
 
 import base64
 import re
@@ -13,15 +14,17 @@ from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.admission import COMMAND
+from tests.cluster.objects import foreign
 from tests.cluster.processes import Process, running, wait_until
-from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled, controllers, installed
+from tests.cluster.reconciling import DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed, of_kind
-from tests.cluster.scene import CHECKPOINTS, JOBS, MAPS
+from tests.cluster.scene import CHECKPOINTS, JOBS
 from tests.reconciler.rendering import graph, vllm
 
 Node = dict[str, Any]
 TARGET: Final = "nvidia.com/snapshot-is-restore-target"
 IDENTITY: Final = {"model": "warm", "backendFramework": "vllm"}
+DEFINITIONS: Final = [crd(kind, versions=["v1beta1"], line=Line.V1_5) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment")]
 CONFIGURATION: Final = """
 checkpoint:
   enabled: true
@@ -31,16 +34,15 @@ checkpoint:
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Node]:
-    """The installation with checkpoints and labels of places."""
-    return composed(tmp_path_factory.mktemp("rendered"), "self-signed", "../checkpoints", "../topology-labels")
+    """The installation with checkpoints."""
+    return composed(tmp_path_factory.mktemp("rendered"), "self-signed", "../checkpoints")
 
 
 @pytest.fixture(scope="module")
 def site(assets: Path, tmp_path_factory: pytest.TempPathFactory, objects: list[Node]) -> Iterator[Reconciled]:
     """A control plane with a reconciler."""
     home = tmp_path_factory.mktemp("pods")
-    definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"])]
-    definitions += [crd(kind, versions=["v1beta1"], line=Line.V1_5) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment")]
+    definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"]), *DEFINITIONS]
     with installed(assets, home, objects=objects, definitions=definitions) as site, controllers(site.plane), site.pods:
         with (home / "config.yaml").open("a") as file:
             file.write(CONFIGURATION)
@@ -65,12 +67,6 @@ def server(site: Reconciled, objects: list[Node]) -> Iterator[Process]:
         kind = {name: configuration[name] for name in ("apiVersion", "kind")}
         site.plane.apply({**kind, "metadata": {"name": "pods"}, "webhooks": [entry]})
         yield process
-
-
-def _available(site: Reconciled, namespace: str, component: str) -> int:
-    """The available replicas in a component's status, which may lack it for a while."""
-    status: Node = site.get(COMPONENTS, namespace, component).get("status", {}).get("component", {})
-    return int(status.get("availableReplicas", 0))
 
 
 def _pods(site: Reconciled, namespace: str) -> dict[str, bool]:
@@ -134,83 +130,52 @@ def test_a_pod_that_is_added_to_cold_workers_starts_restored(site: Reconciled, s
     assert site.get(CHECKPOINTS, namespace, name)["metadata"]["resourceVersion"] == before
 
 
-def test_a_pod_gets_the_label_of_its_nodes_place(site: Reconciled) -> None:
-    namespace, zone = site.plane.namespace(), "topology.kubernetes.io/zone"
-    site.plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "placed", "labels": {zone: "a", "secret": "x"}}})
-    made = graph(vllm("worker"))
+SNAPSHOTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/podsnapshots"
+
+
+def _definition() -> Node:
+    """As much of it as is known: a pod and one of its containers."""
+    found = foreign("nvidia.com", "PodSnapshot", "podsnapshots", version="v1alpha1")
+    containers = {"type": "array", "minItems": 1, "maxItems": 1, "items": {"type": "string"}}
+    schema: Node = {"type": "object", "properties": {"containers": containers}}
+    for name in ("podRef", "source", "spec"):
+        schema = {"type": "object", "properties": {name: schema}}
+    found["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    return found
+
+
+def _graph(namespace: str, name: str, snapshot: str) -> Node:
+    wanted = {"enabled": True, "checkpointRef": snapshot, "startupPolicy": "WaitForCheckpoint"}
+    made = graph(vllm(main={"image": "img:1.5.0"}, experimental={"checkpoint": wanted}), name=name)
     made["metadata"]["namespace"] = namespace
-    made["spec"]["experimental"] = {"kvTransferPolicy": {"labelKey": zone, "domain": "zone", "enforcement": "required"}}
-    site.plane.apply(made)
-    site.until(lambda: len(_pods(site, namespace)) == 1, "the worker's pod")
-    [name] = _pods(site, namespace)
-    before = site.get(PODS, namespace, name)["metadata"]["labels"]
-    assert zone not in before
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": "placed"}}
-    reply = site.plane.request("POST", f"{PODS.format(namespace)}/{name}/binding", binding)
-    assert reply.status == 201, reply.body
-    site.until(lambda: site.get(PODS, namespace, name)["metadata"]["labels"] == {**before, zone: "a"}, "the label alone")
-    pod = site.get(PODS, namespace, name)
-    [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == "topology-labels"]
-    assert volume["downwardAPI"]["items"][0]["fieldRef"]["fieldPath"] == f"metadata.labels['{zone}']"
-    site.until(lambda: site.get(GRAPHS, namespace, "g").get("status", {}).get("conditions"), "the status of the graph")
-    assert "FieldsIgnored" not in [one["type"] for one in site.get(GRAPHS, namespace, "g")["status"]["conditions"]]
+    return made
 
 
-def test_a_restored_pod_whose_memory_is_lost_is_replaced(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    containers = {"containers": [{"name": "main", "image": "i"}]}
-    server = {"name": "gms-server", "image": "i", "restartPolicy": "Always"}
-    site.plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner", "namespace": namespace}})
-    uid = site.get(MAPS, namespace, "owner")["metadata"]["uid"]
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": True}
-    for name, owners in (("broken", [owner]), ("whole", [owner]), ("stray", [])):
-        metadata: Node = {"name": name, "namespace": namespace, "labels": {TARGET: "true"}, "ownerReferences": owners}
-        metadata["annotations"] = {"nvidia.com/snapshot-target-containers": "main"}
-        site.plane.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**containers, "initContainers": [server]}})
+def test_a_graph_reads_the_snapshot_that_it_names_and_starts_cold(assets: Path, tmp_path: Path, objects: list[Node]) -> None:
+    """Graphs of line 1.5 name one, which the reconciler may read with the overlay of checkpoints alone."""
+    with (
+        installed(assets, tmp_path, objects=objects, definitions=[_definition(), *DEFINITIONS]) as site,
+        controllers(site.plane),
+        site.pods,
+    ):
+        config = tmp_path / "config.yaml"
+        config.write_text(f"{config.read_text()}\noperator: {{version: 1.5.0}}\ncheckpoint: {{enabled: true}}\n")
+        site.reconcile()
+        namespace = site.plane.namespace()
+        spec = {"source": {"podRef": {"containers": ["main"]}}}
+        metadata = {"name": "snap", "namespace": namespace}
+        site.plane.apply({"apiVersion": "nvidia.com/v1alpha1", "kind": "PodSnapshot", "metadata": metadata, "spec": spec})
+        before = site.get(SNAPSHOTS, namespace, "snap")
+        site.plane.apply(_graph(namespace, "g", "snap"), _graph(namespace, "h", "other"))
 
-    def runs(container: str, since: str, restarts: int) -> Node:
-        running = {"running": {"startedAt": since}}
-        return {"name": container, "image": "i", "imageID": "i", "ready": True, "started": True, "restartCount": restarts, "state": running}
+        def restore(name: str) -> str:
+            found = site.condition(namespace, name, "Restore")
+            return f"{found['reason']}: {found['message']}" if found else ""
 
-    for name, restarts, since in (("whole", 0, "2026-01-01T00:00:00Z"), ("broken", 1, "2026-01-01T00:01:00Z")):
-        status = {"containerStatuses": [runs("main", "2026-01-01T00:00:30Z", 0)]}
-        status["initContainerStatuses"] = [runs("gms-server", since, restarts)]
-        site.patch(PODS, namespace, f"{name}/status", {"status": status})
-    site.until(lambda: site.names(PODS, namespace) == {"whole", "stray"}, "the broken pod being deleted")
-    site.told(namespace, "broken", ("Warning", "RestoredPodReplaced", "Pod broken is replaced: its GPU memory service"))
-
-
-def test_a_roll_waits_until_frontends_know_the_new_worker(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    made = graph(vllm("worker", replicas=1))
-    made["metadata"]["namespace"] = namespace
-    site.plane.apply(made)
-    site.ready(namespace)
-
-    def register(pod: str) -> None:
-        """What a worker does once it serves."""
-        uid = site.get(PODS, namespace, pod)["metadata"]["uid"]
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
-        metadata = {"name": pod, "namespace": namespace, "ownerReferences": [owner]}
-        spec: Node = {"data": {"endpoints": {}}}
-        site.plane.apply({"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoWorkerMetadata", "metadata": metadata, "spec": spec})
-
-    [old] = _pods(site, namespace)
-    register(old)
-    site.plane.apply({**made, "spec": graph(vllm("worker", args=("--new",), replicas=1))["spec"]})
-
-    def ready() -> list[str]:
-        items = site.plane.request("GET", PODS.format(namespace)).body["items"]
-        states = {one["metadata"]["name"]: one["status"].get("conditions", ()) for one in items}
-        return [name for name, found in states.items() if any(one["type"] == "Ready" and one["status"] == "True" for one in found)]
-
-    site.until(lambda: len(ready()) == 2, "the new pod being ready beside the old one")
-    [new] = {*ready()} - {old}
-    workers = site.names(COMPONENTS, namespace)
-    component = next(name for name in workers if new.startswith(name))
-    site.until(lambda: _available(site, namespace, component) == 1, "it being available")
-    assert site.plane.kubectl("wait", "--for=delete", "-n", namespace, f"pod/{old}", "--timeout=5s").code != 0
-    assert (site.state(namespace), {*ready()}) == ("pending", {old, new})
-    register(new)
-    site.until(lambda: {*_pods(site, namespace)} == {new}, "the old worker going")
-    site.ready(namespace)
+        site.until(lambda: restore("g").startswith("RestoreUnavailable: worker: PodSnapshot snap is there"), "the snapshot being read")
+        site.until(
+            lambda: restore("h") == "CheckpointMissing: worker: PodSnapshot other is not there; pods start cold", "the other one missing"
+        )
+        for name in ("g", "h"):
+            site.ready(namespace, name)
+        assert site.get(SNAPSHOTS, namespace, "snap") == before

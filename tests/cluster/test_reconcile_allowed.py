@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import pytest
 
@@ -11,7 +11,6 @@ from tests.cluster.objects import POD, make, path_of
 from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted, of_kind
 
-Node: TypeAlias = dict[str, Any]
 ALLOWED: Final = ("one", "two")
 OTHER: Final = "three"
 USER: Final = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"

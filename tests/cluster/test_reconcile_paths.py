@@ -73,11 +73,6 @@ def _again(site: Reconciled) -> None:
     site.reconcile()
 
 
-def _condition(site: Reconciled, namespace: str, name: str = "g", kind: str = "Ready") -> Node:
-    found = site.get(GRAPHS, namespace, name).get("status", {}).get("conditions", ())
-    return next((one for one in found if one["type"] == kind), {})
-
-
 def test_a_graph_stays_where_it_runs_until_its_owner_moves_it(bare: Reconciled) -> None:
     site, namespace = bare, bare.plane.namespace()
     site.plane.apply(_disagg(namespace))
@@ -89,7 +84,7 @@ def test_a_graph_stays_where_it_runs_until_its_owner_moves_it(bare: Reconciled) 
     site.plane.apply(*definitions())
     _again(site)
     site.plane.apply(_disagg(namespace, "later"))
-    site.until(lambda: "lacks a permission" in _condition(site, namespace, "later").get("message", ""), "Grove being noticed")
+    site.until(lambda: "lacks a permission" in site.condition(namespace, "later").get("message", ""), "Grove being noticed")
     site.plane.apply(*of_kind(charted(NAMESPACE, "reconciler.orchestrators=true"), "ClusterRole", "ClusterRoleBinding"))
     _again(site)
     with Grove(site.plane):
@@ -114,14 +109,11 @@ def test_a_graph_stays_where_it_runs_until_its_owner_moves_it(bare: Reconciled) 
         assert (_uid(site, SERVICES, namespace, "g-frontend"), _uid(site, SERVICES, namespace, MODEL)) == (service, model)
 
     # the API vanishes
-    for one in definitions():
-        assert (
-            site.plane.request("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{one['metadata']['name']}").status == 200
-        )
+    assert site.plane.kubectl("delete", "crd", *(one["metadata"]["name"] for one in definitions())).code == 0
     site.until(lambda: site.plane.request("GET", SETS.format(namespace)).status == 404, "the kind being gone")
     _again(site)
     reason = "GroveNotServed"
-    site.until(lambda: _condition(site, namespace, "later", "Orchestrator").get("reason") == reason, "the graph being left alone")
-    assert (site.state(namespace, "later"), _condition(site, namespace, "later")["status"]) == ("pending", "Unknown")
+    site.until(lambda: site.condition(namespace, "later", "Orchestrator").get("reason") == reason, "the graph being left alone")
+    assert (site.state(namespace, "later"), site.condition(namespace, "later")["status"]) == ("pending", "Unknown")
     assert not any(name.startswith("later") for name in site.names(COMPONENTS, namespace))
     site.ready(namespace)

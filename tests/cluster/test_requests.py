@@ -5,6 +5,7 @@ The profiler's pod is played here, with its own account and the real copier; wor
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,8 @@ from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import PATIENCE
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
 from tests.cluster.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Fleet, Node, Scene, granted, graph_found
+from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
+from tests.golden.test_requests import CASES, PROFILED, rendered_of
 
 RIGHTS: Final = ("/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles", "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings")
 
@@ -147,3 +150,18 @@ async def test_the_jobs_account_may_write_its_own_result_and_nothing_else(scene:
             beyond = [("create", roles), ("create", logs), ("patch", GRAPHS_RESOURCE), ("get", SECRETS)]
             assert [one for one in beyond if await thorough.allowed(*one, scene.namespace)] == []
             assert not await thorough.allowed("list", GRAPHS_RESOURCE, "default")
+
+
+async def test_every_job_that_is_made_of_the_record_is_accepted(scene: Scene) -> None:
+    made = [one for case in RECORDED_JOBS.values() for one in made_of(case)[0]]
+    made += [one for name in PROFILED for one in rendered_of(CASES[name]).children]
+    jobs = [deepcopy(one) for one in made if one["kind"] == "Job"]
+    assert len(jobs) > 90
+    refused = []
+    for job in jobs:
+        job["metadata"] |= {"namespace": scene.namespace, "ownerReferences": []}
+        reply = await asyncio.to_thread(scene.plane.request, "POST", f"{JOBS.format(scene.namespace)}?dryRun=All", job)
+        if reply.status != 201:
+            refused.append((job["metadata"]["name"], reply.body["message"][:300]))
+    [(name, why)] = refused
+    assert (name, "extra" in why) == ("profile-req", True), "the author of one request mounts a volume that is not there"

@@ -49,15 +49,10 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rec
         yield found
 
 
-def _stop(site: Reconciled) -> None:
-    """Ends the reconciler that runs."""
-    while site.processes:
-        site.kill()
-
-
 def _run(site: Reconciled, **secrets: Any) -> str:
     """Starts a reconciler with another section about Secrets in place of the one that runs; gives the moment, as audit logs write it."""
-    _stop(site)
+    while site.processes:
+        site.kill()
     file = site.home / f"secrets-{len([*site.home.glob('secrets-*')])}.yaml"
     config = yaml.safe_load((site.home / "config.yaml").read_text())
     file.write_text(json.dumps({**config, "secrets": secrets}))

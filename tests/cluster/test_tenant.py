@@ -1,24 +1,92 @@
-"""Who takes all that two replicas of ours have on a real API server: a tenant who may create graphs and nothing else, and means harm, and
-a hundred long reviews at once.
+"""Who takes all that two replicas of ours have on a real API server: a tenant who may write graphs, and means harm,
+strangers who attack the ports, and a hundred long reviews at once.
 
 The API server calls mutating webhooks before it looks at the schema's bounds, so whatever a request's body holds reaches us.
 """
 
+import asyncio
+import io
 import json
+import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import aiohttp
+import orjson
 import pytest
 
 from dynamo_webhooks.webhooks.memory import DEFAULT
+from dynamo_webhooks.webhooks.routes import CONVERT
 from tests.bench.footprint import Watch
-from tests.cluster import heavy
-from tests.cluster.faults import Site, faulty_site
+from tests.cluster.faults import Replica, Site, faulty_site
 from tests.cluster.harness import USER, ControlPlane
 from tests.cluster.load import Load
+from tests.cluster.provisioning import NAMESPACE, SERVICE
+from tests.cluster.strangers import attack
+from tests.hostile.settings import SEED
+from tests.hostile.storm.generator import Order
+from tests.webhooks.requests import GRAPHS, graph, review
+
+SIZE: Final = 5_000_000
+TEXT: Final = "x" * 4_000  # in each service: what makes a body long without making a test of many of them long, too
+PATIENCE: Final = 240.0  # seconds for all of them
+
+
+class Told(NamedTuple):
+    """One answer."""
+
+    status: int
+    body: dict[str, Any]
+
+
+def admission(uid: str) -> tuple[str, bytes]:
+    """A path, and an update of a graph with hundreds of services."""
+    obj = graph()
+    service = obj["spec"]["services"]["worker"]
+    service["extraPodSpec"]["mainContainer"]["args"] = [TEXT]
+    count = SIZE // 2 // (len(orjson.dumps(service)) + 20)  # a service's name, and once in the old object
+    obj["spec"]["services"] = {f"worker-{index}": service for index in range(count)}
+    return GRAPHS, _long(review(obj, "UPDATE", obj, uid=uid))
+
+
+def conversion(uid: str) -> tuple[str, bytes]:
+    """A path, and a list of hundreds of graphs."""
+    obj = graph()
+    obj["spec"]["services"]["worker"]["extraPodSpec"]["mainContainer"]["args"] = [TEXT]
+    objects = [obj] * (SIZE // len(orjson.dumps(obj)))
+    request = {"uid": uid, "desiredAPIVersion": "nvidia.com/v1beta1", "objects": objects}
+    return CONVERT.path, _long(orjson.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}))
+
+
+def _long(body: bytes) -> bytes:
+    assert 0.95 * SIZE < len(body) < 1.05 * SIZE
+    return body
+
+
+def sent_at_once(site: Site, replica: Replica, reviews: Sequence[tuple[str, bytes]]) -> list[Told]:
+    """Sends them all, each on a connection of its own, and returns the answers in order.
+
+    Raises: what aiohttp raises for a connection that ends without an answer.
+    """
+    authority = site.installed.current().pem.decode()
+    return asyncio.run(_all(f"https://{site.installed.address}:{replica.port}", ssl.create_default_context(cadata=authority), reviews))
+
+
+async def _all(url: str, context: ssl.SSLContext, reviews: Sequence[tuple[str, bytes]]) -> list[Told]:
+    connector, timeout = aiohttp.TCPConnector(ssl=context, limit=0), aiohttp.ClientTimeout(total=PATIENCE)
+    async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as session:
+        return await asyncio.gather(*(_one(session, path, body) for path, body in reviews))
+
+
+async def _one(session: aiohttp.ClientSession, path: str, body: bytes) -> Told:
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    # a file, for aiohttp warns of long bytes: other requests would wait while they are written
+    async with session.post(path, data=io.BytesIO(body), headers=headers, server_hostname=f"{SERVICE}.{NAMESPACE}.svc") as answer:
+        return Told(answer.status, orjson.loads(await answer.read()))
+
 
 pytestmark = pytest.mark.alone
 AT_ONCE: Final = 4
@@ -54,25 +122,6 @@ def _bodies() -> list[tuple[str, dict[str, Any]]]:
         ("v1alpha1", _graph("v1alpha1", {"services": {"w": {"envs": [{"name": f"E{number}", "value": "v"} for number in range(30_000)]}}})),
         ("v1alpha1", _graph("v1alpha1", {"services": {f"w{number}": {} for number in range(25)}, "restart": {"id": "x" * 1_000_000}})),
     ]
-
-
-def _allow_creating(plane: ControlPlane, namespace: str) -> None:
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "tenant"},
-        "rules": [{"apiGroups": ["nvidia.com"], "resources": ["dynamographdeployments"], "verbs": ["create"]}],
-    }
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": "tenant"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "authors"}],
-    }
-    for kind, obj in (("roles", role), ("rolebindings", binding)):
-        reply = plane.request("POST", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/{kind}", obj)
-        assert reply.status == 201, reply.body
 
 
 class Attack:
@@ -112,7 +161,6 @@ def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
     """No probe fails, no other request fails, and none takes long."""
     plane = site.installed.plane
     mine, tenants = plane.namespace(), plane.namespace()
-    _allow_creating(plane, tenants)
     load = Load(plane, mine)
     load.start()
     try:
@@ -143,14 +191,14 @@ def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
 def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded_memory(site: Site) -> None:
     """Each is answered, or refused with a sentence; requests through the API server are answered as if nothing were."""
     replica = next(iter(site.replicas.values()))
-    reviews = [(heavy.admission if index % 2 else heavy.conversion)(f"heavy-{index}") for index in range(HEAVY)]
+    reviews = [(admission if index % 2 else conversion)(f"heavy-{index}") for index in range(HEAVY)]
     load = Load(site.installed.plane, site.installed.plane.namespace())
     load.start()
     try:
         load.wait_for(50)
         began = load.done
         with Watch(replica.process.pid) as watch:
-            told = heavy.sent_at_once(site, replica, reviews)
+            told = sent_at_once(site, replica, reviews)
         done = load.done - began
         load.wait_for(50)
     finally:
@@ -163,3 +211,17 @@ def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded
     assert watch.most < MEMORY
     assert done > 0
     assert load.failures == []
+
+
+def test_no_request_through_an_api_server_fails_while_strangers_attack(site: Site) -> None:
+    """For ten minutes: `python -m tests.hostile.storm --cluster`. Waiting too long counts when it happens in a second storm, too."""
+    assert _harm(site) == [] or _harm(site) == []
+
+
+def _harm(site: Site) -> list[str]:
+    """Attacks, and returns who waited too long."""
+    faults, outcomes = attack(site, Order(SEED, 30.0, []))
+    print(f"HOSTILE_SEED={SEED}", *outcomes, sep="\n")
+    assert faults == []
+    assert [outcome.faults() for outcome in outcomes] == [[], []]
+    return [waited for outcome in outcomes for waited in outcome.late()]

@@ -6,19 +6,16 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import pytest
 
-from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.cli.commands.up.cluster import MARK
 from dynamo_webhooks.webhooks import child_process
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, wait_until
 from tests.cluster.reconciling import GRAPHS, Pods
 from tests.cluster.trying import COMMAND, made, trying, until_running
 
-Node: TypeAlias = dict[str, Any]
 KINDS: Final = (
     "customresourcedefinitions,validatingwebhookconfigurations,mutatingwebhookconfigurations,deployments,replicasets,services,pods,"
     "serviceaccounts,roles,rolebindings,leases,configmaps,secrets"
@@ -94,20 +91,3 @@ def test_an_address_that_the_api_server_does_not_reach_is_named_with_another(pla
     assert code == 1, said
     assert re.search(r"the API server can't reach https://nowhere.invalid:\d+: .*; name an address of this machine .*--address", said)
     wait_until(lambda: _there(plane) == before, "nothing being left", plane.server)
-
-
-def test_another_installation_is_left_alone(plane: ControlPlane, tmp_path: Path) -> None:
-    plane.apply(crd("DynamoModel"))
-    code, said = _once(plane)
-    assert (code, "an installation that `up` didn't make: CustomResourceDefinition dynamomodels.nvidia.com" in said) == (1, True), said
-    assert (
-        not MARK.items()
-        <= (
-            plane.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamomodels.nvidia.com")
-            .body["metadata"]
-            .get("labels")
-            or {}
-        ).items()
-    )
-    assert _once(plane, "--clean")[0] == 0
-    assert plane.kubectl("delete", "crd", "dynamomodels.nvidia.com").code == 0

@@ -1,26 +1,131 @@
-"""Thirty policies say of two hundred graphs offline what an API server says: which of them refuse, with which words."""
+"""Two dozen policies say of two hundred graphs offline what an API server says: which of them refuse, with which words. The engine answers
+expressions by dice as it does, too."""
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any, Final, TypeAlias
 
 import pytest
 import yaml
 
+from dynamo_webhooks.cel import EvaluationError, compile_text
 from dynamo_webhooks.cli.main import main
+from tests.cel.expressions import Writer, make_object
 from tests.cluster.conversion import converting_plane
-from tests.cluster.harness import ADMIN, ControlPlane
-from tests.cluster.objects import path_of
+from tests.cluster.harness import ADMIN, ControlPlane, Reply
+from tests.cluster.objects import foreign, path_of
 from tests.cluster.processes import wait_until
-from tests.cluster.user_policies import GROUP, policies
 from tests.cluster.writes import examples
 
 Node: TypeAlias = dict[str, Any]
+GROUP: Final = "admissionregistration.k8s.io"
+_GRAPHS: Final = "dynamographdeployments"
+_POD: Final = "c.podTemplate.spec"
+_CONTAINERS: Final = f"(has(c.podTemplate) && has({_POD}) && has({_POD}.containers) ? {_POD}.containers : [])"
+
+
+def _each(expression: str) -> str:
+    return f"object.spec.components.all(c, {expression})"
+
+
+def _containers(expression: str) -> str:
+    return _each(f"{_CONTAINERS}.all(d, {expression})")
+
+
+# name -> the expression, and what else the policy says
+_V1BETA1: Final[dict[str, tuple[str, Node]]] = {
+    "replica-limit": (_each("!has(c.replicas) || c.replicas <= 2"), {"message": "at most 2 replicas"}),
+    "few-components": ("object.spec.components.size() <= 2", {"messageExpression": "'got ' + string(object.spec.components.size())"}),
+    "short-names": ("object.metadata.name.size() <= 9", {"message": " a short name "}),
+    "team-label": ("has(object.metadata.labels) && 'team' in object.metadata.labels", {"message": "label team", "reason": "Forbidden"}),
+    "team-optional": ("object.metadata.?labels[?'team'].orValue('none') in ['chat', 'search']", {}),
+    "no-annotations": ("!has(object.metadata.annotations) || object.metadata.annotations.size() == 0", {"message": "no annotations"}),
+    "no-latest": (_containers("!has(d.image) || !d.image.endsWith(':latest')"), {"message": "no tag latest"}),
+    "tagged": (_containers("!has(d.image) || d.image.contains(':')"), {"message": "a tag"}),
+    "registry": (
+        _containers("!has(d.image) || ['nvcr.io/', 'x/'].exists(r, d.image.startsWith(r))"),
+        {"messageExpression": "'images of ' + object.metadata.name"},
+    ),
+    "no-privileged": (_containers("!has(d.securityContext) || !d.securityContext.?privileged.orValue(false)"), {}),
+    "no-host-network": (_each(f"!has(c.podTemplate) || !has({_POD}) || !has({_POD}.hostNetwork) || !{_POD}.hostNetwork"), {}),
+    "env-without-secrets": (
+        _containers("!has(d.env) || d.env.all(e, !e.name.lowerAscii().contains('token') || has(e.valueFrom))"),
+        {"message": "secrets by reference"},
+    ),
+    "gpu-quantity": (
+        _containers(
+            "!has(d.resources) || !has(d.resources.limits) || !('nvidia.com/gpu' in d.resources.limits) "
+            "|| quantity(string(d.resources.limits['nvidia.com/gpu'])).isLessThan(quantity('2'))"
+        ),
+        {"message": "less than 2 GPUs"},
+    ),
+    "unique-types": ("object.spec.components.map(c, c.?type.orValue('')).filter(t, t == 'frontend').size() <= 1", {}),
+    "one-worker": ("object.spec.components.exists_one(c, c.?type.orValue('worker') == 'worker')", {"message": "one worker"}),
+    "fails-closed": ("object.spec.components[1].name != ''", {"message": "a second component"}),
+    "reads-nothing": (_each("c.replicas < 100"), {}),
+    "not-in-prod": ("request.operation != 'CREATE' || !request.namespace.startsWith('prod')", {"message": "not in prod"}),
+    "by-request": ("request.kind.version in ['v1alpha1', 'v1beta1'] && request.resource.group == 'nvidia.com'", {}),
+    "new-object": ("oldObject == null || object.spec == oldObject.spec", {"message": "no changes"}),
+    "sorted-names": ("object.spec.components.map(c, c.name).isSorted()", {"message": "sorted"}),
+    "joined-names": (
+        "object.spec.components.map(c, c.name).join('-').size() < 12",
+        {"messageExpression": "'%s is long: %d'.format([object.spec.components.map(c, c.name).join('-'), 12])"},
+    ),
+}
+_V1ALPHA1: Final[dict[str, tuple[str, Node]]] = {
+    "services-few": ("!has(object.spec.services) || object.spec.services.size() <= 1", {"message": "one service"}),
+    "services-named": ("has(object.spec.services) && object.spec.services.all(k, k.lowerAscii() == k)", {"message": "lower case"}),
+}
+_EXTRA: Final[dict[str, Node]] = {
+    "registry": {"matchConditions": [{"name": "several", "expression": "object.spec.components.size() > 1"}]},
+    "reads-nothing": {"failurePolicy": "Ignore"},
+    "few-components": {
+        "variables": [
+            {"name": "count", "expression": "object.spec.components.size()"},
+            {"name": "most", "expression": "variables.count - 1"},
+        ],
+        "validations": [{"expression": "variables.most < 2", "messageExpression": "'got ' + string(variables.count)"}],
+    },
+    "tagged": {"matchConstraints": {"matchPolicy": "Exact"}},
+    "no-latest": {"matchConstraints": {"objectSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}}},
+    "sorted-names": {"matchConstraints": {"namespaceSelector": {"matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}]}}},
+}  # fmt: skip
+
+
+def _policy(name: str, constraints: Node, validations: list[Node], **more: Any) -> list[Node]:
+    """A policy and its binding, which warns."""
+    spec = {"matchConstraints": constraints, "validations": validations, **more}
+    bound = {"policyName": name, "validationActions": ["Warn"]}
+    return [
+        {"apiVersion": f"{GROUP}/v1", "kind": f"ValidatingAdmissionPolicy{suffix}", "metadata": {"name": name}, "spec": said}
+        for suffix, said in (("", spec), ("Binding", bound))
+    ]
+
+
+def policies() -> list[Node]:
+    """All of them, each with a binding that warns, so that one write is judged by every one."""
+    found = []
+    for version, table in (("v1beta1", _V1BETA1), ("v1alpha1", _V1ALPHA1)):
+        for name, (expression, said) in table.items():
+            extra = dict(_EXTRA.get(name, {}))
+            rule = {"apiGroups": ["nvidia.com"], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": [_GRAPHS]}
+            constraints = {"resourceRules": [rule], **extra.pop("matchConstraints", {})}
+            validations = extra.pop("validations", [{"expression": expression, **said}])
+            found += _policy(name, constraints, validations, **extra)
+    return found
+
+
 GRAPHS: Final = 200
 _WARNED: Final = re.compile(r"Validation failed for ValidatingAdmissionPolicy '([^']+)' with binding '[^']+': (.*)", re.DOTALL)
 _PLURALS: Final = {"ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
+THINGS: Final = "dice.example.com"
+EACH: Final = 6  # expressions by dice of a policy, whose warnings fit into the headers of a response
+POLICIES: Final = 50
+OBJECTS: Final = 4
 NAMESPACE: Final = "default"
 MADE: Final = 120
 NEVER: Final = {"reads-nothing", "not-in-prod", "by-request", "new-object"}  # what no creation here breaks
@@ -30,10 +135,7 @@ NEVER: Final = {"reads-nothing", "not-in-prod", "by-request", "new-object"}  # w
 def judged(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server with both versions of graphs and all policies."""
     with converting_plane(assets, tmp_path_factory.mktemp("judged")) as (plane, _):
-        for one in policies():
-            plural = _PLURALS.get(one["kind"], "validatingadmissionpolicybindings")
-            reply = plane.request("POST", f"/apis/{GROUP}/v1/{plural}", one)
-            assert reply.status == 201, reply.body
+        assert {_post(plane, one).status for one in policies()} == {201}
         probe = {
             "apiVersion": "nvidia.com/v1beta1",
             "kind": "DynamoGraphDeployment",
@@ -43,6 +145,11 @@ def judged(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         wanted = {"short-names", "sorted-names", "services-named", "one-worker", "few-components"}
         wait_until(lambda: wanted <= set(_online(plane, probe) or ()), "all policies being asked", plane.server)
         yield plane
+
+
+def _post(plane: ControlPlane, policy: Node) -> Reply:
+    plural = _PLURALS.get(policy["kind"], "validatingadmissionpolicybindings")
+    return plane.request("POST", f"/apis/{GROUP}/v1/{plural}", policy)
 
 
 def _online(plane: ControlPlane, obj: Node) -> dict[str, str] | None:
@@ -135,3 +242,73 @@ def test_the_policies_of_a_cluster_are_printed_as_rules_from_takes_them(
     assert main(["rules", "-o", "json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)}
     assert {f"user/{one['metadata']['name']}" for one in policies()} <= names
+
+
+def _expressions() -> list[tuple[str, ...]]:
+    dice = Random(20261)  # noqa: S311 - no secret
+    texts = dict.fromkeys(text for _ in range(9 * EACH * POLICIES) if len(text := Writer(dice, "object.spec").truth()) < 160)
+    wanted = list(texts)[: EACH * POLICIES]
+    return [tuple(wanted[at : at + EACH]) for at in range(0, len(wanted), EACH)]
+
+
+def _about_things(name: str, texts: tuple[str, ...]) -> list[Node]:
+    """A policy that is asked about objects of its name only."""
+    matched = {"apiGroups": [THINGS], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["things"], "resourceNames": [name]}
+    validations: list[Node] = [{"expression": text, "message": f"#{index}"} for index, text in enumerate(texts)]
+    return _policy(name, {"resourceRules": [matched]}, validations, failurePolicy="Fail")
+
+
+def _in_force(plane: ControlPlane) -> dict[str, tuple[str, ...]]:
+    """Makes policies; those of their expressions, by name, that the API server compiles."""
+    plane.apply(foreign(THINGS, "Thing", "things"))
+    made: dict[str, tuple[str, ...]] = {}
+    for index, written in enumerate((*_expressions(), ("false",))):
+        texts, name = written, f"dice-{index}"
+        policy, binding = _about_things(name, texts)
+        reply = _post(plane, policy)
+        if reply.status == 422:  # some don't compile, as their types show it
+            wrong = {int(each) for each in re.findall(r"validations\[(\d+)\]", str(reply.body))}
+            texts = tuple(text for at, text in enumerate(texts) if at not in wrong)
+            reply = _post(plane, _about_things(name, texts)[0])
+        assert (reply.status, _post(plane, binding).status) == (201, 201), reply.body
+        made[name] = texts
+    wait_until(lambda: _server_says(plane, name, {}) != [], "the last policy being in force", plane.server)
+    return made
+
+
+def _server_says(plane: ControlPlane, name: str, spec: dict[str, Any]) -> list[str]:
+    thing = {"apiVersion": f"{THINGS}/v1", "kind": "Thing", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+    reply = plane.request("POST", f"/apis/{THINGS}/v1/namespaces/default/things?dryRun=All", thing)
+    assert reply.status in (201, 404), reply.body
+    return [match[2] for warning in reply.warnings if (match := _WARNED.match(warning))]
+
+
+def _engine_says(texts: tuple[str, ...], spec: dict[str, Any]) -> list[str]:
+    found = []
+    for index, text in enumerate(texts):
+        try:
+            if compile_text(text, {"object"}).evaluate({"object": {"spec": spec}}) is not True:
+                found.append(f"#{index}")
+        except EvaluationError as error:
+            found.append(f"expression '{text}' resulted in error: {error}")
+    return found
+
+
+def test_the_engine_answers_expressions_by_dice_as_the_api_server(judged: ControlPlane) -> None:
+    """Verdict and words."""
+    dice = Random(7)  # noqa: S311 - no secret
+    asked = errors = 0
+    different: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+    for name, texts in _in_force(judged).items():
+        for _ in range(OBJECTS):
+            spec = make_object(dice)
+            server, engine = _server_says(judged, name, spec), _engine_says(texts, spec)
+            asked += len(texts)
+            errors += sum("resulted in error" in each for each in server)
+            if server != engine:
+                different.append(
+                    (name, [each for each in server if each not in engine], [each for each in engine if each not in server], spec)
+                )
+    assert asked > 1000
+    assert errors > 100
+    assert different == []

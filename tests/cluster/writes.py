@@ -4,13 +4,12 @@ and what must come of it, is each test's business."""
 import copy
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
-from tests.cluster.agreeing import Write
 from tests.cluster.generated import Dice
 from tests.golden.corpus import cases
 from tests.laws.laws import away
@@ -20,6 +19,29 @@ Node: TypeAlias = dict[str, Any]
 # What an author writes of metadata; the rest is the API server's own, which it sets or resets in every write.
 _AUTHORS: Final = frozenset({"name", "namespace", "labels", "annotations", "finalizers", "ownerReferences"})
 SEED: Final = "2026-11-22"
+
+
+class Write(NamedTuple):
+    """One dry-run write: an update where there is a stored object of that name."""
+
+    name: str  # of the case, for people
+    object: Node
+    old: Node | None = None
+    user: str = "jane"
+    version: str = ""  # of the stored object, as an update has to name it
+
+    @property
+    def body(self) -> Node:
+        """What is sent."""
+        version = {"resourceVersion": self.version} if self.version else {}
+        return {**self.object, "metadata": {**self.object["metadata"], **version}}
+
+    @property
+    def path(self) -> str:
+        """Where it is posted or put."""
+        metadata, kind = self.object["metadata"], BY_NAME[self.object["kind"]]
+        collection = f"/apis/{self.object['apiVersion']}/namespaces/{metadata['namespace']}/{kind.plural}"
+        return collection if self.old is None else f"{collection}/{metadata['name']}"
 
 
 def examples() -> Iterator[Write]:

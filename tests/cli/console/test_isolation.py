@@ -140,7 +140,7 @@ SAME: Final[list[list[str]]] = [
     *(["default", "new", "-o", form, *FACTS] for form in ("text", "json", "diff", "patch", "yaml")),
     *(["diff", "old", "new", "-o", form, *FACTS] for form in ("text", "json")),
     *(["render", "graph.yaml", "-o", form, *FACTS] for form in ("yaml", "json")),
-    *(["rules", "-o", form] for form in ("text", "json", "markdown")),
+    *(["rules", "-o", form] for form in ("text", "json")),
     ["explain", "restart-order-unknown", "--examples"],
     ["explain", "spec.services.*.failover", "-o", "json"],
     ["explain", "DynamoGraphDeployment"],

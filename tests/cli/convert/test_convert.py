@@ -536,6 +536,7 @@ def test_a_table_of_fields_reads_no_files(command: Command, files: Files) -> Non
     assert command("convert", "--fields", "DynamoGraphDeployment", "a.yaml") == (2, "", f"dynamo-webhooks convert: {sentence}\n")
 
 
+@pytest.mark.interpreted
 def test_cost_grows_with_the_components(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of an object's list are gathered once, and not for each field that is translated."""
     gathered = []

@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 import orjson
+import pytest
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.decode import decoder
@@ -51,6 +52,7 @@ def _called(body: bytes) -> list[CodeType]:
     return list(seen)
 
 
+@pytest.mark.interpreted
 def test_a_request_takes_the_functions_of_the_walk_in_their_order() -> None:
     assert [int(number) for number, _, _ in STEPS] == list(range(1, len(STEPS) + 1))
     assert len(STEPS) <= 9

@@ -57,6 +57,7 @@ def _called(body: bytes) -> list[CodeType]:
     return list(seen)
 
 
+@pytest.mark.interpreted
 def test_a_request_takes_the_functions_of_the_walk_in_their_order() -> None:
     assert [int(number) for number, _, _ in STEPS] == list(range(1, len(STEPS) + 1))
     assert len(STEPS) <= 9

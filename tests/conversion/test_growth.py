@@ -61,6 +61,7 @@ def _calls(obj: Object) -> int:
     return found
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("shape", SHAPES)
 def test_twice_the_length_costs_twice_as_much(shape: str) -> None:
     make = SHAPES[shape]

@@ -27,3 +27,36 @@ def test_a_compiled_wheel_needs_no_newer_glibc_than_its_tag_says(
             distributions.build_compiled(tmp_path, tmp_path, 0)
     else:
         assert distributions.build_compiled(tmp_path, tmp_path, 0) == wheel
+
+
+@pytest.mark.parametrize(
+    ("needed", "refused"),
+    [
+        (b"libc.so\0libc.musl-x86_64.so.1\0", None),
+        (b"libc.so.6\0GLIBC_2.2.5\0libm.so.6\0libm.so.6\0", r"got GLIBC_2\.2\.5, libc\.so\.6, libm\.so\.6;"),
+    ],
+)
+def test_a_wheel_for_musl_needs_no_other_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needed: bytes, refused: str | None
+) -> None:
+    wheel = tmp_path / f"d-1-cp311-cp311-musllinux_1_2_{platform.machine()}.whl"
+    (tmp_path / "m.cpython-311-x86_64-linux-gnu.so").touch()
+
+    def build(*_: object, SETUPTOOLS_EXT_SUFFIX: str, **__: str) -> None:  # noqa: N803 - a variable of the environment
+        assert SETUPTOOLS_EXT_SUFFIX.endswith("-linux-musl.so")
+        assert not list(tmp_path.glob("*.so"))
+        write_zip(wheel, {"m.so": needed}, 0)
+
+    monkeypatch.setattr(distributions, "run", build)
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    if refused:
+        with pytest.raises(ReleaseError, match=refused):
+            distributions.build_musl(tmp_path, tmp_path, 0)
+    else:
+        assert distributions.build_musl(tmp_path, tmp_path, 0) == wheel
+
+
+def test_without_its_compiler_the_wheel_for_musl_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ReleaseError, match=r"musl-gcc must be installed, got none on the PATH; install Debian's musl-tools"):
+        distributions.build_musl(tmp_path, tmp_path, 0)

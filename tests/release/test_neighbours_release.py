@@ -47,8 +47,9 @@ COMPILED: Final = ("tests/conversion", "tests/api", "tests/laws")  # what tests 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The files of two releases of this tree, from clones in folders of different lengths and under different umasks."""
-    if not shutil.which("buildah"):
-        _lacking("no buildah on this machine, which builds the image")
+    for program, use in (("buildah", "builds the image"), ("musl-gcc", "compiles modules for musl")):
+        if not shutil.which(program):
+            _lacking(f"no {program} on this machine, which {use}")
     home = tmp_path_factory.mktemp("releases")
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -91,7 +92,7 @@ def _file(dist: Path, pattern: str) -> Path:
 def test_two_releases_have_the_same_bytes(releases: list[Path]) -> None:
     one, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in releases)
     assert one == another
-    assert len(one) == 11
+    assert len(one) == 12
     assert "dynamo-webhooks.pyz" in one
 
 
@@ -167,6 +168,23 @@ def test_conversion_passes_its_tests_and_laws_on_the_compiled_modules_of_the_whe
     tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not interpreted and not alone", *COMPILED]
     done = subprocess.run(tests, capture_output=True, text=True, check=False, cwd=clone)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
+
+
+def test_the_wheel_for_musl_differs_in_its_modules_which_need_python_and_musl_alone(releases: list[Path], tmp_path: Path) -> None:
+    glibc, musl = (read_zip(_file(releases[0], f"*-{form}_*.whl")) for form in ("manylinux", "musllinux"))
+    assert {name.replace("-gnu.so", "-musl.so") for name in glibc} == musl.keys()
+    assert {name.rpartition("/")[2] for name, content in glibc.items() if musl.get(name) not in (content, None)} == {"WHEEL", "RECORD"}
+    offered = _symbols("--defined-only", Path(f"/lib/ld-musl-{platform.machine()}.so.1"))
+    for name in musl.keys() - glibc.keys():
+        (tmp_path / "module.so").write_bytes(musl[name])
+        asked = _symbols("--undefined-only", tmp_path / "module.so")
+        assert {symbol for symbol in asked if not symbol.startswith(("Py", "_Py"))} <= offered, name
+
+
+def _symbols(which: str, file: Path) -> set[str]:
+    """Names of symbols, but for weak ones that are looked for, which may lack."""
+    listed = subprocess.run(["nm", "--dynamic", which, file], capture_output=True, text=True, check=True).stdout
+    return {words[-1] for line in listed.splitlines() if (words := line.split())[-2] != "w"}
 
 
 def test_the_bill_of_the_image_lists_what_the_lock_does(releases: list[Path]) -> None:

@@ -1,12 +1,15 @@
 """The workflows: least rights, actions that can't change under us, and no text of strangers in a script."""
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
 from tests.manifests.environment import ROOT
+from tools.release.archives import sha256
 
 FOLDER: Final = ROOT / ".github" / "workflows"
 NAMES: Final = ("release", "test")
@@ -79,3 +82,18 @@ def test_they_run_what_the_project_runs_and_publish_what_was_built_twice() -> No
     assert needs == {"build": None, "publish": "build"}
     published = [script for script in scripts if script.startswith("gh release create")]
     assert [("--verify-tag" in script, "NOTES.txt" in script) for script in published] == [(True, True)]
+
+
+def test_wheels_of_both_processors_are_published_with_their_sums(tmp_path: Path) -> None:
+    made = {"ubuntu-24.04": "d_x86_64.whl", "ubuntu-24.04-arm": "d_aarch64.whl"}
+    assert _loaded("release")["jobs"]["build"]["strategy"]["matrix"]["runner"] == list(made)
+    for runner, wheel in made.items():
+        files = [tmp_path / runner / name for name in (wheel, "d.pyz")]
+        (tmp_path / runner).mkdir()
+        for file in files:
+            file.write_text(runner)
+        (tmp_path / runner / "SHA256SUMS").write_text("".join(f"{sha256(file)}  {file.name}\n" for file in files))
+    [script] = [step["run"] for step in _steps("release") if "sha256sum" in step.get("run", "")]
+    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, check=True)
+    assert {file.name for file in (tmp_path / "dist").iterdir()} == {*made.values(), "d.pyz", "SHA256SUMS"}
+    assert (tmp_path / "dist" / "d.pyz").read_text() == "ubuntu-24.04"

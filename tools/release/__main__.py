@@ -1,6 +1,6 @@
 """Makes a release of the tagged commit in `dist`: `make release`. Two runs on one machine write the same bytes.
 
-It needs the package indexes of Python and npm, for the locked packages, and about three minutes.
+It needs the package indexes of Python and npm, for the locked packages, and about five minutes.
 """
 
 import os
@@ -43,6 +43,7 @@ def _made(scratch: Path, source: Source) -> Path:
     export(exported)
     wheel = distributions.build_wheel(exported, target, source.epoch)
     compiled = distributions.build_compiled(exported, target, source.epoch)
+    distributions.build_musl(exported, target, source.epoch)
     write_pyz([wheel, *distributions.fetch(scratch / "wheels")], target / PYZ, source.epoch)
     named = target / f"dynamo-webhooks-{source.version}"
     extension = vsix.install(exported)

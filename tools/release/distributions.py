@@ -3,8 +3,10 @@
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,8 @@ from tools.release.source import ROOT, ReleaseError
 _PATIENCE: Final = 900  # seconds, for each program
 _HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
 GLIBC: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
+MUSL: Final = 2  # the oldest 1.x of musl that still gets fixes
+_VERSIONED: Final = re.compile(rb"(GLIBC_[\d.]+|lib[\w+-]+\.so\.\d+)\0")  # symbols and libraries of glibc and gcc; musl has no versions
 
 
 def build_wheel(source: Path, target: Path, epoch: int) -> Path:
@@ -25,20 +29,43 @@ def build_wheel(source: Path, target: Path, epoch: int) -> Path:
 
 def build_compiled(source: Path, target: Path, epoch: int) -> Path:
     """Builds the wheel with compiled modules, for this interpreter and processor. Raises: ReleaseError where it needs a newer glibc."""
-    tag = f"manylinux_2_{GLIBC}_{platform.machine()}"
-    command = [sys.executable, "-c", _HOOK, str(target), f"--plat-name={tag}"]
-    linker = "gcc -shared"  # the interpreter's own command may write its folder into each module
-    run(command, source, SOURCE_DATE_EPOCH=str(epoch), DYNAMO_WEBHOOKS_COMPILE="1", CC="gcc", LDSHARED=linker)
-    [wheel] = target.glob(f"*-{tag}.whl")
+    wheel = _compile(source, target, f"manylinux_2_{GLIBC}", "gcc", SOURCE_DATE_EPOCH=str(epoch))
     if (needed := newest_glibc(wheel)) > GLIBC:
         raise ReleaseError(f"compiled modules must run on glibc 2.{GLIBC}, got symbols of 2.{needed}; build on an older system")
     return wheel
 
 
+def build_musl(source: Path, target: Path, epoch: int) -> Path:
+    """Builds the same for musl, with this interpreter's headers. Raises: ReleaseError without its compiler, or where it needs glibc."""
+    if not shutil.which("musl-gcc"):
+        raise ReleaseError("musl-gcc must be installed, got none on the PATH; install Debian's musl-tools")
+    for module in source.rglob("*.so"):
+        module.unlink()  # of glibc, which setuptools would pack, too
+    suffix = str(sysconfig.get_config_var("EXT_SUFFIX")).replace("-gnu.", "-musl.")
+    compiler = "musl-gcc -idirafter /usr/include"  # where Debian's Python has a header that its others include
+    wheel = _compile(source, target, f"musllinux_1_{MUSL}", compiler, SOURCE_DATE_EPOCH=str(epoch), SETUPTOOLS_EXT_SUFFIX=suffix)
+    if needed := sorted({name for module in _modules(wheel) for name in _VERSIONED.findall(module)}):
+        raise ReleaseError(f"modules for musl must need nothing but musl, got {b', '.join(needed).decode()}; look at musl-gcc's specs")
+    return wheel
+
+
+def _compile(source: Path, target: Path, platforms: str, compiler: str, **environment: str) -> Path:
+    """Builds the wheel with compiled modules for one form of Linux."""
+    tag = f"{platforms}_{platform.machine()}"
+    command = [sys.executable, "-c", _HOOK, str(target), f"--plat-name={tag}"]
+    linker = f"{compiler} -shared"  # the interpreter's own command may write its folder into each module
+    run(command, source, DYNAMO_WEBHOOKS_COMPILE="1", CC=compiler, LDSHARED=linker, **environment)
+    [wheel] = target.glob(f"*-{tag}.whl")
+    return wheel
+
+
 def newest_glibc(wheel: Path) -> int:
     """The newest 2.x of glibc that a compiled module in a wheel asks for by the version of a symbol; 0 without compiled modules."""
-    modules = [content for name, content in read_zip(wheel).items() if name.endswith(".so")]
-    return max((int(minor) for content in modules for minor in re.findall(rb"GLIBC_2\.(\d+)", content)), default=0)
+    return max((int(minor) for module in _modules(wheel) for minor in re.findall(rb"GLIBC_2\.(\d+)", module)), default=0)
+
+
+def _modules(wheel: Path) -> list[bytes]:
+    return [content for name, content in read_zip(wheel).items() if name.endswith(".so")]
 
 
 def run(command: list[str], folder: Path, **environment: str) -> None:

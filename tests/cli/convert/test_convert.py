@@ -491,6 +491,7 @@ def test_the_line_of_the_project_file_is_converted_for(command: Command, files: 
     assert (ran.code, "enabled: true" in ran.out) == (0, True)
 
 
+@pytest.mark.interpreted
 def test_cost_grows_with_the_components(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of an object's list are gathered once, and not for each field that is translated."""
     gathered = []

@@ -41,13 +41,6 @@ async def test_the_deployment_is_told_what_the_secret_is_told_under_its_own_uid(
     assert told == {("apps/v1", NAMESPACE, f"{SERVICE}-server", uid)}
 
 
-async def test_without_a_deployment_the_secret_alone_is_told() -> None:
-    site = Site()
-    await _rotated(site)
-    assert site.events("Deployment") == []
-    assert "CARotationCompleted" in site.events()
-
-
 async def test_without_the_permission_everything_else_goes_on_and_that_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     site = Site()
     await site.admin.create(DEPLOYMENTS, SERVERS)

@@ -216,12 +216,3 @@ def test_impossible_orders_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"must have a key|holds a pair|with its key"):
             make_content(step, found, NOW, CALLED)
-
-
-def test_names() -> None:
-    """All follow from the serving Secret's."""
-    assert (CALLED.authority, CALLED.trust, CALLED.lease) == (
-        "webhook-server-cert-ca",
-        "webhook-server-cert-trust",
-        "webhook-server-cert-provisioner",
-    )

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, as_text, describe_cluster
@@ -131,7 +130,3 @@ async def test_inspect_says_what_is_wrong_first(site: Site) -> None:
     assert facts["ready"] is False
     assert as_text(facts).startswith("not ready: the serving Secret is missing")
     assert facts["next"] == "WriteServing"
-
-
-def test_the_annotation_of_a_wish_is_ours() -> None:
-    assert names.REQUESTED.startswith("webhooks.nvidia.com/")

@@ -395,11 +395,9 @@ def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> boo
     return True
 
 
-def secret_of(authority: KeyPair, leaf: KeyPair, *, with_key: bool = False) -> Node:
+def secret_of(authority: KeyPair, leaf: KeyPair) -> Node:
     """A serving Secret as an external issuer writes it."""
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
-    if with_key:
-        data["ca.key"] = authority.key
     encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CALLED.serving}, "type": "kubernetes.io/tls", "data": encoded}
 

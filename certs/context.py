@@ -21,7 +21,6 @@ from .files import AUTHORITY, CERTIFICATE, KEY, Leaf, PairError, judge, load_pai
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _OPEN: Final = Path("/proc/self/fd")
-_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it, 0700
 CLIENT_KEY: Final = "server.webhook.clientCA"
 
 
@@ -270,34 +269,13 @@ def load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """A name under which the content can be read while the block lasts, mode 0600."""
-    if not hasattr(os, "memfd_create") or not _OPEN.is_dir():
-        yield from _in_directory(content)
-        return
-    descriptor = os.memfd_create("pair", os.MFD_CLOEXEC)
-    try:
-        os.fchmod(descriptor, 0o600)
-        _write(descriptor, content)
-        yield str(_OPEN / str(descriptor))
-    finally:
-        os.close(descriptor)
-
-
-def _in_directory(content: bytes) -> Iterator[str]:
-    where = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=where) as directory:  # made 0700
-        file = Path(directory) / "pair.pem"
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            _write(descriptor, content)
-        finally:
-            os.close(descriptor)
-        yield str(file)
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    with os.fdopen(descriptor, "wb", closefd=False) as file:
+    """A name under which the content can be read while the block lasts, mode 0600; of no file where there are files in memory."""
+    memory = hasattr(os, "memfd_create") and _OPEN.is_dir()
+    with os.fdopen(os.memfd_create("pair", os.MFD_CLOEXEC), "wb") if memory else tempfile.NamedTemporaryFile() as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(content)
+        file.flush()
+        yield str(_OPEN / str(file.fileno()) if memory else file.name)
 
 
 def _no_password() -> bytes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from ..kube.times import parse_time
 from . import names
 from .certificate import Certificate, Key, read_certificate, read_certificates, read_key
 from .state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
@@ -98,11 +97,7 @@ def _key_of(certificate: Certificate | None, pem: bytes) -> Key | None:
 
 def _hint(notes: Mapping[str, str]) -> Hint:
     phase = Phase(notes[names.PHASE]) if notes.get(names.PHASE) in set(Phase) else None
-    since = None
-    with contextlib.suppress(ValueError, OverflowError):  # the latter before the first year there is
-        said = datetime.fromisoformat(notes.get(names.SINCE, ""))
-        since = said.astimezone(UTC) if said.tzinfo else None
-    return Hint(phase, since)
+    return Hint(phase, parse_time(notes.get(names.SINCE)))
 
 
 def _decoded(secret: Node) -> dict[str, bytes]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..kube.times import format_time, now
-from .certificate import read_certificates
-from .files import AUTHORITY, CERTIFICATE, KEY, Leaf, PairError, judge, load_pair, read_file
+from .certificate import Certificate, read_certificates
+from .files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, read_file
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -122,7 +122,7 @@ class Directory:
 class Served(NamedTuple):
     """What people ask about the pair that is served."""
 
-    leaf: Leaf
+    leaf: Certificate
     source: str
     bundle: bytes  # PEM
 
@@ -167,7 +167,7 @@ class ReloadingContext:
         return self._current is not None
 
     @property
-    def leaf(self) -> Leaf | None:
+    def leaf(self) -> Certificate | None:
         """The certificate that is served."""
         return self.served.leaf if self.served is not None else None
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .certificate import Certificate, read_certificates
-from .files import CERTIFICATE, PairError, check_pair
+from .files import CERTIFICATE, PairError, judge
 from .names import TLS_AUTHORITY
 
 PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
@@ -61,7 +61,7 @@ class Gate:
 
 def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
     """Judges one pair. `server_name` is the name that the API server verifies. Raises: PairError with the first rule that is broken."""
-    leaf = check_pair(content.certificate, content.key, now)
+    leaf = judge(content.certificate, content.key, now)
     if server_name not in leaf.names:
         raise PairError(f"{CERTIFICATE} must name {server_name}, and names {', '.join(sorted(leaf.names)) or 'nothing'}")
     bundle = read_certificates(content.bundle)

@@ -7,9 +7,8 @@ import secrets
 import stat
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from ..kube.times import format_time
@@ -27,16 +26,7 @@ class PairError(ValueError):
     """A pair that must not be used; the text is the reason."""
 
 
-class Leaf(NamedTuple):
-    """What people ask about a served certificate."""
-
-    not_before: datetime
-    not_after: datetime
-    serial: str  # hexadecimal
-    issuer_key: str = ""  # key identifier of the issuer, hexadecimal; empty when it isn't named
-
-
-def check_pair(certificate: bytes, key: bytes, now: datetime) -> Certificate:
+def judge(certificate: bytes, key: bytes, now: datetime) -> Certificate:
     """The certificate of a pair. Raises: PairError when either can't be read, they don't belong together, or the dates exclude now."""
     leaf, secret = read_certificate(certificate), read_key(key)
     if leaf is None:
@@ -50,20 +40,6 @@ def check_pair(certificate: bytes, key: bytes, now: datetime) -> Certificate:
     if now < leaf.not_before:
         raise PairError(f"{CERTIFICATE} is not valid before {format_time(leaf.not_before)}")
     return leaf
-
-
-def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
-    """Says what a pair is. Raises: PairError, as `check_pair` does."""
-    leaf = check_pair(certificate, key, now)
-    return Leaf(leaf.not_before, leaf.not_after, f"{leaf.parsed.serial_number:x}", _issuer_key(leaf.parsed))
-
-
-def _issuer_key(leaf: x509.Certificate) -> str:
-    try:
-        found = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return ""
-    return (found or b"").hex()
 
 
 def load_pair(directory: Path) -> tuple[bytes, bytes]:
@@ -115,7 +91,7 @@ def store(path: Path, content: bytes, mode: int) -> None:
 
 def _check(directory: Path, names: tuple[str, ...], now: datetime) -> None:
     """Raises PairError unless the pair is good at that time, and has the names, if any, from the authority beside it (if there is one)."""
-    leaf = check_pair(*load_pair(directory), now)
+    leaf = judge(*load_pair(directory), now)
     if missing := [name for name in names if name not in leaf.names]:
         raise PairError(f"{CERTIFICATE} must name {', '.join(missing)}")
     if names and (directory / AUTHORITY).exists():
@@ -128,9 +104,9 @@ def _is_ours(path: Path) -> bool:
     """Whether the authority beside a pair is one that this module made."""
     try:
         authority = read_certificate(read_file(path))
-    except PairError:
+        found = authority.parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME) if authority else ()
+    except UNREADABLE:  # a PairError, too
         return False
-    found = authority.parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME) if authority else ()
     return any(part.value == SELF_SIGNED for part in found)
 
 

@@ -69,16 +69,6 @@ def test_rsa_for_those_who_must() -> None:
         make_authority(NOW, key_kind="dsa")
 
 
-def test_names_of_any_length_verify() -> None:
-    """63 characters for the service and for the namespace, more than any subject may have."""
-    name = f"{'s' * 63}.{'n' * 63}.svc"
-    authority = make_authority(NOW)
-    leaf = issue_leaf(authority, [name, "s" * 63, f"{name}.cluster.local"], NOW)
-    assert verifies(certificate(leaf.certificate).der, authority.certificate, name)
-    assert not verifies(certificate(leaf.certificate).der, authority.certificate, "other.n.svc")
-    assert not verifies(certificate(leaf.certificate).der, make_authority(NOW).certificate, name)
-
-
 def test_every_block_of_a_bundle_is_read() -> None:
     """Order kept, repetitions and what can't be read left out, comments and other blocks ignored."""
     one, two, three = (make_authority(NOW, generation=number) for number in (1, 2, 3))

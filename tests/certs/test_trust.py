@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.trust import LARGEST, choose_bundle, compose_bundle, holds, is_trusted_everywhere, list_unsynced, survivors
+from dynamo_webhooks.certs.trust import LARGEST, choose_bundle, compose_bundle, is_trusted_everywhere, list_unsynced, survivors
 from tests.certs.states import NOW, authority, bundle, leaf_pair, serving_of, state
 from tests.certs.world import certificate
 
@@ -134,11 +134,3 @@ def test_too_many_authorities() -> None:
     served = [certificate(issue_leaf(PAIRS[number], ["a"], NOW).certificate) for number in (3, 5)]
     assert list(read_certificates(compose_bundle(LIVE, served, NOW))) == [LIVE[0], LIVE[1], LIVE[3], LIVE[5]]
     assert list(read_certificates(compose_bundle(LIVE, (), NOW))) == LIVE[:4]
-
-
-def test_holds_reads_all_blocks() -> None:
-    """Trust of the third block is trust."""
-    bundle = compose_bundle(LIVE[:3], (), NOW)
-    assert holds(bundle, [LIVE[2], LIVE[0]])
-    assert not holds(bundle, [LIVE[3]])
-    assert not holds(b"", [LIVE[0]])

@@ -29,7 +29,7 @@ async def site() -> AsyncIterator[Site]:
 
 def _hands(site: Site) -> Hands:
     made = Hands(site.cluster, site.about)
-    made.gatherer._now = site.now  # the real clock must have no say in a test
+    made.gatherer.now = site.now  # the real clock must have no say in a test
     return made
 
 

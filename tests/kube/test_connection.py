@@ -5,6 +5,8 @@ import gc
 import json
 import socket
 import ssl
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -429,3 +431,12 @@ async def test_a_name_is_escaped(name: str, sent: str) -> None:
     async with connected(plain) as (client, server):
         await client.get(CONFIG_MAPS, name, "n")
         assert [(method, path) for method, path, *_ in server.asked] == [("GET", f"/api/v1/namespaces/n/configmaps/{sent}")]
+
+
+LIGHT = "answers, clocks, capability, config, errors, events, lease, protocol, reflector, resources, scope"
+
+
+def test_the_kubernetes_package_is_loaded_with_the_client_alone() -> None:
+    program = f"import sys; from dynamo_webhooks.kube import {LIGHT}; print('kubernetes' in sys.modules, 'aiohttp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

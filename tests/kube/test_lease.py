@@ -61,15 +61,6 @@ def two() -> tuple[Candidate, Candidate, Timing]:
     return Candidate("one", storage, timing), Candidate("two", storage, timing), timing
 
 
-async def test_one_works_and_the_other_waits() -> None:
-    one, two_, timing = two()
-    await timing.advance(60)
-    assert one.work.running != two_.work.running
-    assert one.work.begun + two_.work.begun == 1
-    await one.stop()
-    await two_.stop()
-
-
 async def test_a_clean_stop_hands_over_within_one_retry() -> None:
     one, other, timing = two()
     await timing.advance(5)

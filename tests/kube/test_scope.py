@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.operator.scope import ScopeSettings
-from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.scope import BELIEVED, IDENTITY, LEASE_NAME, Claims, LeaseTakenError, NamespaceLease
@@ -100,22 +100,6 @@ async def test_a_dead_claim_of_another_operator_is_taken_over() -> None:
     assert task.done()
     assert lease.held
     assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
-
-
-async def test_a_missing_permission_stops_the_start() -> None:
-    cluster = MemoryCluster()
-    cluster.denied.add(("create", "leases"))
-    with pytest.raises(ForbiddenError):
-        await claim(cluster, Timing()).acquire()
-
-
-async def test_a_clean_stop_deletes_the_claim() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    await lease.release()
-    assert await cluster.get(LEASES, NAME, "n") is None
-    assert not lease.held
 
 
 async def test_a_replica_that_stops_leaves_the_claim_to_the_others() -> None:

@@ -2,9 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
-
-import pytest
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_ALIAS
@@ -15,7 +12,6 @@ from dynamo_webhooks.kube.storage_versions import (
     TRIES,
     load_api_servers,
     load_definition,
-    read_definition,
     read_storage_hashes,
     storage_hash,
 )
@@ -33,21 +29,6 @@ async def test_a_definition_tells_its_versions() -> None:
     assert (found.storage, found.others, found.served) == ("v1alpha1", ("v1beta1",), frozenset({"v1alpha1", "v1beta1"}))
     assert (found.converts, found.stored, found.group, found.plural, found.kind) == (True, (), "nvidia.com", DGD.plural, DGD.name)
     assert found.resource_version
-
-
-@pytest.mark.parametrize(
-    "crd",
-    [
-        {},
-        {"metadata": None, "spec": None, "status": None},
-        {"metadata": [], "spec": {"versions": [None, 3, {"name": 4}], "names": "x", "conversion": []}, "status": {"storedVersions": {}}},
-        {"metadata": {"generation": "x", "annotations": {"a": 3}}, "spec": {"versions": {}}, "status": {"storedVersions": [None]}},
-    ],
-)
-def test_a_definition_of_any_quality_is_read(crd: dict[str, Any]) -> None:
-    found = read_definition(crd)
-    assert (found.versions, found.served, found.storage, found.stored, found.converts) == ((), frozenset(), "", (), False)
-    assert (found.generation, found.annotations) == (0, {})
 
 
 async def test_servers_tell_what_they_store() -> None:

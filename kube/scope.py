@@ -10,10 +10,10 @@ from typing import Any, Final
 from ..api.operator.scope import ScopeSettings
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
-from .lease import Observed, hold, holder_of, write_lease
+from .lease import Observed, holder_of, write_lease
 from .protocol import Cluster, Node
 from .resources import LEASES
-from .times import format_micro_time, parse_time
+from .times import parse_time
 
 LOG: Final = logging.getLogger("kube.scope")
 _PATIENCE: Final = 5.0  # seconds for the deletion at the end
@@ -105,8 +105,8 @@ class NamespaceLease:
                 return False
             try:
                 # renewTime from the beginning: the Go operator regards a Lease without one as expired
-                spec = hold(lease, self._identity, self._duration, format_micro_time(self._clocks.wall()))
-                written = await write_lease(self._cluster, lease, LEASE_NAME, self._namespace, spec)
+                now = self._clocks.wall()
+                written = await write_lease(self._cluster, lease, LEASE_NAME, self._namespace, self._identity, self._duration, now)
             except (ConflictError, AlreadyExistsError):
                 if last:
                     raise

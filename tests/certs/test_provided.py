@@ -2,9 +2,7 @@
 
 import datetime as dt
 from dataclasses import replace
-from itertools import permutations
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -28,49 +26,8 @@ FIRST, SECOND, THIRD = (make_authority(START, generation=number, organisation="s
 ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, Nothing)
 
 
-def run(world: World, passes: int = 60) -> None:
-    """The provisioner and the servers go on; only trust is ever written."""
-    for _ in range(passes):
-        step = world.step()
-        assert isinstance(step, ALLOWED)
-        world.check_trust()
-        for index in range(3):
-            world.refresh(index)
-        world.check_trust()
-        if isinstance(step, (Wait, Nothing)):
-            world.advance(30)
-
-
-def provided() -> World:
-    world = World(mode=Mode.PROVIDED)
-    world.put_serving(secret_of(FIRST, leaf_of(FIRST)))
-    run(world)
-    return world
-
-
 def shown(world: World) -> set[tuple[str, ...]]:
     return {tuple(one.fingerprint for one in read_certificates(found)) for target in world.gather().targets for found in target.bundles}
-
-
-def fingerprint(made: KeyPair) -> str:
-    return certificate(made.certificate).fingerprint
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3), 3)))
-def test_a_swap_in_one_write(order: tuple[int, ...]) -> None:
-    """T15: the gate holds the leaf until the trust is published and settled; the old authority goes when its leaf is no longer served."""
-    world = provided()
-    old = world.servers[0].leaf
-    world.put_serving(secret_of(SECOND, leaf_of(SECOND)))
-    for index in order:
-        world.refresh(index)
-    assert all(server.leaf == old for server in world.servers)
-    run(world, 2)
-    assert all(server.leaf == old for server in world.servers)
-    run(world, 60)
-    assert all(server.leaf != old for server in world.servers)
-    assert shown(world) == {(fingerprint(SECOND),)}
-    assert read_trust(world.objects[CALLED.trust]).usable == {fingerprint(SECOND)}
 
 
 def test_without_trust_nothing_can_be_done() -> None:
@@ -151,7 +108,9 @@ def test_external_injection_only_compares() -> None:
 
 def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     """Servers go on with the pair that they have, and every object still shows whom to trust."""
-    world = provided()
+    world = World(mode=Mode.PROVIDED)
+    world.put_serving(secret_of(FIRST, leaf_of(FIRST)))
+    run(world)
     before = shown(world)
     world.remove(CALLED.serving)
     told = [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
@@ -166,6 +125,25 @@ AUTHORITIES = (FIRST, SECOND, THIRD)
 TARGET = st.sampled_from([name for _, name in TARGETS])
 
 
+def run(world: World) -> None:
+    """The provisioner and the servers go on; only trust is ever written."""
+    for _ in range(60):
+        work(world, 1)
+        for index in range(3):
+            world.refresh(index)
+        world.check_trust()
+        world.advance(20)
+
+
+def work(world: World, passes: int) -> None:
+    for _ in range(passes):
+        step = world.step()
+        assert isinstance(step, ALLOWED)
+        world.check_trust()
+        if isinstance(step, (Wait, Nothing)):
+            world.advance(11)
+
+
 class Provided(RuleBasedStateMachine):
     """The foreign writer swaps leaf and authority in one write, whenever it likes."""
 
@@ -177,7 +155,7 @@ class Provided(RuleBasedStateMachine):
     def install(self, settled: bool) -> None:
         self.swap(0)
         if settled:
-            self.work(60)
+            work(self.world, 60)
 
     @rule(number=st.integers(0, 2))
     def swap(self, number: int) -> None:
@@ -185,12 +163,7 @@ class Provided(RuleBasedStateMachine):
 
     @rule(passes=st.integers(1, 12))
     def work(self, passes: int) -> None:
-        for _ in range(passes):
-            step = self.world.step()
-            assert isinstance(step, ALLOWED)
-            self.world.check_trust()
-            if isinstance(step, (Wait, Nothing)):
-                self.world.advance(11)
+        work(self.world, passes)
 
     @rule()
     def crash(self) -> None:
@@ -227,12 +200,7 @@ class Provided(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """When the swaps end, every object shows exactly what the Secret brings, and only that may be used."""
-        for _ in range(50):
-            self.work(1)
-            for index in range(3):
-                self.world.refresh(index)
-            self.world.check_trust()
-            self.world.advance(20)
+        run(self.world)
         authorities = read_serving(self.world.objects[CALLED.serving]).authorities
         for target in self.world.gather().targets:
             assert [read_certificates(found) for found in target.bundles] == [authorities] * len(target.bundles)

@@ -308,18 +308,6 @@ async def test_a_stanza_that_points_to_another_service_is_left_alone_unless_it_m
     assert crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] == "dynamo-webhooks"
 
 
-async def test_a_killed_one_is_followed_within_twenty_seconds(site: Site) -> None:
-    await site.install("10.0.0.1")
-    dying = MemoryCluster("dying", storage=site.storage)
-    site.start(site.provisioner("dying", dying, None))
-    await site.until(Phase.STABLE)
-    dying.fail(lambda *_: UnavailableError(0, "", "killed"))  # it neither writes nor releases anything any more
-    site.start(site.provisioner("next", lease=None))
-    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
-    await site.advance(20, 1)
-    assert site.stored(SECRETS, CALLED.serving) is not None
-
-
 @pytest.mark.parametrize("hours", [2, -2])
 async def test_a_clock_that_is_hours_off_signs_nothing_repairs_trust_and_says_so(stable: Site, hours: int) -> None:
     stable.skew = timedelta(hours=hours)
@@ -364,15 +352,6 @@ async def test_a_conflict_with_another_writer_floods_no_client(stable: Site) -> 
     await stable.advance(120)
     written = [each for each in stable.cluster.writes if each[2] == VALIDATING_NAME]
     assert 0 < len(written) < 60
-
-
-async def test_without_permission_to_know_endpoints_a_rotation_takes_longer_and_ends(stable: Site) -> None:
-    stable.cluster.denied |= {("list", "endpointslices"), ("watch", "endpointslices")}
-    old = current(stable)
-    await _rotate(stable)
-    await stable.until(Phase.ROLL)
-    await stable.until(Phase.STABLE)
-    assert current(stable) != old
 
 
 async def test_metrics_say_what_a_monitor_needs(site: Site) -> None:

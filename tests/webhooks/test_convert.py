@@ -184,12 +184,6 @@ def test_many_damaged_annotations_cost_few_lines(caplog: pytest.LogCaptureFixtur
     assert found.verdict.tally.damaged == 200
 
 
-@pytest.mark.parametrize("text", ["[]", "5", "{", '{"spec":5}', "[" * 5_000, "x" * 250_000])
-def test_hostile_annotations_convert_and_come_home(text: str) -> None:
-    obj = _damaged("g", text)
-    assert converted(converted([obj]), ALPHA) == [obj]
-
-
 @pytest.mark.parametrize("text", ["", "null", "{}", '{"spec":{"services":[]}}', '{"version":7,"spec":{}}'])
 def test_annotations_that_can_be_read_and_say_nothing_are_used_up(text: str) -> None:
     there = converted([_damaged("g", text)])

@@ -111,6 +111,13 @@ def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
     }
 
 
+def test_pure_answers_import_no_server() -> None:
+    """What the offline `review` command may not pay for."""
+    code = "import sys, dynamo_webhooks.webhooks.admission; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert not {"aiohttp", "asyncio", "uvloop", "ssl", "cryptography", "prometheus_client", "pydantic"} & set(done.stdout.split())
+
+
 def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path) -> None:
     """The facts of the file decide, the watching process says once why it can't watch, and it ends with its parent."""
     nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))

@@ -15,11 +15,12 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 
 PROBES: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("line15_probes.yaml").read_text())
+OPERATOR = "system:serviceaccount:dynamo-system:operator"
 FACTS = facts_from(
     {
         "operatorScope": "cluster",
         "operatorVersion": "1.5.0",
-        "operatorPrincipal": "system:serviceaccount:dynamo-system:operator",
+        "operatorPrincipal": OPERATOR,
         "grove": True,
         "inferencePool": True,
         "clusterTopologies": {"default": ["zone", "rack", "host"]},
@@ -143,7 +144,6 @@ def test_all_probes_are_here() -> None:
     assert (len(PROBES["create"]), len(PROBES["update"])) == (104, 33)
 
 
-OPERATOR = FACTS.operatorPrincipal
 SETTINGS = Settings(FACTS)
 PROVIDER = "nvidia.com/workload-provider"
 OFF_GROVE = {"nvidia.com/enable-grove": "false"}

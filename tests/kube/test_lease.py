@@ -200,12 +200,7 @@ async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, trans
     """At least our own duration, since its holder may lead so long; at most ten times as much; and the API's int32 never overflows."""
     cluster, timing = MemoryCluster(), Timing()
     given = {"leaseDurationSeconds": lasting, "leaseTransitions": transitions, "strategy": "OldestEmulationVersion"}
-    spec = {
-        "holderIdentity": "other",
-        "renewTime": "9999-12-31T23:59:59.000000Z",
-        "preferredHolder": "other",
-        "strategy": "OldestEmulationVersion",
-    }
+    spec: Node = {"holderIdentity": "other", "renewTime": "9999-12-31T23:59:59.000000Z", "preferredHolder": "other"}
     spec |= {key: it for key, it in given.items() if it is not None}
     await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
     one = election(cluster, "one", timing)

@@ -2,7 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -60,12 +61,18 @@ class Site:
         return self.running.server.snapshot().callers
 
 
+@asynccontextmanager
+async def wanting(tmp_path: Path, authority: trustme.CA, names: Sequence[str] = (NAME,)) -> AsyncIterator[Site]:
+    file = tmp_path / "ca.crt"
+    authority.cert_pem.write_to_path(str(file))
+    async with served(tmp_path, clients=ClientTrust(file, names)) as running:
+        yield Site(running, authority, file)
+
+
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    authority, file = trustme.CA(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
-    async with served(tmp_path, clients=ClientTrust(file, [NAME])) as running:
-        yield Site(running, authority, file)
+    async with wanting(tmp_path, trustme.CA()) as made:
+        yield made
 
 
 @VERSIONS
@@ -112,11 +119,9 @@ async def test_a_refusal_waits_for_no_body(site: Site) -> None:
 )
 async def test_names(tmp_path: Path, names: list[str], common: str, status: int) -> None:
     """Common names and DNS names count, each as a whole."""
-    authority, file = trustme.CA(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
+    authority = trustme.CA()
     leaf = authority.issue_cert(f"{common.strip()}.example", common_name=common)
-    async with served(tmp_path, clients=ClientTrust(file, names)) as running:
-        site = Site(running, authority, file)
+    async with wanting(tmp_path, authority, names) as site:
         found = await site.post(leaf)
         assert found.status == status
         if status == 403:
@@ -127,10 +132,7 @@ async def test_names(tmp_path: Path, names: list[str], common: str, status: int)
 
 async def test_an_intermediate_authority_suffices(tmp_path: Path) -> None:
     root = trustme.CA()
-    authority, file = root.create_child_ca(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
-    async with served(tmp_path, clients=ClientTrust(file, [NAME])) as running:
-        site = Site(running, authority, file)
+    async with wanting(tmp_path, root.create_child_ca()) as site:
         assert (await site.post(site.caller())).status == 200
         with pytest.raises((OSError, asyncio.IncompleteReadError)):
             await site.post(root.issue_cert("x", common_name=NAME))

@@ -15,7 +15,8 @@ import pytest
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.webhooks.cluster import feed as feeding
 from dynamo_webhooks.webhooks.cluster.feed import FIRST_SECONDS, Feed
-from tests.webhooks.serving import DEADLINE, until
+from tests.webhooks import serving
+from tests.webhooks.serving import DEADLINE
 
 STALE: Final = {"scope_watch": 1.0, "topology_watch": None, "api_groups": 2.0}
 # takes its orders, does what they say one after the other, and waits for the word to stop
@@ -59,7 +60,7 @@ class Fed:
             async with asyncio.timeout(DEADLINE):
                 await task
 
-    until = staticmethod(until)
+    until = staticmethod(serving.until)
 
     def gauge(self, name: str) -> float:
         return self.feed.gauges()[name]

@@ -128,15 +128,6 @@ async def test_a_claimed_namespace_is_excluded_while_its_holder_lives() -> None:
         assert world.facts["excludedNamespaces"] == []
 
 
-async def test_other_leases_of_the_cluster_are_not_asked_for() -> None:
-    async with World().running() as world:
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "node-1", "namespace": "kube-node-lease"}}
-        before = len(world.reports)
-        await world.cluster.create(LEASES, lease)
-        await settle()
-        assert len(world.reports) == before
-
-
 async def test_topologies_come_and_go_with_grove() -> None:
     world = World()
     mend = world.break_calls(NotServedError(404, "NotFound", "the server could not find the requested resource"), TOPOLOGIES)

@@ -13,7 +13,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from .certificate import UNREADABLE, read_certificate
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
-PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 BACKDATE: Final = timedelta(hours=1)  # clocks differ, and a certificate must be valid at once everywhere
 AUTHORITY_LIFE: Final = timedelta(days=3650)
@@ -43,13 +42,8 @@ def make_authority(
     """Makes a self-signed authority that may sign leaves and nothing else. `now` must be timezone-aware."""
     key = _new_key(key_kind)
     name = _name(f"{AUTHORITY_NAME}{generation}", organisation)
-    builder = (
-        _builder(name, name, key.public_key(), now - backdate, now + life)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
-    return _pair(builder, key, key)
+    extensions = (x509.BasicConstraints(ca=True, path_length=0), _usage(signs_certificates=True))
+    return _signed(name, name, key, key, now - backdate, now + life, extensions)
 
 
 def issue_leaf(
@@ -75,23 +69,16 @@ def issue_leaf(
     if not isinstance(signer, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise TypeError("the authority's key must be an ECDSA or RSA key")
     key = _new_key(key_kind)
-    builder = (
-        # a fixed short subject, since its length is limited; long service names are alternative names
-        _builder(
-            _name("dynamo-webhook", organisation),
-            issuer.parsed.subject,
-            key.public_key(),
-            now - backdate,
-            min(now + life, issuer.not_after),
-        )
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False, enciphers_keys=key_kind != ECDSA), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative(name) for name in dict.fromkeys(names)]), critical=False)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(_issuer_identifier(issuer.parsed, signer), critical=False)
+    extensions = (
+        x509.BasicConstraints(ca=False, path_length=None),
+        _usage(signs_certificates=False, enciphers_keys=key_kind != ECDSA),
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+        x509.SubjectAlternativeName([_alternative(name) for name in dict.fromkeys(names)]),
+        _issuer_identifier(issuer.parsed, signer),
     )
-    return _pair(builder, key, signer)
+    # a fixed short subject, since its length is limited; long service names are alternative names
+    name, end = _name("dynamo-webhook", organisation), min(now + life, issuer.not_after)
+    return _signed(name, issuer.parsed.subject, key, signer, now - backdate, end, extensions)
 
 
 def encode_key(key: PrivateKey) -> bytes:
@@ -107,16 +94,20 @@ def _new_key(kind: str) -> PrivateKey:
     raise ValueError(f"the kind of key must be {ECDSA} or {RSA}, and is {kind}")
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: PublicKey, start: datetime, end: datetime) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(end)
-    )
+def _signed(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: PrivateKey,
+    signer: PrivateKey,
+    start: datetime,
+    end: datetime,
+    extensions: Iterable[x509.ExtensionType],
+) -> KeyPair:
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(start).not_valid_after(end)
+    for each in (*extensions, x509.SubjectKeyIdentifier.from_public_key(key.public_key())):
+        builder = builder.add_extension(each, critical=isinstance(each, (x509.BasicConstraints, x509.KeyUsage)))
+    return KeyPair(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), encode_key(key))
 
 
 def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.AuthorityKeyIdentifier:
@@ -126,10 +117,6 @@ def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.Aut
     except (x509.ExtensionNotFound, *UNREADABLE):
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
-
-
-def _pair(builder: x509.CertificateBuilder, key: PrivateKey, signer: PrivateKey) -> KeyPair:
-    return KeyPair(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), encode_key(key))
 
 
 def _name(common: str, organisation: str) -> x509.Name:

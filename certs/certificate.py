@@ -48,6 +48,20 @@ class Certificate:
         return self.parsed.not_valid_after_utc
 
     @property
+    def serial(self) -> str:
+        """Hexadecimal."""
+        return f"{self.parsed.serial_number:x}"
+
+    @property
+    def issuer_key(self) -> str:
+        """The key identifier of the issuer, hexadecimal; empty when it isn't named."""
+        try:
+            found = self.parsed.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+        except (x509.ExtensionNotFound, *UNREADABLE):
+            return ""
+        return (found or b"").hex()
+
+    @property
     def life(self) -> timedelta:
         """From the first moment of validity to the last."""
         return self.not_after - self.not_before

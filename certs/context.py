@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..kube.times import format_time, now
-from .certificate import read_certificates
-from .files import AUTHORITY, CERTIFICATE, KEY, Leaf, PairError, judge, load_pair, read_file
+from .certificate import Certificate, read_certificates
+from .files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, read_file
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _OPEN: Final = Path("/proc/self/fd")
-_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it, 0700
 CLIENT_KEY: Final = "server.webhook.clientCA"
 
 
@@ -123,7 +122,7 @@ class Directory:
 class Served(NamedTuple):
     """What people ask about the pair that is served."""
 
-    leaf: Leaf
+    leaf: Certificate
     source: str
     bundle: bytes  # PEM
 
@@ -168,7 +167,7 @@ class ReloadingContext:
         return self._current is not None
 
     @property
-    def leaf(self) -> Leaf | None:
+    def leaf(self) -> Certificate | None:
         """The certificate that is served."""
         return self.served.leaf if self.served is not None else None
 
@@ -270,34 +269,13 @@ def load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """A name under which the content can be read while the block lasts, mode 0600."""
-    if not hasattr(os, "memfd_create") or not _OPEN.is_dir():
-        yield from _in_directory(content)
-        return
-    descriptor = os.memfd_create("pair", os.MFD_CLOEXEC)
-    try:
-        os.fchmod(descriptor, 0o600)
-        _write(descriptor, content)
-        yield str(_OPEN / str(descriptor))
-    finally:
-        os.close(descriptor)
-
-
-def _in_directory(content: bytes) -> Iterator[str]:
-    where = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=where) as directory:  # made 0700
-        file = Path(directory) / "pair.pem"
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            _write(descriptor, content)
-        finally:
-            os.close(descriptor)
-        yield str(file)
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    with os.fdopen(descriptor, "wb", closefd=False) as file:
+    """A name under which the content can be read while the block lasts, mode 0600; of no file where there are files in memory."""
+    memory = hasattr(os, "memfd_create") and _OPEN.is_dir()
+    with os.fdopen(os.memfd_create("pair", os.MFD_CLOEXEC), "wb") if memory else tempfile.NamedTemporaryFile() as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(content)
+        file.flush()
+        yield str(_OPEN / str(file.fileno()) if memory else file.name)
 
 
 def _no_password() -> bytes:

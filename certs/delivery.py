@@ -8,9 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from ..kube.times import format_time
-from .certificate import Certificate, read_certificate, read_certificates, read_key
-from .files import CERTIFICATE, KEY, PairError
+from .certificate import Certificate, read_certificates
+from .files import CERTIFICATE, PairError, judge
 from .names import TLS_AUTHORITY
 
 PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
@@ -62,20 +61,9 @@ class Gate:
 
 def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
     """Judges one pair. `server_name` is the name that the API server verifies. Raises: PairError with the first rule that is broken."""
-    leaf = read_certificate(content.certificate)
-    if leaf is None:
-        raise PairError(f"{CERTIFICATE} must hold a PEM certificate")
-    key = read_key(content.key)
-    if key is None:
-        raise PairError(f"{KEY} must hold a PEM private key that is not encrypted")
-    if not key.belongs_to(leaf):
-        raise PairError(f"{KEY} must be the key of {CERTIFICATE}, and is another one")
+    leaf = judge(content.certificate, content.key, now)
     if server_name not in leaf.names:
         raise PairError(f"{CERTIFICATE} must name {server_name}, and names {', '.join(sorted(leaf.names)) or 'nothing'}")
-    if now >= leaf.not_after:
-        raise PairError(f"{CERTIFICATE} has expired at {format_time(leaf.not_after)}")
-    if now < leaf.not_before:
-        raise PairError(f"{CERTIFICATE} is not valid before {format_time(leaf.not_before)}")
     bundle = read_certificates(content.bundle)
     if not bundle:
         raise PairError(f"{TLS_AUTHORITY} must hold the PEM certificates of the authorities that {CERTIFICATE} chains to")

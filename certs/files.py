@@ -7,15 +7,13 @@ import secrets
 import stat
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
+from ..kube.times import format_time
 from .authority import SELF_SIGNED, issue_leaf, make_authority
-from .certificate import UNREADABLE, read_certificate
+from .certificate import UNREADABLE, Certificate, read_certificate, read_key
 
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
@@ -28,43 +26,20 @@ class PairError(ValueError):
     """A pair that must not be used; the text is the reason."""
 
 
-class Leaf(NamedTuple):
-    """What people ask about a served certificate."""
-
-    not_before: datetime
-    not_after: datetime
-    serial: str  # hexadecimal
-    issuer_key: str = ""  # key identifier of the issuer, hexadecimal; empty when it isn't named
-
-
-def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
-    """Says what a pair is. Raises: PairError when either can't be read, they don't belong together, or the dates exclude now."""
-    try:
-        leaf = x509.load_pem_x509_certificate(certificate)
-        public = _public(leaf.public_key())
-    except UnsupportedAlgorithm as error:
-        raise PairError(f"{CERTIFICATE} must hold a certificate with a key of a common kind, and doesn't: {error}") from None
-    except UNREADABLE:
-        raise PairError(f"{CERTIFICATE} must hold a PEM certificate") from None
-    try:
-        secret = serialization.load_pem_private_key(key, password=None)
-    except UNREADABLE:
-        raise PairError(f"{KEY} must hold a PEM private key that is not encrypted") from None
-    if _public(secret.public_key()) != public:
+def judge(certificate: bytes, key: bytes, now: datetime) -> Certificate:
+    """The certificate of a pair. Raises: PairError when either can't be read, they don't belong together, or the dates exclude now."""
+    leaf, secret = read_certificate(certificate), read_key(key)
+    if leaf is None:
+        raise PairError(f"{CERTIFICATE} must hold a PEM certificate")
+    if secret is None:
+        raise PairError(f"{KEY} must hold a PEM private key that is not encrypted")
+    if not secret.belongs_to(leaf):
         raise PairError(f"{KEY} must be the key of {CERTIFICATE}, and is another one")
-    if now >= leaf.not_valid_after_utc:
-        raise PairError(f"{CERTIFICATE} has expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
-    if now < leaf.not_valid_before_utc:
-        raise PairError(f"{CERTIFICATE} is not valid before {leaf.not_valid_before_utc:%Y-%m-%dT%H:%M:%SZ}")
-    return Leaf(leaf.not_valid_before_utc, leaf.not_valid_after_utc, f"{leaf.serial_number:x}", _issuer_key(leaf))
-
-
-def _issuer_key(leaf: x509.Certificate) -> str:
-    try:
-        found = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return ""
-    return (found or b"").hex()
+    if now >= leaf.not_after:
+        raise PairError(f"{CERTIFICATE} has expired at {format_time(leaf.not_after)}")
+    if now < leaf.not_before:
+        raise PairError(f"{CERTIFICATE} is not valid before {format_time(leaf.not_before)}")
+    return leaf
 
 
 def load_pair(directory: Path) -> tuple[bytes, bytes]:
@@ -116,26 +91,23 @@ def store(path: Path, content: bytes, mode: int) -> None:
 
 def _check(directory: Path, names: tuple[str, ...], now: datetime) -> None:
     """Raises PairError unless the pair is good at that time, and has the names, if any, from the authority beside it (if there is one)."""
-    certificate, key = load_pair(directory)
-    judge(certificate, key, now)
-    if not names:
-        return
-    leaf = read_certificate(certificate)
-    if missing := [name for name in names if leaf is None or name not in leaf.names]:
+    leaf = judge(*load_pair(directory), now)
+    if missing := [name for name in names if name not in leaf.names]:
         raise PairError(f"{CERTIFICATE} must name {', '.join(missing)}")
-    if (directory / AUTHORITY).exists():
+    if names and (directory / AUTHORITY).exists():
         authority = read_certificate(read_file(directory / AUTHORITY))
-        if leaf is None or authority is None or not authority.issued(leaf):
+        if authority is None or not authority.issued(leaf):
             raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}")
 
 
 def _is_ours(path: Path) -> bool:
     """Whether the authority beside a pair is one that this module made."""
     try:
-        subject = x509.load_pem_x509_certificate(read_file(path)).subject
-    except (PairError, *UNREADABLE):
+        authority = read_certificate(read_file(path))
+        found = authority.parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME) if authority else ()
+    except UNREADABLE:  # a PairError, too
         return False
-    return any(part.value == SELF_SIGNED for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
+    return any(part.value == SELF_SIGNED for part in found)
 
 
 def read_file(path: Path) -> bytes:
@@ -154,14 +126,6 @@ def read_file(path: Path) -> bytes:
     if len(content) > LARGEST_FILE:
         raise PairError(f"{path.name} must be at most {LARGEST_FILE} bytes")
     return content
-
-
-def _public(key: object) -> bytes:
-    encode = getattr(key, "public_bytes", None)
-    if encode is None:
-        raise PairError("the key must be an RSA or ECDSA key")
-    encoded: bytes = encode(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return encoded
 
 
 def local_names(host: str) -> tuple[str, ...]:

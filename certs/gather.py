@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -65,36 +65,31 @@ class Refusals:
         return min((each.until - self._clock() for each in self._found.values()), default=None)
 
 
+@dataclass(slots=True)
 class Gatherer:
     """Reads everything that a decision depends on."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        about: Installation,
-        store: Store,
-        injector: Injector,
-        prober: Prober,
-        refusals: Refusals,
-        now: Callable[[], datetime] = local_now,
-    ) -> None:
-        """`now` is the local wall clock, which is only compared with the API server's."""
-        self._cluster, self._about, self._store, self._injector = cluster, about, store, injector
-        self._prober, self._refusals, self._now = prober, refusals, now
+    cluster: Cluster
+    about: Installation
+    store: Store
+    injector: Injector
+    prober: Prober
+    refusals: Refusals
+    now: Callable[[], datetime] = local_now  # the local wall clock, which is only compared with the API server's
 
     async def gather(self) -> Gathered:
         """Read everything. Raises ApiError if the API server is unreachable."""
-        about, store = self._about, self._store
+        about, store = self.about, self.store
         managed = about.mode is Mode.MANAGED
         # all at once: a busy API server needs a second for each answer
         serving, authority, trust, endpoints, targets = await asyncio.gather(
             store.serving(),
             store.authority() if managed else asyncio.sleep(0),  # which there is no need to read
             self._trust(),
-            self._prober.look(),
+            self.prober.look(),
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
         )
-        theirs = await self._cluster.server_time()
+        theirs = await self.cluster.server_time()
         found = read_serving(serving) if serving else None
         state = CertificateState(
             mode=about.mode,
@@ -105,7 +100,7 @@ class Gatherer:
             trust=read_trust(trust) if trust else None,
             targets=tuple(targets),
             endpoints=endpoints,
-            skew=self._now() - theirs,
+            skew=self.now() - theirs,
             configured_trust=_content(about.trust_file),
             fixed=self._fixed(authority, serving if managed else None, trust),
             reference_running=managed and await self._reference_runs(found),
@@ -122,25 +117,25 @@ class Gatherer:
 
     async def _trust(self) -> Node | None:
         try:
-            return await self._store.trust()
+            return await self.store.trust()
         except ForbiddenError:
-            if self._about.mode is Mode.EXTERNAL_INJECTION:
+            if self.about.mode is Mode.EXTERNAL_INJECTION:
                 return None  # there is no use for the permission, hence it may be missing
             raise
 
     async def _target(self, kind: TargetKind, name: str) -> Target:
         try:
-            return self._refusals.applied(await self._injector.read(kind, name))
+            return self.refusals.applied(await self.injector.read(kind, name))
         except ForbiddenError as error:  # counts as untrusting: unknown
             return Target(kind, name, bundles=(b"",), refused=error.message)
 
     async def _reference_runs(self, serving: Serving | None) -> bool:
         """Whether the Go operator, which left its authority's key in the Secret, has ready endpoints behind the Service it signed for."""
-        if serving is None or serving.authority_key is None or serving.leaf is None or self._about.force_adoption:
+        if serving is None or serving.authority_key is None or serving.leaf is None or self.about.force_adoption:
             return False
-        ending = f".{self._about.profile.namespace}.svc"
+        ending = f".{self.about.profile.namespace}.svc"
         services = {name.removesuffix(ending) for name in serving.leaf.names if name.endswith(ending)}
-        return any([await self._prober.anybody_behind(one) for one in sorted(services - {self._about.profile.service})])
+        return any([await self.prober.anybody_behind(one) for one in sorted(services - {self.about.profile.service})])
 
 
 def _content(file: str) -> bytes:

@@ -8,7 +8,7 @@ from ..kube.errors import ConflictError, InvalidError
 from ..kube.protocol import Cluster, Node
 from ..kube.resources import CRDS, MUTATING, VALIDATING, Resource
 from . import names
-from .reading import read_target
+from .reading import read_target, service_of
 from .state import Profile, Stance, Target, TargetKind
 
 RESOURCES: Final[dict[TargetKind, Resource]] = {TargetKind.CRD: CRDS, TargetKind.MUTATING: MUTATING, TargetKind.VALIDATING: VALIDATING}
@@ -25,7 +25,7 @@ def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: P
     patch: list[Node] = [{"op": "test", "path": "/metadata/resourceVersion", "value": target.version}]
     if target.kind is not TargetKind.CRD:
         for index, entry in enumerate(obj.get("webhooks") or ()):
-            if _is_ours(entry.get("clientConfig") or {}, profile):
+            if service_of(entry.get("clientConfig") or {}) == (profile.service, profile.namespace):
                 patch.append({"op": "test", "path": f"/webhooks/{index}/name", "value": entry.get("name")})
                 patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded})
     elif target.stance is Stance.UNSET:
@@ -73,15 +73,10 @@ class Injector:
             raise OverwrittenError(f"{target.kind} {target.name} was changed by another client right after the bundle was written")
 
 
-def _is_ours(config: Mapping[str, Any], profile: Profile) -> bool:
-    service = config.get("service") or {}
-    return (service.get("name"), service.get("namespace")) == (profile.service, profile.namespace)
-
-
 def _stanza(profile: Profile, encoded: str, crd: Mapping[str, Any]) -> Node:
     """A whole conversion by webhook; the port stays where one of our service is damaged."""
     config = (((crd.get("spec") or {}).get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
-    port = config["service"].get("port", PORT) if _is_ours(config, profile) else PORT
+    port = config["service"].get("port", PORT) if service_of(config) == (profile.service, profile.namespace) else PORT
     service = {"name": profile.service, "namespace": profile.namespace, "path": names.CONVERT, "port": port}
     webhook = {"clientConfig": {"service": service, "caBundle": encoded}, "conversionReviewVersions": [names.REVIEW]}
     return {"strategy": "Webhook", "webhook": webhook}

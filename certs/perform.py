@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from typing import Final, Literal
 
-from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError
+from ..kube.errors import AlreadyExistsError, ApiError, ConflictError
 from ..kube.events import Recorder
 from ..kube.metrics import COUNTER, GAUGE, Declared, Values, export
 from ..kube.protocol import Node
@@ -70,7 +70,7 @@ class Teller:
     def __init__(self, about: Installation, store: Store, recorder: Recorder) -> None:
         self._about, self._store, self._recorder = about, store, recorder
         self._reported: frozenset[Report] = frozenset()
-        self._refused = False  # the servers' Deployment, to be read
+        self._unread = ""  # why the servers' Deployment can't be read
 
     async def stands(self, found: Gathered) -> None:
         """Reports the current problems that are new since the last call."""
@@ -103,13 +103,10 @@ class Teller:
         """Reads the Deployment first: `kubectl describe` finds Events by uid. Without the permission, it writes no Event."""
         try:
             servers = await self._store.servers(self._about.profile.service)
-        except ForbiddenError as error:
-            if not self._refused:
-                self._refused = True
-                _TOLD.warning("the Deployment of the servers gets no Events; this is logged once: %s", error.message)
-            return
         except ApiError as error:
-            _TOLD.warning("an Event was not written (%s: %s): %s", reason, message, error.message)
+            if error.message != self._unread:
+                self._unread = error.message
+                _TOLD.warning("the Deployment of the servers gets no Events; this is logged once: %s", error.message)
             return
         if servers:
             await self._recorder.record(_regarding(DEPLOYMENTS, servers["metadata"]), kind, reason, message)
@@ -121,9 +118,8 @@ class Teller:
 
 
 def _regarding(resource: Resource, metadata: Node) -> Node:
-    """The object reference of an Event."""
-    known = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if metadata.get(key)}
-    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": known}
+    """The object that an Event is about."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
 
 class Performer:

@@ -4,24 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from . import provided, trust
+from . import policy, provided, trust
 from .certificate import Certificate, read_certificates
-from .policy import (
-    AFTER_ISSUE,
-    age_of,
-    can_sign,
-    derive,
-    has_converged,
-    is_key_compromised,
-    leaf_reason,
-    list_foreign_endpoints,
-    may_sign,
-    renewal_time,
-    roll_time,
-    rotation_reason,
-    rotation_time,
-    settle_time,
-)
 from .report import bundle_of
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
 from .step import (
@@ -50,7 +34,7 @@ def next_step(state: CertificateState, now: datetime) -> Step:
     """The one thing to do now, by the API server's time. A crash after any step is harmless: the same facts give the same next step."""
     if state.mode is not Mode.MANAGED:
         return provided.next_step(state, now)
-    allowed = (step for step in _candidates(state, now) if may_sign(state) or _harmless(step))
+    allowed = (step for step in _candidates(state, now) if policy.may_sign(state) or _harmless(step))
     return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is set"))
 
 
@@ -78,16 +62,16 @@ def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
     if secret is None or secret.current is None:
         yield _begin(state)
         return
-    phase = derive(state, now)
+    phase = policy.derive(state, now)
     if phase is Phase.PREPARE:
-        yield StoreNext(rotation_reason(state, now) or secret.reason or "key-lost")
+        yield StoreNext(policy.rotation_reason(state, now) or secret.reason or "key-lost")
         phase = Phase.STABLE  # reached only when nothing may be signed: repairs go on
     bundle = trust.choose_bundle(state, phase, now)
     if phase in {Phase.TRUST, Phase.SETTLE}:
         yield from _approach(state, secret, phase, bundle, now)
     elif phase is Phase.ISSUE:
         yield from _issue(state, secret, bundle, now)
-    elif phase in AFTER_ISSUE:
+    elif phase in policy.AFTER_ISSUE:
         yield from _withdraw(state, secret.current, phase, bundle, now)
     else:
         yield from _rest(state, secret.current, phase, bundle, now)
@@ -110,7 +94,7 @@ def _begin(state: CertificateState) -> Step:
 def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """TRUST and SETTLE: all objects get the new issuer, the old one keeps signing."""
     current = secret.current
-    if secret.next and current and can_sign(secret, now) and (reason := leaf_reason(state, current, now)):
+    if secret.next and current and policy.can_sign(secret, now) and (reason := policy.leaf_reason(state, current, now)):
         yield WriteServing("current", bundle, reason)
     yield from rewrite_serving(state, bundle)
     if phase is Phase.TRUST and state.hint.phase is not Phase.TRUST:
@@ -122,9 +106,9 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
     if phase is Phase.TRUST:
         yield _blocked(state, now)
         return
-    if state.hint.phase is not Phase.SETTLE or age_of(state.hint.since, now) is None:
+    if state.hint.phase is not Phase.SETTLE or policy.age_of(state.hint.since, now) is None:
         yield MarkPhase(Phase.SETTLE)
-    yield wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
+    yield wait(state, now, policy.settle_time(state), "every API server must have seen the new authority before it is used")
 
 
 def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now: datetime) -> Iterator[Step]:
@@ -132,7 +116,7 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
     yield from write_bundles(state, bundle, "rotation")
     yield from write_trust(state, bundle, trust.fingerprints((secret.current, secret.next, *secret.previous)))
     issuer, key = (secret.next, secret.next_key) if secret.next else (secret.current, secret.current_key)
-    if issuer and key and (reason := leaf_reason(state, issuer, now)):
+    if issuer and key and (reason := policy.leaf_reason(state, issuer, now)):
         yield WriteServing("next" if secret.next else "current", bundle, "rotation" if reason == "issuer-differs" else reason)
     yield PromoteNext(_outgoing(state, secret)) if secret.next else MarkPhase(Phase.ROLL)
 
@@ -140,8 +124,8 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
 def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """ROLL, DRAIN and DROP: withdraw the old authority when no server has used it for a while."""
     yield from _leaf(state, current, bundle, now)
-    timed = state.hint.phase is phase and age_of(state.hint.since, now) is not None
-    if list_foreign_endpoints(state) if phase is Phase.DROP else not timed:
+    timed = state.hint.phase is phase and policy.age_of(state.hint.since, now) is not None
+    if policy.list_foreign_endpoints(state) if phase is Phase.DROP else not timed:
         yield MarkPhase(Phase.ROLL)
     if phase is Phase.DROP:
         yield from _drop(state, current, bundle, now)
@@ -150,13 +134,13 @@ def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundl
     yield from write_bundles(state, bundle, "drift")
     secret = state.authority
     yield from write_trust(state, bundle, trust.fingerprints((current, *(secret.previous if secret else ()))))
-    lasted = age_of(state.hint.since, now) or timedelta(0)
+    lasted = policy.age_of(state.hint.since, now) or timedelta(0)
     if phase is Phase.ROLL:
-        if has_converged(state) and lasted >= roll_time(state):
-            yield MarkPhase(Phase.DROP if is_key_compromised(state) else Phase.DRAIN)
-        yield wait(state, now, roll_time(state), "every endpoint must present a leaf of the current authority")
+        if policy.has_converged(state) and lasted >= policy.roll_time(state):
+            yield MarkPhase(Phase.DROP if policy.is_key_compromised(state) else Phase.DRAIN)
+        yield wait(state, now, policy.roll_time(state), "every endpoint must present a leaf of the current authority")
         return
-    if has_converged(state) and (lasted >= state.timings.drain or is_key_compromised(state)):
+    if policy.has_converged(state) and (lasted >= state.timings.drain or policy.is_key_compromised(state)):
         yield MarkPhase(Phase.DROP)
     yield wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
 
@@ -185,16 +169,16 @@ def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: b
         yield _blocked(state, now)
     if state.hint.phase is not Phase.STABLE:
         yield MarkPhase(Phase.STABLE)
-    due = [rotation_time(state, current)]
+    due = [policy.rotation_time(state, current)]
     if state.serving and state.serving.leaf:
-        due.append(renewal_time(state.serving.leaf))
+        due.append(policy.renewal_time(state.serving.leaf))
     until = min((moment for moment in due if moment > now), default=now + state.timings.resync)
     yield Wait(min(until, now + state.timings.resync), "the certificate is current, and so is each object that may be written")
 
 
 def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """A certificate of the current authority, if needed; if another authority's is served, publish the issuer first."""
-    if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
+    if state.authority and policy.can_sign(state.authority, now) and (reason := policy.leaf_reason(state, current, now)):
         if not all(current.issued(leaf) for leaf in trust.list_served_leaves(state)):
             yield from write_bundles(state, bundle, "drift")
         yield WriteServing("current", bundle, reason)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from ..kube.times import parse_time
 from . import names
 from .certificate import Certificate, Key, read_certificate, read_certificates, read_key
 from .state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
@@ -67,7 +66,7 @@ def read_target(kind: TargetKind, name: str, obj: Node | None, service: str, nam
         stance, bundles = _conversion(obj, (service, namespace), take_over=take_over)
     else:
         entries = [entry.get("clientConfig") or {} for entry in obj.get("webhooks") or ()]
-        bundles = tuple(_base64(entry.get("caBundle")) for entry in entries if _service(entry) == (service, namespace))
+        bundles = tuple(_base64(entry.get("caBundle")) for entry in entries if service_of(entry) == (service, namespace))
         stance = Stance.OURS if bundles else Stance.FOREIGN
     if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
         stance, bundles = Stance.ANNOTATED, bundles or (b"",)
@@ -80,13 +79,14 @@ def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[S
         return Stance.UNSET, ()
     webhook = conversion.get("webhook") or {}
     config = webhook.get("clientConfig") or {}
-    if _service(config) == ours:
+    if service_of(config) == ours:
         leads_here = config["service"].get("path") == names.CONVERT and names.REVIEW in (webhook.get("conversionReviewVersions") or ())
         return (Stance.OURS if leads_here else Stance.UNSET), (_base64(config.get("caBundle")),)
     return (Stance.UNSET if take_over else Stance.FOREIGN), ()
 
 
-def _service(config: Node) -> tuple[str, str]:
+def service_of(config: Node) -> tuple[str, str]:
+    """Name and namespace of the Service that a webhook's `clientConfig` names."""
     service = config.get("service") or {}
     return str(service.get("name", "")), str(service.get("namespace", ""))
 
@@ -98,11 +98,7 @@ def _key_of(certificate: Certificate | None, pem: bytes) -> Key | None:
 
 def _hint(notes: Mapping[str, str]) -> Hint:
     phase = Phase(notes[names.PHASE]) if notes.get(names.PHASE) in set(Phase) else None
-    since = None
-    with contextlib.suppress(ValueError, OverflowError):  # the latter before the first year there is
-        said = datetime.fromisoformat(notes.get(names.SINCE, ""))
-        since = said.astimezone(UTC) if said.tzinfo else None
-    return Hint(phase, since)
+    return Hint(phase, parse_time(notes.get(names.SINCE)))
 
 
 def _decoded(secret: Node) -> dict[str, bytes]:

@@ -114,9 +114,8 @@ def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes
         return b""
     mine = [secret.current]
     if phase is not Phase.DROP:
-        mine += (
-            [secret.next] if secret.next and (secret.next_key or secret.next in issuers((secret.next,), list_served_leaves(state))) else []
-        )
+        if secret.next and (secret.next_key or issuers((secret.next,), list_served_leaves(state))):
+            mine.append(secret.next)
         mine += secret.previous
     leaves = list_served_leaves(state) if is_orphaned(state) else list_presented_leaves(state)
     foreign = issuers((one for one in list_authorities(state) if one not in mine), leaves)

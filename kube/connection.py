@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -53,7 +53,6 @@ class Connection:
         self._clock = clock
         self._traffic = traffic
         self._server_time: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
-        self._date = ""  # as it was written, the same for all answers of a second
 
     async def ask(
         self,
@@ -84,13 +83,18 @@ class Connection:
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
-        asked = f"watch {path}"
+        asked, lines = f"watch {path}", Lines()
+        limit = aiohttp.ClientTimeout(total=seconds + _SLACK, sock_connect=_CONNECT)
         try:
-            async with aclosing(self._chunks(path, query, seconds, asked)) as chunks:
-                lines = Lines()
-                async for chunk in chunks:
+            answer = await self._send("GET", path, query, None, _JSON, limit)
+            try:
+                if answer.status != 200:
+                    raise refusal(answer.status, await answer.read(), asked, secret=False)
+                async for chunk in answer.content.iter_any():
                     for line in lines.feed(chunk):
                         yield event(line, asked)
+            finally:
+                _drop(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _unreached(asked, error) from error
 
@@ -109,18 +113,6 @@ class Connection:
         if self._session is not None:
             await self._session.close()
         await self._api.close()
-
-    async def _chunks(self, path: str, query: Mapping[str, Any], seconds: float, asked: str) -> AsyncGenerator[bytes]:
-        limit = aiohttp.ClientTimeout(total=seconds + _SLACK, sock_connect=_CONNECT)
-        answer = await self._send("GET", path, query, None, _JSON, limit)
-        try:
-            if answer.status != 200:
-                raise refusal(answer.status, await answer.read(), asked, secret=False)
-            chunks: AsyncIterator[bytes] = answer.content.iter_any()
-            async for chunk in chunks:
-                yield chunk
-        finally:
-            _drop(answer)
 
     async def _send(
         self,
@@ -168,13 +160,8 @@ class Connection:
             raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
 
     def _hear(self, date: str) -> None:
-        if date == self._date and self._server_time is not None:
-            self._server_time = (self._server_time[0], self._clock())
-            return
-        try:
-            self._server_time, self._date = (parsedate_to_datetime(date).astimezone(UTC), self._clock()), date
-        except ValueError:
-            return  # no Date header, or an invalid one: the last one stays
+        with suppress(ValueError):  # no Date header, or an invalid one: the last one stays
+            self._server_time = (parsedate_to_datetime(date).astimezone(UTC), self._clock())
 
 
 def _drop(answer: aiohttp.ClientResponse) -> None:

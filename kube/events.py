@@ -1,9 +1,8 @@
 """Writes Events: transitions only, counted instead of repeated, and without raising when a write fails."""
 
 import logging
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from .clocks import LOCAL, Clocks
 from .errors import ApiError, ForbiddenError, NotFoundError
@@ -15,9 +14,6 @@ LOG: Final = logging.getLogger("kube.events")
 _WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do
 _REMEMBERED: Final = 10_000  # Events; beyond that the oldest is forgotten, and its reason written anew
 _LONGEST: Final = 1024  # characters of a message, the API's own limit
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 @dataclass(slots=True)
@@ -33,8 +29,8 @@ class Recorder:
     def __init__(self, cluster: Cluster, component: str, *, clocks: Clocks = LOCAL) -> None:
         self._cluster, self._component = cluster, component
         self._clock, self._now = clocks.monotonic, clocks.wall
-        self._written: OrderedDict[tuple[str, str], _Written] = OrderedDict()  # by object and reason
-        self._last: OrderedDict[str, tuple[str, str]] = OrderedDict()  # object -> (reason, message) of its newest Event
+        self._written: dict[tuple[str, str], _Written] = {}  # by object and reason
+        self._last: dict[str, tuple[str, str]] = {}  # object -> (reason, message) of its newest Event
         self._logged = False  # that the permission is missing
 
     async def record(
@@ -49,7 +45,7 @@ class Recorder:
         known = self._written.get((about, reason))
         fresh = known is not None and self._clock() - known.at < _WINDOW
         if (fresh or lasting) and self._last.get(about) == (reason, message):
-            self._last.move_to_end(about)
+            _remember(self._last, about, (reason, message))
             return
         try:
             if known is None or not fresh or not await self._count(regarding, known, message):
@@ -103,11 +99,11 @@ class Recorder:
         _remember(self._written, (about, reason), _Written(made["metadata"]["name"], 1, self._clock()))
 
 
-def _remember(into: OrderedDict[_K, _V], key: _K, value: _V) -> None:
+def _remember(into: dict[Any, Any], key: Any, value: Any) -> None:
+    into.pop(key, None)  # so that the oldest is always the first
     into[key] = value
-    into.move_to_end(key)
-    while len(into) > _REMEMBERED:
-        into.popitem(last=False)
+    if len(into) > _REMEMBERED:
+        del into[next(iter(into))]
 
 
 def _identity(regarding: Node) -> str:

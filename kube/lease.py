@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from .clocks import LOCAL, Clocks
@@ -54,18 +55,15 @@ class Observed:
         return bool(spec.get("holderIdentity")) and self._clock() - self._since <= lasting
 
 
-def hold(lease: Node | None, identity: str, duration: int, moment: str) -> Node:
-    """The spec of a Lease that we hold from now on or go on holding: nothing in it but our own fields is anyone else's choice."""
+async def write_lease(cluster: Cluster, lease: Node | None, name: str, namespace: str, identity: str, duration: int, now: datetime) -> Node:
+    """Hold a Lease from now on, or go on holding it: nothing in its spec but our own fields is anyone else's choice. Raises: ApiError."""
     before: Node = (lease or {}).get("spec") or {}
+    moment = format_micro_time(now)
     spec: Node = {"holderIdentity": identity, "leaseDurationSeconds": duration, "renewTime": moment}
     ours = before.get("holderIdentity") == identity
     transitions = _number(before.get("leaseTransitions")) + (lease is not None and not ours)
     acquired = before.get("acquireTime") if ours else moment
-    return {**spec, "acquireTime": acquired or moment, "leaseTransitions": min(max(transitions, 0), MOST_TRANSITIONS)}
-
-
-async def write_lease(cluster: Cluster, lease: Node | None, name: str, namespace: str, spec: Node) -> Node:
-    """Give a Lease a spec, or create it. Raises: ApiError."""
+    spec |= {"acquireTime": acquired or moment, "leaseTransitions": min(max(transitions, 0), MOST_TRANSITIONS)}
     if lease is not None:
         return await cluster.replace(LEASES, {**lease, "spec": spec})
     metadata = {"name": name, "namespace": namespace}
@@ -133,8 +131,8 @@ class Election:
             if lease is not None and not self._may_take(lease):
                 self._renewed, self.reason = None, ""
                 return False
-            spec = hold(lease, self._identity, int(self._timings.duration), format_micro_time(self._clocks.wall()))
-            await write_lease(self._cluster, lease, self.name, self.namespace, spec)
+            duration, now = int(self._timings.duration), self._clocks.wall()
+            await write_lease(self._cluster, lease, self.name, self.namespace, self._identity, duration, now)
         except (ConflictError, AlreadyExistsError) as error:
             self.reason = f"another replica wrote the Lease meanwhile: {error.message}"
         except ApiError as error:

@@ -4,16 +4,16 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from ..api.operator.scope import ScopeSettings
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
-from .lease import Observed, hold, holder_of, write_lease
+from .lease import Observed, holder_of, write_lease
 from .protocol import Cluster, Node
 from .resources import LEASES
-from .times import format_micro_time
+from .times import parse_time
 
 LOG: Final = logging.getLogger("kube.scope")
 _PATIENCE: Final = 5.0  # seconds for the deletion at the end
@@ -105,8 +105,8 @@ class NamespaceLease:
                 return False
             try:
                 # renewTime from the beginning: the Go operator regards a Lease without one as expired
-                spec = hold(lease, self._identity, self._duration, format_micro_time(self._clocks.wall()))
-                written = await write_lease(self._cluster, lease, LEASE_NAME, self._namespace, spec)
+                now = self._clocks.wall()
+                written = await write_lease(self._cluster, lease, LEASE_NAME, self._namespace, self._identity, self._duration, now)
             except (ConflictError, AlreadyExistsError):
                 if last:
                     raise
@@ -198,16 +198,8 @@ def _duration(spec: dict[str, Any]) -> float:
 
 def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:
     """Whether a Lease that was never seen before is alive by its own times; the Go operator renews a new one only after a while."""
-    times = [_time_of(spec.get("renewTime"))]
+    times = [parse_time(spec.get("renewTime"))]
     if times == [None]:
-        times = [_time_of(spec.get("acquireTime")), _time_of(metadata.get("creationTimestamp"))]
+        times = [parse_time(spec.get("acquireTime")), parse_time(metadata.get("creationTimestamp"))]
     # a difference, because a sum can exceed the last representable year, and any user may write a Lease of that name
     return any(time is not None and (wall - time).total_seconds() <= duration + skew for time in times)
-
-
-def _time_of(text: object) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)

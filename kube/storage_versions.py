@@ -76,12 +76,6 @@ def storage_hash(group: str, version: str, kind: str) -> str:
     return base64.b64encode(hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()
 
 
-async def storage_hashes(cluster: Cluster, group: str, version: str) -> dict[str, str]:
-    """By plural, the `storageVersionHash` of the server that answers, of all kinds in a served version. Raises: ApiError."""
-    listed = await cluster.resources(group, version)
-    return {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed}
-
-
 async def load_api_servers(cluster: Cluster) -> list[str]:
     """The addresses of API servers (`https://10.0.0.7:6443`) in the slices of the Service default/kubernetes, if any. Raises: ApiError."""
     try:
@@ -119,9 +113,10 @@ async def read_storage_hash(opener: Opener, server: str, group: str, version: st
     """What one API server stores kinds in, asked over a connection of its own."""
     try:
         async with opener(server) as one:
-            return Seen(server, await storage_hashes(one, group, version))
+            listed = await one.resources(group, version)
     except ApiError as error:
         return Seen(server, {}, error.message)
+    return Seen(server, {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed})
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -117,6 +117,11 @@ BOTH: Final = tuple({"name": name, "podTemplate": pod()} for name in ("leader", 
 CEL: Final = "Invalid spec.components[0]"
 
 
+def beside(container: Node, tag: str = "1.6.0") -> Node:
+    """A pod template with a container that starts before the main one."""
+    return pod(tag, initContainers=[container])
+
+
 def bare(part: Node) -> Node:
     """The part without a pod template of its own."""
     return {key: value for key, value in part.items() if key != "podTemplate"}
@@ -128,8 +133,25 @@ def lpx(*roles: str, name: str = "x", **more: Any) -> Node:
     return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": found, **more}
 
 
+def partitions(mode: str, ids: list[int]) -> Node:
+    """What a component of type lpx says of its partitions."""
+    return {"buildId": "b", "experimental": {"localPartitions": {"mode": mode, "ids": ids}}}
+
+
 ENUM: Final = "NotSupported spec.components[0].type"
 LPX_OFF: Final = "Forbidden spec.components[0].type"
+NO_LPX: Final[dict[str, tuple[str, ...]]] = {"before": (ENUM,), "older": (ENUM,)}  # which lines before 1.6 don't know
+LPX_ON: Final = {"lpx": True}
+TEMPLATE: Final = "spec.components[0].podTemplate.spec"
+NO_CONTAINERS: Final = f"Required {TEMPLATE}.containers"
+NODES: Final = "Invalid spec.components[0].multinode"
+PARTITIONS: Final = "Invalid spec.components[0].lpx.experimental.localPartitions"
+SKU: Final = "NotSupported spec.hardware.gpuSku"
+STRATEGY: Final = "nvidia.com/grove-update-strategy"
+CHECKPOINT: Final = "Forbidden spec.components[0].experimental.checkpoint"
+NO_CONFIG: Final = "Required spec.components[0].eppConfig"
+REPLICAS: Final = "Invalid spec.components[0].replicas"
+ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"
 E1: Final = graph(spread(LEADER, WORKER))
 E8: Final = graph(spread({"name": "leader", "providerOverride": OVERRIDE}, WORKER), annotations=ADOPTED)
 E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, WORKER), annotations=ADOPTED)
@@ -157,38 +179,17 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E16", service("frontend"), same("Invalid spec.services[w]"), service("worker")),
     Example("E17", E17, later("Forbidden spec.components[0].multinode")),
     Example("E18", LABELLED, same(), E17),
-    Example(
-        "E19",
-        graph(frontend()),
-        later(before=("Invalid spec.components[0].multinode",), older=("Invalid spec.components[0].multinode",)),
-        E17,
-    ),
+    Example("E19", graph(frontend()), later(before=(NODES,), older=(NODES,)), E17),
     Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Invalid spec.components[0].multinode.nodeCount"), E17),
-    Example("E21", graph(picker("1.4.0")), same("Required spec.components[0].eppConfig", older=("Required spec.components[0].eppConfig",))),
+    Example("E21", graph(picker("1.4.0")), same(NO_CONFIG, older=(NO_CONFIG,))),
     Example("E22", graph(picker("1.5.0", eppConfig=PICKER)), same("Forbidden spec.components[0].eppConfig")),
-    Example("E23", graph(picker("1.5.0", replicas=1)), same(older=("Required spec.components[0].eppConfig",))),
-    Example(
-        "E24",
-        graph(picker("1.5.0", replicas=2)),
-        later(
-            before=("Invalid spec.components[0].replicas",),
-            older=("Invalid spec.components[0].replicas", "Required spec.components[0].eppConfig"),
-        ),
-    ),
-    Example(
-        "E25",
-        graph(picker("1.4.0", replicas=2, eppConfig=PICKER)),
-        same("Invalid spec.components[0].replicas", older=("Invalid spec.components[0].replicas",)),
-    ),
+    Example("E23", graph(picker("1.5.0", replicas=1)), same(older=(NO_CONFIG,))),
+    Example("E24", graph(picker("1.5.0", replicas=2)), later(before=(REPLICAS,), older=(REPLICAS, NO_CONFIG))),
+    Example("E25", graph(picker("1.4.0", replicas=2, eppConfig=PICKER)), same(REPLICAS, older=(REPLICAS,))),
     Example("E26", alone(picker("latest")), same("Required spec.runtimeVersionOverride", older=("Required spec.eppConfig",))),
-    Example(
-        "E27",
-        graph(picker("1.5.0")),
-        same(older=("Required spec.components[0].eppConfig",)),
-        graph(picker("1.4.0", eppConfig=PICKER)),
-    ),
+    Example("E27", graph(picker("1.5.0")), same(older=(NO_CONFIG,)), graph(picker("1.4.0", eppConfig=PICKER))),
     Example("E28", graph(picker("latest", eppConfig=PICKER), labels={"a": "b"}), same(), graph(picker("latest", eppConfig=PICKER))),
-    Example("E30", graph(frontend(**snapshot())), same("Forbidden spec.components[0].experimental.checkpoint")),
+    Example("E30", graph(frontend(**snapshot())), same(CHECKPOINT)),
     Example("E31", alone(worker(**snapshot())), same("Forbidden spec.experimental.checkpoint.checkpointRef")),
     Example(
         "E32",
@@ -200,146 +201,72 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         ),
         same(),
     ),
-    Example(
-        "E33",
-        graph(worker(**snapshot())),
-        same("Forbidden spec.components[0].experimental.checkpoint"),
-        facts={"checkpoint": False},
-    ),
+    Example("E33", graph(worker(**snapshot())), same(CHECKPOINT), facts={"checkpoint": False}),
     Example(
         "E34",
         graph(pair("checkpoint"), annotations={"nvidia.com/dynamo-kube-discovery-mode": "container"}, backendFramework="vllm"),
-        same("Forbidden spec.components[0].experimental.checkpoint", older=("Forbidden spec.components[0].experimental.checkpoint",)),
+        same(CHECKPOINT, older=(CHECKPOINT,)),
         facts={"allowGmsSnapshot": False},
     ),
-    Example(
-        "E35",
-        graph(spread({**LEADER, "replicas": 2}, {**WORKER, "replicas": 2}, nodes=3)),
-        later(f"Invalid {ROLES}[0].replicas"),
-    ),
-    Example("E36", graph(bare(spread(*BOTH))), later(before=("Required spec.components[0].podTemplate.spec.containers",))),
-    Example(
-        "E37",
-        graph(bare(spread(BOTH[0], WORKER))),
-        later(CEL, before=("Required spec.components[0].podTemplate.spec.containers",)),
-    ),
+    Example("E35", graph(spread({**LEADER, "replicas": 2}, {**WORKER, "replicas": 2}, nodes=3)), later(f"Invalid {ROLES}[0].replicas")),
+    Example("E36", graph(bare(spread(*BOTH))), later(before=(NO_CONTAINERS,))),
+    Example("E37", graph(bare(spread(BOTH[0], WORKER))), later(CEL, before=(NO_CONTAINERS,))),
     Example("E38", graph(spread(*BOTH)), later(CEL)),
     Example(
         "E39",
         graph(bare(spread(*BOTH, experimental={"gpuMemoryService": {}}))),
         {"1.6": {"Forbidden spec.components[0].experimental.gpuMemoryService"}},
     ),
-    Example(
-        "E40",
-        graph(bare(spread(*BOTH)), planner("1.5.0")),
-        later(f"Forbidden {ROLES}", before=("Required spec.components[0].podTemplate.spec.containers",)),
-    ),
+    Example("E40", graph(bare(spread(*BOTH)), planner("1.5.0")), later(f"Forbidden {ROLES}", before=(NO_CONTAINERS,))),
     Example("E41", graph(bare(spread(*BOTH)), planner("1.6.0")), {"1.6": set()}, graph(spread(LEADER, WORKER), planner("1.5.0"))),
-    Example("E42", graph(worker(podTemplate=pod("1.6.0", initContainers=[RUNTIME]))), same()),
+    Example("E42", graph(worker(podTemplate=beside(RUNTIME))), same()),
+    Example("E43", graph(worker(podTemplate=beside(BARE))), later(f"Invalid {TEMPLATE}.initContainers[0].restartPolicy")),
+    Example("E44", graph(frontend(podTemplate=beside(RUNTIME))), later(f"Forbidden {TEMPLATE}.initContainers[0].name")),
+    Example("E45", graph(worker(podTemplate=beside(RUNTIME), multinode={"nodeCount": 2})), later("Forbidden spec.components[0].multinode")),
     Example(
-        "E43",
-        graph(worker(podTemplate=pod("1.6.0", initContainers=[BARE]))),
-        later("Invalid spec.components[0].podTemplate.spec.initContainers[0].restartPolicy"),
+        "E46", graph(worker(podTemplate=beside(RUNTIME, "latest"))), later(before=("Required spec.components[0].runtimeVersionOverride",))
     ),
-    Example(
-        "E44",
-        graph(frontend(podTemplate=pod("1.6.0", initContainers=[RUNTIME]))),
-        later("Forbidden spec.components[0].podTemplate.spec.initContainers[0].name"),
-    ),
-    Example(
-        "E45",
-        graph(worker(podTemplate=pod("1.6.0", initContainers=[RUNTIME]), multinode={"nodeCount": 2})),
-        later("Forbidden spec.components[0].multinode"),
-    ),
-    Example(
-        "E46",
-        graph(worker(podTemplate=pod("latest", initContainers=[RUNTIME]))),
-        later(before=("Required spec.components[0].runtimeVersionOverride",)),
-    ),
-    Example("E47", graph(lpx()), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
-    Example("E48", graph(lpx()), later(LPX_OFF, before=(ENUM,), older=(ENUM,)), facts={"lpx": False}),
+    Example("E47", graph(lpx()), later(**NO_LPX), facts=LPX_ON),
+    Example("E48", graph(lpx()), later(LPX_OFF, **NO_LPX), facts={"lpx": False}),
     Example("E49 label", graph(lpx(), labels={"a": "b"}), {"1.6": set()}, graph(lpx()), facts={"lpx": False}),
     Example("E49 other", graph(lpx(), worker(replicas=2)), {"1.6": set()}, graph(lpx(), worker()), facts={"lpx": False}),
     Example("E49 itself", graph(lpx(replicas=2)), {"1.6": {LPX_OFF}}, graph(lpx()), facts={"lpx": False}),
-    Example("E50 without lpx", graph(bare({**lpx(), "lpx": None})), later(CEL, before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
-    Example("E50 on a worker", graph(worker(lpx={"buildId": "b"})), later(CEL), facts={"lpx": True}),
-    Example("E51", graph(lpx(scalingAdapter={})), later(CEL, before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E50 without lpx", graph(bare({**lpx(), "lpx": None})), later(CEL, **NO_LPX), facts=LPX_ON),
+    Example("E50 on a worker", graph(worker(lpx={"buildId": "b"})), later(CEL), facts=LPX_ON),
+    Example("E51", graph(lpx(scalingAdapter={})), later(CEL, **NO_LPX), facts=LPX_ON),
     Example(
         "E52",
         graph(lpx("agent", replicas=9), lpx(name="y")),
-        later("Invalid spec.components[0].replicas", before=(ENUM, ENUM.replace("0", "1")), older=(ENUM, ENUM.replace("0", "1"))),
-        facts={"lpx": True},
+        later(REPLICAS, before=(ENUM, ENUM.replace("0", "1")), older=(ENUM, ENUM.replace("0", "1"))),
+        facts=LPX_ON,
     ),
-    Example("E52a", graph(lpx(replicas=10)), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
-    Example("E52a minAvailable", graph(lpx(minAvailable=2)), later(before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
-    Example("E52b", graph(lpx("agent")), later("Forbidden spec.components", before=(ENUM,), older=(ENUM,)), facts={"lpx": True}),
+    Example("E52a", graph(lpx(replicas=10)), later(**NO_LPX), facts=LPX_ON),
+    Example("E52a minAvailable", graph(lpx(minAvailable=2)), later(**NO_LPX), facts=LPX_ON),
+    Example("E52b", graph(lpx("agent")), later("Forbidden spec.components", **NO_LPX), facts=LPX_ON),
+    Example("E52c", graph(lpx()), {"1.6": {"Invalid spec.components[0].type"}}, graph({"name": "x", "podTemplate": pod()}), facts=LPX_ON),
+    Example("E53", graph(lpx(), restart={"id": "1"}), {"1.6": {"Invalid spec"}}, graph(lpx()), facts=LPX_ON),
     Example(
-        "E52c",
-        graph(lpx()),
-        {"1.6": {"Invalid spec.components[0].type"}},
-        graph({"name": "x", "podTemplate": pod()}),
-        facts={"lpx": True},
+        "E53 parallel", graph(lpx(), restart={"id": "1", "strategy": {"type": "Parallel"}}), {"1.6": set()}, graph(lpx()), facts=LPX_ON
     ),
-    Example(
-        "E53",
-        graph(lpx(), restart={"id": "1"}),
-        {"1.6": {"Invalid spec"}},
-        graph(lpx()),
-        facts={"lpx": True},
-    ),
-    Example(
-        "E53 parallel",
-        graph(lpx(), restart={"id": "1", "strategy": {"type": "Parallel"}}),
-        {"1.6": set()},
-        graph(lpx()),
-        facts={"lpx": True},
-    ),
-    Example(
-        "E54",
-        graph(worker(podTemplate=pod(schedulerName="lpx-scheduler"))),
-        later("Forbidden spec.components[0].podTemplate.spec.schedulerName"),
-    ),
+    Example("E54", graph(worker(podTemplate=pod(schedulerName="lpx-scheduler"))), later(f"Forbidden {TEMPLATE}.schedulerName")),
     Example(
         "E55",
         alone({"name": "x", "type": "lpx"}),
         later("Invalid spec", before=("NotSupported spec.type",), older=("NotSupported spec.type",)),
     ),
-    Example(
-        "E56",
-        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "All", "ids": [1]}}})),
-        later("Invalid spec.components[0].lpx.experimental.localPartitions", before=(ENUM,), older=(ENUM,)),
-        facts={"lpx": True},
-    ),
-    Example(
-        "E56 ids",
-        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "IDs", "ids": [1]}}})),
-        later(before=(ENUM,), older=(ENUM,)),
-        facts={"lpx": True},
-    ),
-    Example(
-        "E56 no ids",
-        graph(lpx(lpx={"buildId": "b", "experimental": {"localPartitions": {"mode": "IDs", "ids": []}}})),
-        later("Invalid spec.components[0].lpx.experimental.localPartitions.ids", before=(ENUM,), older=(ENUM,)),
-        facts={"lpx": True},
-    ),
-    Example(
-        "E57",
-        request(hardware={"gpuSku": "gb200"}),
-        later(before=("NotSupported spec.hardware.gpuSku",), older=("NotSupported spec.hardware.gpuSku",)),
-    ),
+    Example("E56", graph(lpx(lpx=partitions("All", [1]))), later(PARTITIONS, **NO_LPX), facts=LPX_ON),
+    Example("E56 ids", graph(lpx(lpx=partitions("IDs", [1]))), later(**NO_LPX), facts=LPX_ON),
+    Example("E56 no ids", graph(lpx(lpx=partitions("IDs", []))), later(f"{PARTITIONS}.ids", **NO_LPX), facts=LPX_ON),
+    Example("E57", request(hardware={"gpuSku": "gb200"}), later(before=(SKU,), older=(SKU,))),
     Example("E58", request(hardware={"gpuSku": "gb200_sxm"}), same()),
     Example("E59", request(features={"kvRouter": {"enabled": True}}), same()),
-    Example("E60", graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "0.9.0"}), same()),
+    Example("E60", graph(worker(), annotations={ORIGIN: "0.9.0"}), same()),
     Example(
         "E61",
-        graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "1.0.0"}),
-        later("Invalid metadata.annotations[nvidia.com/dynamo-operator-origin-version]"),
-        graph(worker(), annotations={"nvidia.com/dynamo-operator-origin-version": "1.5.0"}),
+        graph(worker(), annotations={ORIGIN: "1.0.0"}),
+        later(f"Invalid metadata.annotations[{ORIGIN}]"),
+        graph(worker(), annotations={ORIGIN: "1.5.0"}),
     ),
-    Example(
-        "E62",
-        graph(worker(), annotations={"nvidia.com/grove-update-strategy": "Coherent"}),
-        same("NotSupported metadata.annotations[nvidia.com/grove-update-strategy]"),
-    ),
+    Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
 )
 GUESSED: Final = {"E34", "E17", "E18", "E19", "E20", "E30", "E31", "E57"}

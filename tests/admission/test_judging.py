@@ -6,12 +6,14 @@ import jsonpatch
 import pytest
 
 from dynamo_webhooks.admission.judging import compute_defaults, judge
+from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, read_as
 from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.paths import Path, format_path
+from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import kind_of
-from dynamo_webhooks.conversion.translate import Translation, copied_path
+from dynamo_webhooks.conversion.translate import Translation
+from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.review import CREATE, Review
@@ -70,25 +72,13 @@ def test_a_missing_main_container_is_named_where_v1alpha1_has_it() -> None:
     assert format_path(finding.path) == "spec.services[w].extraPodSpec.mainContainer.image"
 
 
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        (("metadata", "annotations", "a"), "metadata.annotations.a"),
-        (("spec", "components", 1, "replicas"), "spec.services[w].replicas"),
-        (
-            ("spec", "components", 1, "roles", 0, "providerOverride", "target"),
-            "spec.services[w].roles[0].providerOverride.target",
-        ),
-        (("spec", "topologyConstraint", "clusterTopologyName"), "spec.topologyConstraint.topologyProfile"),
-        (("spec", "env"), "spec.envs"),
-        (("spec", "components", 1), None),
-        (("spec", "components", 0, "replicas"), None),
-        (("spec", "components", 1, "type"), None),
-        (("spec", "components", 1, "eppConfig", "config"), None),
-        (("spec", "components", 1, "scalingAdapter"), None),
-        (("spec", "components", 1, "podTemplate", "spec"), None),
-    ],
-)
-def test_only_fields_with_one_value_in_both_versions_are_copied(path: Path, place: str | None) -> None:
-    found = copied_path(kind_of(GRAPH, Line.V1_5), path, {"spec": {"components": [None, {"name": "w"}]}})
-    assert (None if found is None else format_path(found)) == place
+def test_kinds_are_read_in_the_version_of_their_rules() -> None:
+    """Or an object would be converted twice; the rules about what v1alpha1 alone can say read what was written there."""
+    for line in Line:
+        found = {
+            (Purpose.MUTATE if rule.is_default else Purpose.VALIDATE, name)
+            for rule in list_rules(line)
+            for name in rule.kinds
+            if ".v1alpha1." not in rule.module
+        }
+        assert found == {(purpose, f"{kind}/{read_as(kind, purpose)}") for kind, purpose in WEBHOOKS}

@@ -21,6 +21,7 @@ from tests.certs.world import certificate, verifies
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 ECDSA = ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+ENCRYPTED = ECDSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
 
 
 def self_signed(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
@@ -68,16 +69,6 @@ def test_rsa_for_those_who_must() -> None:
         make_authority(NOW, key_kind="dsa")
 
 
-def test_names_of_any_length_verify() -> None:
-    """63 characters for the service and for the namespace, more than any subject may have."""
-    name = f"{'s' * 63}.{'n' * 63}.svc"
-    authority = make_authority(NOW)
-    leaf = issue_leaf(authority, [name, "s" * 63, f"{name}.cluster.local"], NOW)
-    assert verifies(certificate(leaf.certificate).der, authority.certificate, name)
-    assert not verifies(certificate(leaf.certificate).der, authority.certificate, "other.n.svc")
-    assert not verifies(certificate(leaf.certificate).der, make_authority(NOW).certificate, name)
-
-
 def test_every_block_of_a_bundle_is_read() -> None:
     """Order kept, repetitions and what can't be read left out, comments and other blocks ignored."""
     one, two, three = (make_authority(NOW, generation=number) for number in (1, 2, 3))
@@ -88,15 +79,12 @@ def test_every_block_of_a_bundle_is_read() -> None:
     assert read_certificates(b"") == ()
 
 
-@pytest.mark.parametrize("pem", [b"", b"x", b"-----BEGIN PRIVATE KEY-----\n?\n-----END PRIVATE KEY-----", make_authority(NOW).certificate])
+@pytest.mark.parametrize(
+    "pem", [b"", b"x", b"-----BEGIN PRIVATE KEY-----\n?\n-----END PRIVATE KEY-----", make_authority(NOW).certificate, ENCRYPTED]
+)
 def test_what_is_no_key_is_none(pem: bytes) -> None:
-    """Nothing raises: a damaged Secret is a fact like others."""
+    """Nothing raises: a damaged Secret is a fact like others; an encrypted key counts as lost."""
     assert read_key(pem) is None
-
-
-def test_an_encrypted_key_counts_as_lost() -> None:
-    """There is no way to supply a password."""
-    assert read_key(ECDSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))) is None
 
 
 def test_a_key_never_shows() -> None:

@@ -1,16 +1,19 @@
 """The reloading context: follows the files, refuses what can't be served, and keeps the last good pair."""
 
 import ssl
+import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 from cryptography import x509
 
+from dynamo_webhooks.certs import context
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.context import Change, ReloadingContext
-from dynamo_webhooks.certs.files import CERTIFICATE, KEY, store
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError, store
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 
@@ -144,24 +147,55 @@ def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyP
     assert context.loaded
 
 
-def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
-    """OpenSSL would ask the terminal for a password; a server must not wait for one."""
-    from cryptography.hazmat.primitives import serialization
-
-    secret = serialization.load_pem_private_key(pairs[0].key, None)
-    encrypted = secret.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"word")
-    )
-    put(tmp_path, KeyPair(pairs[0].certificate, encrypted))
-    context = ReloadingContext(tmp_path, clock)
-    assert context.refresh() is Change.REFUSED
-    assert "not encrypted" in context.reason
-
-
 def test_only_modern_tls(tmp_path: Path, clock: Clock) -> None:
     """TLS 1.2 and up, forward secrecy, HTTP/1.1."""
     context = ReloadingContext(tmp_path, clock).tls
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert context.options & ssl.OP_NO_RENEGOTIATION
     names = {cipher["name"] for cipher in context.get_ciphers() if cipher["protocol"] == "TLSv1.2"}
     assert names
     assert all(name.startswith("ECDHE-") and ("GCM" in name or "CHACHA20" in name) for name in names)
+
+
+class Spy:
+    """A fake context that inspects the file that it loads."""
+
+    def __init__(self) -> None:
+        self.mode = 0
+        self.content = b""
+        self.file = Path()
+
+    def load_cert_chain(self, file: str, **_: Any) -> None:
+        self.file = Path(file)
+        self.mode = stat.S_IMODE(self.file.stat().st_mode)
+        self.content = self.file.read_bytes()
+
+
+@pytest.fixture(params=["memory", "file"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    if request.param == "file":
+        monkeypatch.setattr(context, "_OPEN", tmp_path / "nowhere")
+    return str(request.param)
+
+
+def test_the_file_is_ours_alone_and_gone_afterwards(way: str) -> None:
+    spy: Any = Spy()
+    before = sorted(Path("/proc/self/fd").iterdir())
+    context.load(spy, b"certificate", b"key")
+    assert (spy.content, spy.mode) == (b"certificate\nkey", 0o600)
+    assert not spy.file.exists()
+    assert before == sorted(Path("/proc/self/fd").iterdir())
+
+
+def test_a_pair_is_loaded(way: str) -> None:
+    leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load(tls, leaf.certificate, leaf.key)
+    assert tls.cert_store_stats()["x509"] == 0  # a pair, and no trusted authority
+
+
+@pytest.mark.parametrize("key", [b"", b"nonsense"])
+def test_what_openssl_refuses_is_a_sentence(way: str, key: bytes) -> None:
+    leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
+    with pytest.raises(PairError, match=r"tls\.crt and tls\.key can't be loaded: \w"):
+        context.load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), leaf.certificate, key)

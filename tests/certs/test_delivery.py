@@ -191,13 +191,6 @@ def test_an_expired_pair_stays_while_there_is_nothing_else() -> None:
     assert server.serves() is GOOD
 
 
-def test_without_a_list_of_usable_issuers_every_issuer_may_be_served() -> None:
-    server = Server(OPEN)
-    server.api(GOOD)
-    new = content(NEW, at=NOW)
-    assert server.api(new) is new
-
-
 def test_an_api_server_that_is_not_there_delays_files_for_seconds_only() -> None:
     """T18: the process lives, serves from files, and says why it waited."""
     server = Server()
@@ -208,14 +201,6 @@ def test_an_api_server_that_is_not_there_delays_files_for_seconds_only() -> None
     replaced = content(NEW, at=NOW)
     assert server.file(replaced) is GOOD
     assert server.after(PATIENCE) is replaced
-
-
-def test_every_block_of_a_bundle_is_read() -> None:
-    """T14: the issuer may be any of them."""
-    others = [make_authority(NOW, generation=number) for number in (3, 4)]
-    for order in ((OLD, *others), (others[0], OLD, others[1]), (*others, OLD)):
-        held = content(bundle=b"# a comment\n" + b"".join(each.certificate for each in order))
-        assert Server(OPEN).api(held) is held
 
 
 def test_a_foreign_chain_with_an_intermediate_is_accepted_by_its_root() -> None:

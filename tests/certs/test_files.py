@@ -1,13 +1,30 @@
 """Certificates as files: generated once, kept while usable, repaired if generated, never modified if foreign."""
 
+import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, load_pem_private_key
 
-from dynamo_webhooks.certs.authority import LEAF_LIFE, issue_leaf, make_authority
-from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, local_names, store, store_self_signed
+from dynamo_webhooks.certs.authority import LEAF_LIFE, SELF_SIGNED, KeyPair, issue_leaf, make_authority
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.files import (
+    AUTHORITY,
+    CERTIFICATE,
+    KEY,
+    LARGEST_FILE,
+    PairError,
+    judge,
+    load_pair,
+    local_names,
+    read_file,
+    store,
+    store_self_signed,
+)
+from dynamo_webhooks.certs.gather import _content
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 NAMES = local_names("127.0.0.1")
@@ -38,29 +55,27 @@ def test_a_usable_pair_is_kept(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("what", ["expired", "about to expire", "torn key", "torn certificate", "other authority", "other host", "no key"])
-def test_our_own_broken_pair_is_made_anew(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("days", "host", "file", "content"),
+    [
+        (366, "127.0.0.1", "", b""),
+        (350, "127.0.0.1", "", b""),  # about to expire
+        (1, "10.1.2.3", "", b""),
+        (1, "127.0.0.1", KEY, b"-----BEGIN PRIVATE KEY-----\nMIG"),
+        (1, "127.0.0.1", KEY, None),
+        (1, "127.0.0.1", CERTIFICATE, b""),
+        (1, "127.0.0.1", AUTHORITY, make_authority(NOW, organisation=SELF_SIGNED).certificate),
+    ],
+)
+def test_our_own_broken_pair_is_made_anew(tmp_path: Path, days: int, host: str, file: str, content: bytes | None) -> None:
     """Whatever happened to our own pair, the next start serves a good one."""
     store_self_signed(tmp_path, NAMES, NOW)
-    later, names = NOW + timedelta(days=1), NAMES
-    if what == "expired":
-        later = NOW + timedelta(days=366)
-    elif what == "about to expire":
-        later = NOW + timedelta(days=350)
-    elif what == "torn key":
-        (tmp_path / KEY).write_bytes((tmp_path / KEY).read_bytes()[:100])
-    elif what == "torn certificate":
-        (tmp_path / CERTIFICATE).write_bytes(b"")
-    elif what == "other authority":
-        other = tmp_path / "other"
-        store_self_signed(other, NAMES, NOW)
-        (tmp_path / AUTHORITY).write_bytes((other / AUTHORITY).read_bytes())
-    elif what == "other host":
-        names = local_names("10.1.2.3")
-    else:
-        (tmp_path / KEY).unlink()
-    before = (tmp_path / CERTIFICATE).read_bytes()
-    store_self_signed(tmp_path, names, later)
+    before, later = (tmp_path / CERTIFICATE).read_bytes(), NOW + timedelta(days=days)
+    if content is None:
+        (tmp_path / file).unlink()
+    elif file:
+        (tmp_path / file).write_bytes(content)
+    store_self_signed(tmp_path, local_names(host), later)
     assert (tmp_path / CERTIFICATE).read_bytes() != before
     assert judge(*load_pair(tmp_path), later).not_after > later
 
@@ -82,9 +97,12 @@ def test_a_pair_is_judged(tmp_path: Path) -> None:
     """Each way of being unusable has a sentence of its own."""
     authority = make_authority(NOW)
     one, other = issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
+    locked = BestAvailableEncryption(b"word")
+    encrypted = load_pem_private_key(one.key, None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked)
     for certificate, key, now, words in (
         (b"x", one.key, NOW, "tls.crt must hold a PEM certificate"),
         (one.certificate, b"x", NOW, "tls.key must hold a PEM private key"),
+        (one.certificate, encrypted, NOW, "tls.key must hold a PEM private key that is not encrypted"),
         (one.certificate, other.key, NOW, "must be the key of tls.crt"),
         (one.certificate, one.key, NOW + LEAF_LIFE, "has expired"),
         (one.certificate, one.key, NOW - timedelta(days=1), "is not valid before"),
@@ -110,3 +128,89 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         store(tmp_path / KEY, b"content", 0o600)
     assert [path.name for path in tmp_path.iterdir()] == [KEY]
+
+
+WORDS: Final = "root:x:0:0:private-word"
+
+
+def mount(directory: Path, version: str, pair: KeyPair) -> None:
+    """Writes a Secret as the kubelet does: files in a directory of their own, to which `..data` is turned in one step."""
+    data = directory / f"..{version}"
+    data.mkdir()
+    (data / KEY).write_bytes(pair.key)
+    (data / CERTIFICATE).write_bytes(pair.certificate)
+    (directory / "..data_tmp").symlink_to(data.name)
+    (directory / "..data_tmp").rename(directory / "..data")
+    for name in (KEY, CERTIFICATE):
+        if not (directory / name).is_symlink():
+            (directory / name).symlink_to(f"..data/{name}")
+
+
+@pytest.fixture(scope="module")
+def pairs() -> tuple[KeyPair, KeyPair]:
+    authority = make_authority(NOW)
+    return issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
+
+
+def test_a_secret_that_the_kubelet_swaps_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
+    context = ReloadingContext(tmp_path, lambda: NOW)
+    serials = []
+    for version, pair in zip(("2026_01", "2026_02"), pairs, strict=True):
+        mount(tmp_path, version, pair)
+        assert context.refresh() is Change.LOADED
+        assert context.leaf is not None
+        serials.append(context.leaf.serial)
+    assert len(set(serials)) == 2
+
+
+def test_a_link_that_leads_out_of_the_directory_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
+    """As certbot's do."""
+    live, archive = tmp_path / "live", tmp_path / "archive"
+    live.mkdir()
+    archive.mkdir()
+    mount(archive, "1", pairs[0])
+    for name in (KEY, CERTIFICATE):
+        (live / name).symlink_to(archive / name)
+    assert load_pair(live) == (pairs[0].certificate, pairs[0].key)
+
+
+@pytest.mark.parametrize("name", [KEY, CERTIFICATE, AUTHORITY])
+@pytest.mark.parametrize("target", ["nowhere", "", "pipe", ".", "/dev/zero", "/dev/tty", "huge"])
+def test_what_is_no_small_file_is_refused_at_once(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], target: str, name: str) -> None:
+    """A pipe would block the only loop for ever, a device or a loop has no end; the last good pair stays, no descriptor is left open."""
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 34)
+    mount(tmp_path, "1", pairs[0])
+    context = ReloadingContext(tmp_path, lambda: NOW)
+    assert context.refresh() is Change.LOADED
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).symlink_to(target or name)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(PairError, match=rf"^{name} (can't be read: |must be )"):
+        read_file(tmp_path / name)
+    assert context.refresh() is (Change.SAME if name == AUTHORITY else Change.REFUSED)
+    assert context.loaded
+    assert context.served is not None
+    assert context.served.bundle == b""
+    assert _content(str(tmp_path / name)) == b""
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("name", [KEY, CERTIFICATE])
+def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], name: str) -> None:
+    """A link to a file of another user is an unusable pair."""
+    mount(tmp_path, "1", pairs[0])
+    other = tmp_path / "other"
+    other.write_text(WORDS)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to(other)
+    context = ReloadingContext(tmp_path, lambda: NOW)
+    assert context.refresh() is Change.REFUSED
+    assert f"{name} must hold a PEM" in context.reason
+    assert WORDS not in context.reason
+
+
+def test_the_largest_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / KEY).write_bytes(b"x" * LARGEST_FILE)
+    assert len(read_file(tmp_path / KEY)) == LARGEST_FILE

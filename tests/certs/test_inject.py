@@ -7,9 +7,9 @@ import pytest
 from dynamo_webhooks.certs.inject import Injector, OverwrittenError, operations
 from dynamo_webhooks.certs.reading import read_target
 from dynamo_webhooks.certs.state import Profile, TargetKind
-from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError
+from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CRDS, VALIDATING
+from dynamo_webhooks.kube.resources import VALIDATING
 from tests.certs.site import OTHERS, configuration, definition, entry
 from tests.certs.states import bundle
 from tests.kube.memory import MemoryCluster
@@ -89,18 +89,6 @@ async def cluster() -> MemoryCluster:
     return found
 
 
-async def test_what_was_written_is_there(cluster: MemoryCluster) -> None:
-    injector = Injector(cluster, PROFILE)
-    await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED)
-    assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (TRUSTED,)
-
-
-async def test_a_dry_run_leaves_it_as_it_is(cluster: MemoryCluster) -> None:
-    injector = Injector(cluster, PROFILE)
-    await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED, dry_run=True)
-    assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (b"",)
-
-
 @pytest.mark.parametrize("moment", ["before", "between"])
 async def test_an_object_that_moved_is_a_conflict_and_is_not_written(cluster: MemoryCluster, moment: str) -> None:
     injector = Injector(cluster, PROFILE)
@@ -142,17 +130,3 @@ async def test_a_bundle_that_does_not_stay_is_noticed(cluster: MemoryCluster) ->
     cluster.fail(undo)
     with pytest.raises(OverwrittenError, match="changed by another client"):
         await injector.write(target, TRUSTED)
-
-
-async def test_a_refusal_is_passed_on(cluster: MemoryCluster) -> None:
-    injector = Injector(cluster, PROFILE)
-    cluster.denied.add(("patch", VALIDATING.plural))
-    with pytest.raises(ForbiddenError):
-        await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED)
-
-
-async def test_an_absent_object_is_a_fact(cluster: MemoryCluster) -> None:
-    found = await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)
-    assert found.stance == "absent"
-    await cluster.create(CRDS, definition("DynamoGraphDeployment"))
-    assert (await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)).stance != "absent"

@@ -2,121 +2,38 @@
 
 import datetime as dt
 from dataclasses import replace
-from itertools import permutations
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dynamo_webhooks.certs.authority import KeyPair, encode_key, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.provided import bundle_of, phase
-from dynamo_webhooks.certs.reading import read_trust
+from dynamo_webhooks.certs.reading import read_serving, read_trust
 from dynamo_webhooks.certs.report import gauges, unready
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
 from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, serving_of, state
-from tests.certs.world import CALLED, START, TARGETS, World, certificate, leaf_of, secret_of
+from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, certificate, leaf_of, secret_of
 
 FIRST, SECOND, THIRD = (make_authority(START, generation=number, organisation="somebody else") for number in (1, 2, 3))
 ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, Nothing)
-
-
-def run(world: World, passes: int = 60, readers: tuple[int, ...] = (0, 1, 2)) -> None:
-    """The provisioner and the servers go on; only trust is ever written."""
-    for _ in range(passes):
-        step = world.step()
-        assert isinstance(step, ALLOWED)
-        world.check_trust()
-        for index in readers:
-            world.refresh(index)
-        world.check_trust()
-        if isinstance(step, (Wait, Nothing)):
-            world.advance(30)
-
-
-def provided() -> World:
-    world = World(mode=Mode.PROVIDED)
-    world.put_serving(secret_of(FIRST, leaf_of(FIRST)))
-    run(world)
-    return world
 
 
 def shown(world: World) -> set[tuple[str, ...]]:
     return {tuple(one.fingerprint for one in read_certificates(found)) for target in world.gather().targets for found in target.bundles}
 
 
-def fingerprint(made: KeyPair) -> str:
-    return certificate(made.certificate).fingerprint
-
-
-def test_an_installation() -> None:
-    """What the Secret brings is trusted everywhere, CRDs too, and only then may be used."""
-    world = World(mode=Mode.PROVIDED)
-    assert isinstance(world.step(), Nothing)
-    leaf = leaf_of(FIRST)
-    world.put_serving(secret_of(FIRST, leaf))
-    run(world)
-    assert shown(world) == {(fingerprint(FIRST),)}
-    assert {server.leaf for server in world.servers} == {certificate(leaf.certificate)}
-    assert unready(world.gather(), world.wall) is None
-    assert CALLED.authority not in world.objects
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3), 3)))
-def test_a_swap_in_one_write(order: tuple[int, ...]) -> None:
-    """T15: the gate holds the leaf until the trust is published and settled; the old authority goes when its leaf is no longer served."""
-    world = provided()
-    old = world.servers[0].leaf
-    world.put_serving(secret_of(SECOND, leaf_of(SECOND)))
-    for index in order:
-        world.refresh(index)
-    assert all(server.leaf == old for server in world.servers)
-    run(world, 2)
-    assert all(server.leaf == old for server in world.servers)
-    run(world, 60)
-    assert all(server.leaf != old for server in world.servers)
-    assert shown(world) == {(fingerprint(SECOND),)}
-    assert read_trust(world.objects[CALLED.trust]).usable == {fingerprint(SECOND)}
-
-
-def test_a_slow_server_keeps_its_authority_trusted() -> None:
-    """Every object holds both authorities until the rotation ends."""
-    world = provided()
-    world.put_serving(secret_of(SECOND, leaf_of(SECOND)))
-    run(world, 80, readers=(0, 1))
-    assert shown(world) == {(fingerprint(SECOND), fingerprint(FIRST))}
-    run(world, 80)
-    assert shown(world) == {(fingerprint(SECOND),)}
-
-
-def test_swaps_in_quick_succession() -> None:
-    """A third authority before the second was ever used; crashes on the way."""
-    world = provided()
-    for made in (SECOND, THIRD, FIRST, THIRD):
-        world.put_serving(secret_of(made, leaf_of(made)))
-        run(world, 4)
-        world.crash()
-    run(world, 80)
-    assert shown(world) == {(fingerprint(THIRD),)}
-
-
-@pytest.mark.parametrize("found", [b"", FIRST.certificate, SECOND.certificate])
-def test_drift_is_repaired(found: bytes) -> None:
-    """As in mode `managed`, and a stranger's authority spreads nowhere."""
-    world = provided()
-    for _, name in TARGETS:
-        world.set_bundle(name, found)
-        run(world, 5)
-        assert shown(world) == {(fingerprint(FIRST),)}
-
-
 def test_without_trust_nothing_can_be_done() -> None:
     """Without `ca.crt`, the configured bundle is used; without both, an Event reports it."""
     bare = replace(state(), mode=Mode.PROVIDED, authority=None, serving=serving_of(leaf_pair("a"), b""))
+    assert isinstance(next_step(replace(bare, serving=None), NOW), Nothing)
     step = next_step(bare, NOW)
     assert isinstance(step, Nothing)
     assert "must hold ca.crt" in step.why
@@ -191,7 +108,9 @@ def test_external_injection_only_compares() -> None:
 
 def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     """Servers go on with the pair that they have, and every object still shows whom to trust."""
-    world = provided()
+    world = World(mode=Mode.PROVIDED)
+    world.put_serving(secret_of(FIRST, leaf_of(FIRST)))
+    run(world)
     before = shown(world)
     world.remove(CALLED.serving)
     told = [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
@@ -200,3 +119,94 @@ def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     assert shown(world) == before
     world.set_bundle(TARGETS[0][1], FIRST.certificate + SECOND.certificate)
     assert 0.0 in [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
+
+
+AUTHORITIES = (FIRST, SECOND, THIRD)
+TARGET = st.sampled_from([name for _, name in TARGETS])
+
+
+def run(world: World) -> None:
+    """The provisioner and the servers go on; only trust is ever written."""
+    for _ in range(60):
+        work(world, 1)
+        for index in range(3):
+            world.refresh(index)
+        world.check_trust()
+        world.advance(20)
+
+
+def work(world: World, passes: int) -> None:
+    for _ in range(passes):
+        step = world.step()
+        assert isinstance(step, ALLOWED)
+        world.check_trust()
+        if isinstance(step, (Wait, Nothing)):
+            world.advance(11)
+
+
+class Provided(RuleBasedStateMachine):
+    """The foreign writer swaps leaf and authority in one write, whenever it likes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(mode=Mode.PROVIDED)
+
+    @initialize(settled=st.booleans())
+    def install(self, settled: bool) -> None:
+        self.swap(0)
+        if settled:
+            work(self.world, 60)
+
+    @rule(number=st.integers(0, 2))
+    def swap(self, number: int) -> None:
+        self.world.put_serving(secret_of(AUTHORITIES[number], leaf_of(AUTHORITIES[number])))
+
+    @rule(passes=st.integers(1, 12))
+    def work(self, passes: int) -> None:
+        work(self.world, passes)
+
+    @rule()
+    def crash(self) -> None:
+        self.world.crash()
+
+    @rule(seconds=st.sampled_from([1, 5, 15, 130, 700]))
+    def wait(self, seconds: float) -> None:
+        self.world.advance(seconds)
+
+    @rule(minutes=st.integers(1, 5))
+    def set_back(self, minutes: int) -> None:
+        if self.world.wall - dt.timedelta(minutes=minutes) > START:
+            self.world.wall -= dt.timedelta(minutes=minutes)
+
+    @rule(index=st.integers(0, 2))
+    def refresh(self, index: int) -> None:
+        self.world.refresh(index)
+
+    @rule(api=st.integers(0, 1), name=TARGET)
+    def look(self, api: int, name: str) -> None:
+        self.world.look(api, name)
+
+    @rule(name=TARGET, bundle=st.sampled_from([b"", STRANGER.certificate]))
+    def replace_bundle(self, name: str, bundle: bytes) -> None:
+        self.world.set_bundle(name, bundle)
+
+    @rule(name=TARGET)
+    def apply(self, name: str) -> None:
+        self.world.apply(name)
+
+    @invariant()
+    def trusted(self) -> None:
+        self.world.check_trust()
+
+    def teardown(self) -> None:
+        """When the swaps end, every object shows exactly what the Secret brings, and only that may be used."""
+        run(self.world)
+        authorities = read_serving(self.world.objects[CALLED.serving]).authorities
+        for target in self.world.gather().targets:
+            assert [read_certificates(found) for found in target.bundles] == [authorities] * len(target.bundles)
+        assert read_trust(self.world.objects[CALLED.trust]).usable == {one.fingerprint for one in authorities}
+        assert all(server.leaf and authorities[0].issued(server.leaf) for server in self.world.servers)
+
+
+TestProvided = Provided.TestCase
+TestProvided.settings = settings(max_examples=8, stateful_step_count=20, derandomize=True, suppress_health_check=list(HealthCheck))

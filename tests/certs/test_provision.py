@@ -15,7 +15,7 @@ from dynamo_webhooks.certs.state import Mode, Phase, Timings
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING, Resource
-from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
+from tests.certs.site import CALLED, NAMESPACE, Site, configuration, current, encoded, entry, piece
 from tests.kube.memory import MemoryCluster
 
 VALIDATING_NAME = "dynamo-webhooks-validating"
@@ -53,12 +53,6 @@ async def test_a_first_start_makes_everything_and_crds_are_trusted_first(stable:
     kinds = [*dict.fromkeys(order)]
     assert kinds == ["leases", "secrets", "customresourcedefinitions", "mutatingwebhookconfigurations",
                      "validatingwebhookconfigurations", "configmaps"]  # fmt: skip
-
-
-async def test_what_others_put_into_a_shared_configuration_is_not_touched(stable: Site) -> None:
-    found = stable.stored(VALIDATING, VALIDATING_NAME)
-    assert found is not None
-    assert [each["clientConfig"] for each in found["webhooks"] if "url" in each["clientConfig"]] == [OTHERS]
 
 
 async def test_at_rest_nothing_is_written(stable: Site) -> None:
@@ -293,24 +287,6 @@ async def test_all_bundles_are_written_after_one_look(site: Site) -> None:
     assert order[begin : begin + 6] == ["write"] * 6
 
 
-@pytest.mark.parametrize("lost", [("serving",), ("authority",), ("serving", "authority"), ("trust",)])
-async def test_what_was_deleted_comes_back_and_servers_stay_trusted(stable: Site, lost: tuple[str, ...]) -> None:
-    served = stable.leaf()
-    stable.frozen = dict.fromkeys(("10.0.0.1", "10.0.0.2"), served)  # servers keep their pair in memory until there is a usable one
-    await stable.advance(60)
-    for what in lost:
-        resource = CONFIG_MAPS if what == "trust" else SECRETS
-        await stable.admin.delete(resource, getattr(CALLED, what), NAMESPACE)
-    await stable.advance(30)
-    assert all(any(one.issued(served) for one in read_certificates(bundle)) for found in stable.bundles().values() for bundle in found)
-    stable.frozen.clear()
-    await stable.advance(700)
-    await stable.until(Phase.STABLE)
-    assert set(stable.secret(CALLED.serving)["data"]) == {"tls.crt", "tls.key", "ca.crt"}
-    assert current(stable).issued(stable.leaf())
-    assert stable.usable() == {current(stable).fingerprint}
-
-
 async def test_a_stanza_that_points_to_another_service_is_left_alone_unless_it_may_be_taken_over(site: Site) -> None:
     await site.install("10.0.0.1")
     theirs = {"service": {"name": "operator", "namespace": "elsewhere", "path": "/convert"}, "caBundle": "dGhlaXJz"}
@@ -332,45 +308,6 @@ async def test_a_stanza_that_points_to_another_service_is_left_alone_unless_it_m
     assert crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] == "dynamo-webhooks"
 
 
-async def test_an_object_that_cert_manager_writes_is_not_written(site: Site) -> None:
-    await site.install("10.0.0.1")
-    note = {"metadata": {"annotations": {"cert-manager.io/inject-ca-from": "dynamo-system/serving"}}}
-    await site.admin.merge_patch(VALIDATING, VALIDATING_NAME, note)
-    site.start()
-    await site.advance(120)
-    assert set(site.bundles()[VALIDATING_NAME]) == {b""}
-    assert (("json_patch", "validatingwebhookconfigurations", VALIDATING_NAME)) not in site.cluster.writes
-
-
-async def test_of_two_only_one_writes_and_the_other_takes_over(site: Site) -> None:
-    await site.install("10.0.0.1")
-    clusters = [MemoryCluster(f"replica-{name}", storage=site.storage) for name in ("one", "two")]
-    tasks = [site.start(site.provisioner(str(index), cluster, None)) for index, cluster in enumerate(clusters)]
-    await site.until(Phase.STABLE)
-    wrote = [{plural for _, plural, _ in cluster.writes if plural != "leases"} for cluster in clusters]
-    leader = 0 if wrote[0] else 1
-    assert wrote[leader]
-    assert not wrote[1 - leader]
-    tasks[leader].cancel()
-    await site.advance(5)
-    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
-    await site.advance(5)
-    assert site.stored(SECRETS, CALLED.serving) is not None
-    assert ("create", "secrets", CALLED.serving) in clusters[1 - leader].writes
-
-
-async def test_a_killed_one_is_followed_within_twenty_seconds(site: Site) -> None:
-    await site.install("10.0.0.1")
-    dying = MemoryCluster("dying", storage=site.storage)
-    site.start(site.provisioner("dying", dying, None))
-    await site.until(Phase.STABLE)
-    dying.fail(lambda *_: UnavailableError(0, "", "killed"))  # it neither writes nor releases anything any more
-    site.start(site.provisioner("next", lease=None))
-    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
-    await site.advance(20, 1)
-    assert site.stored(SECRETS, CALLED.serving) is not None
-
-
 @pytest.mark.parametrize("hours", [2, -2])
 async def test_a_clock_that_is_hours_off_signs_nothing_repairs_trust_and_says_so(stable: Site, hours: int) -> None:
     stable.skew = timedelta(hours=hours)
@@ -384,16 +321,6 @@ async def test_a_clock_that_is_hours_off_signs_nothing_repairs_trust_and_says_so
     stable.skew = timedelta(0)
     await stable.advance(700)
     assert current(stable).issued(stable.leaf())
-
-
-async def test_while_the_api_server_is_away_it_goes_on_trying(site: Site) -> None:
-    away = site.cluster.fail(lambda *_: UnavailableError(0, "", "away"))
-    task = site.start()
-    await site.advance(300)
-    assert not task.done()
-    away()
-    await site.install("10.0.0.1")
-    await site.until(Phase.STABLE)
 
 
 async def test_an_object_that_refuses_does_not_keep_the_others_from_being_written(site: Site) -> None:
@@ -425,15 +352,6 @@ async def test_a_conflict_with_another_writer_floods_no_client(stable: Site) -> 
     await stable.advance(120)
     written = [each for each in stable.cluster.writes if each[2] == VALIDATING_NAME]
     assert 0 < len(written) < 60
-
-
-async def test_without_permission_to_know_endpoints_a_rotation_takes_longer_and_ends(stable: Site) -> None:
-    stable.cluster.denied |= {("list", "endpointslices"), ("watch", "endpointslices")}
-    old = current(stable)
-    await _rotate(stable)
-    await stable.until(Phase.ROLL)
-    await stable.until(Phase.STABLE)
-    assert current(stable) != old
 
 
 async def test_metrics_say_what_a_monitor_needs(site: Site) -> None:
@@ -482,14 +400,6 @@ async def test_once_tells_a_lease_that_is_not_to_be_had_from_one_that_another_ho
         await one.once(0)
 
 
-async def test_new_pods_are_asked_when_they_appear(stable: Site) -> None:
-    await stable.advance(30)
-    before = stable.asked
-    await stable.admin.create(ENDPOINT_SLICES, piece("10.0.0.9", port=9444))
-    await stable.advance(1)
-    assert stable.asked > before
-
-
 async def _left_by_the_go_operator(site: Site) -> KeyPair:
     """A serving Secret as the Go operator leaves it: RSA, PKCS#1, with the authority's key."""
     authority = make_authority(site.storage.now, key_kind="rsa-2048")
@@ -527,34 +437,6 @@ async def test_nothing_is_adopted_while_the_go_operator_runs_unless_forced(site:
     await site.advance(30)
     assert ("ca.key" in site.secret(CALLED.serving)["data"]) is not forced
     assert (site.stored(SECRETS, CALLED.authority) is not None) is forced
-
-
-async def test_where_somebody_else_signs_trust_is_published_before_a_new_leaf_may_be_used(site: Site) -> None:
-    site.with_(mode=Mode.PROVIDED)
-    first, second = (make_authority(site.storage.now, generation=number) for number in (1, 2))
-    await site.install("10.0.0.1")
-    metadata = {"name": CALLED.serving, "namespace": NAMESPACE}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
-
-    def given(authority: KeyPair) -> dict[str, str]:
-        leaf = issue_leaf(authority, site.about.profile.names, site.storage.now)
-        return {"tls.crt": encoded(leaf.certificate), "tls.key": encoded(leaf.key), "ca.crt": encoded(authority.certificate)}
-
-    await site.admin.create(SECRETS, secret | {"data": given(first)})
-    site.start()
-    await site.advance(300)
-    assert all(set(found) == {first.certificate} for found in site.bundles().values())
-    site.frozen["10.0.0.1"] = site.leaf()
-    await site.admin.merge_patch(SECRETS, CALLED.serving, {"data": given(second)}, NAMESPACE)
-    await site.advance(5, 1)
-    new, old = read_certificates(second.certificate)[0], read_certificates(first.certificate)[0]
-    assert all({old, new} <= set(read_certificates(one)) for found in site.bundles().values() for one in found)
-    assert new.fingerprint not in site.usable()
-    await site.advance(200)
-    assert new.fingerprint in site.usable()
-    site.frozen.clear()
-    writes = {(verb, plural) for verb, plural, _ in site.cluster.writes if plural == "secrets"}
-    assert writes == set()
 
 
 async def test_where_somebody_else_does_everything_nothing_is_written(site: Site) -> None:

@@ -19,15 +19,17 @@ from dynamo_webhooks.certs.step import (
     CreateAuthority,
     DropPrevious,
     MarkPhase,
-    Nothing,
     PromoteNext,
     RewriteServing,
     Step,
     StoreNext,
     WriteServing,
 )
-from dynamo_webhooks.certs.store import as_object, make_content
+from dynamo_webhooks.certs.store import Store, Write, as_object, make_content
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
+from dynamo_webhooks.kube.resources import SECRETS
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state
+from tests.kube.memory import MemoryCluster
 
 CALLED = Names("dynamo-system")
 SERVICE = {"name": PROFILE.service, "namespace": PROFILE.namespace}
@@ -202,26 +204,61 @@ def test_a_serving_secret_is_written_whole() -> None:
     assert again.data == {"tls.crt": leaf_pair("a").certificate, "tls.key": leaf_pair("a").key, "ca.crt": bundle("ab")}
 
 
-def test_steps_that_write_nothing_here() -> None:
-    """The rest is no Secret."""
-    assert make_content(Nothing("why"), state(), NOW, CALLED) is None
+OURS = Names("n", "s")
 
 
-def test_impossible_orders_are_refused() -> None:
-    """A signer without a key, a rewrite without a pair, an adoption without an authority: never half a Secret."""
-    for step, found in (
-        (WriteServing("next", bundle("a"), "x"), state()),
-        (RewriteServing(bundle("a")), state(by="")),
-        (AdoptAuthority(), state()),
-    ):
-        with pytest.raises(ValueError, match=r"must have a key|holds a pair|with its key"):
-            make_content(step, found, NOW, CALLED)
+def _write(version: str = "", data: dict[str, bytes] | None = None) -> Write:
+    return Write("Secret", "s", "kubernetes.io/tls", data or {"tls.crt": b"1"}, {"webhooks.nvidia.com/phase": "STABLE"}, version)
 
 
-def test_names() -> None:
-    """All follow from the serving Secret's."""
-    assert (CALLED.authority, CALLED.trust, CALLED.lease) == (
-        "webhook-server-cert-ca",
-        "webhook-server-cert-trust",
-        "webhook-server-cert-provisioner",
-    )
+async def test_a_secret_that_is_there_already_is_not_overwritten() -> None:
+    store = Store(MemoryCluster(), OURS)
+    await store.write(_write())
+    with pytest.raises(AlreadyExistsError):
+        await store.write(_write(data={"tls.crt": b"2"}))
+
+
+@pytest.mark.parametrize("how", ["changed", "gone", "made anew"])
+async def test_anothers_write_in_between_is_a_conflict(how: str) -> None:
+    cluster = MemoryCluster()
+    store = Store(cluster, OURS)
+    made = await store.write(_write())
+    if how == "changed":
+        await store.annotate("Secret", "s", {"x": "1"})
+    else:
+        await cluster.delete(SECRETS, "s", "n")
+        if how == "made anew":
+            await store.write(_write())
+    with pytest.raises(ConflictError):
+        await store.write(_write(made["metadata"]["resourceVersion"], {"tls.crt": b"2"}))
+
+
+@pytest.mark.parametrize("hold", [{"immutable": True}, {"type": "kubernetes.io/dockerconfigjson"}])
+@pytest.mark.parametrize("finalizers", [[], ["a.example/b"]])
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_what_cannot_be_replaced_is_made_anew(hold: dict[str, Any], finalizers: list[str], *, deleted: bool) -> None:
+    cluster = MemoryCluster()
+    metadata = {"name": "s", "namespace": "n", "finalizers": finalizers, "annotations": {"theirs": "1"}, "labels": {"a": "b"}}
+    old = await cluster.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "data": {"x": "eA=="}, **hold})
+    if deleted and finalizers:
+        await cluster.delete(SECRETS, "s", "n")
+        old = await cluster.get(SECRETS, "s", "n") or {}
+    made = await Store(cluster, OURS).write(_write(old["metadata"]["resourceVersion"]))
+    assert made["metadata"]["uid"] != old["metadata"]["uid"]
+    assert (made["type"], set(made["data"]), made.get("immutable")) == ("kubernetes.io/tls", {"tls.crt"}, None)
+    assert (made["metadata"]["annotations"]["theirs"], made["metadata"]["labels"]["a"]) == ("1", "b")
+    assert not made["metadata"].get("finalizers")
+
+
+async def test_only_the_version_that_was_read_is_deleted() -> None:
+    cluster = MemoryCluster()
+    old = await cluster.create(SECRETS, {"metadata": {"name": "s", "namespace": "n"}, "immutable": True})
+
+    def meanwhile(verb: str, *_: object) -> None:
+        if verb == "delete":
+            cluster.storage.records["", "secrets", "n", "s"].obj["metadata"]["resourceVersion"] = "changed"
+
+    cluster.fail(meanwhile)
+    with pytest.raises(ConflictError):
+        await Store(cluster, OURS).write(_write(old["metadata"]["resourceVersion"]))
+    assert await Store(cluster, OURS).serving() is not None

@@ -75,6 +75,9 @@ def test_standing_reports() -> None:
     ]
     assert reports(held, NOW - timedelta(seconds=1)) == ()
     assert reports(replace(held, endpoints=None), NOW) == ()
+    refused = replace(GOOD[0], bundles=(b"",), refused="forbidden")
+    told = "phase ROLL: the bundle can't be written to CustomResourceDefinition customresourcedefinition (forbidden)"
+    assert [found.text for found in reports(replace(rolling, targets=(refused,)), NOW)] == [told]
 
 
 def test_gauges() -> None:

@@ -1,39 +1,29 @@
-"""Whole rotations in memory, beside other writers: the steps, their order, and that no request fails."""
+"""Whole rotations in memory, and random lives of an installation: passes, crashes, late readers, foreign hands; it always heals."""
 
 import base64
 import copy
 import datetime as dt
-from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import KeyPair, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.plan import next_step
-from dynamo_webhooks.certs.policy import derive
-from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
-from dynamo_webhooks.certs.report import reports, unready
+from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.certs.step import (
-    AdoptAuthority,
-    DropPrevious,
     MarkPhase,
     Nothing,
-    PromoteNext,
-    RewriteServing,
     Step,
-    StoreNext,
     Wait,
     WriteBundle,
-    WriteServing,
     event_of,
 )
-from tests.certs.world import CALLED, START, STRANGER, TARGETS, Node, World, leaf_of, secret_of
-
-HOUR = dt.timedelta(hours=1)
+from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, leaf_of, secret_of
 
 
 def installed() -> World:
@@ -51,17 +41,6 @@ def told(steps: list[Step]) -> list[str]:
     """The steps in words, waits left out and repetitions drawn together."""
     words = [f"{type(one).__name__}{f' {one.phase}' if isinstance(one, MarkPhase) else ''}" for one in steps if not isinstance(one, Wait)]
     return [word for word, _ in groupby(words)]
-
-
-def test_first_install() -> None:
-    """Complete objects from the first write on: authority, certificate, then trust, CRDs before the rest."""
-    world = World()
-    world.settle_down()
-    assert told(world.steps) == ["CreateAuthority", "WriteServing", "WriteBundle", "WriteTrust", "MarkPhase STABLE"]
-    written = [one.target.name for one in world.steps if isinstance(one, WriteBundle)]
-    assert written == ["graphs", "requests", "mutating", "validating"]
-    assert all(server.leaf for server in world.servers)
-    assert unready(world.gather(), world.wall) is None
 
 
 def test_a_wished_rotation() -> None:
@@ -85,45 +64,6 @@ def test_a_wished_rotation() -> None:
     assert events == ["CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted"]
 
 
-def test_killed_after_every_write() -> None:
-    """T3: a provisioner that forgets everything after each pass ends in the same place, by the same writes."""
-    calm, killed = installed(), installed()
-    wish(calm)
-    calm.settle_down()
-    wish(killed)
-    for _ in range(400):
-        step = killed.step()
-        killed.check_trust()
-        if isinstance(step, Wait):
-            for index in range(3):
-                killed.refresh(index)
-            killed.advance(60)
-            killed.step()
-            killed.advance(11)
-        else:
-            killed.crash()
-        if isinstance(step, DropPrevious):
-            break
-    killed.settle_down()
-    assert told(killed.steps) == told(calm.steps)
-
-
-def test_one_frozen_server_holds_the_rotation_up() -> None:
-    """T4: both authorities stay trusted until the end, and an Event names the silent endpoint."""
-    world = installed()
-    wish(world)
-    for _ in range(60):
-        if isinstance(world.step(), Wait):
-            world.advance(60)
-        world.refresh(0)
-        world.refresh(1)
-        world.check_trust()
-    assert world.phase() is Phase.ROLL
-    assert any(found.reason == "CARotationStuck" and "2 still present" in found.text for found in reports(world.gather(), world.wall))
-    world.settle_down()
-    assert world.phase() is Phase.STABLE
-
-
 @pytest.mark.parametrize("gone", [(CALLED.serving,), (CALLED.authority,), (CALLED.authority, CALLED.serving), (CALLED.trust,)])
 @pytest.mark.parametrize("at", [Phase.STABLE, Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP])
 def test_secrets_deleted_in_every_phase(gone: tuple[str, ...], at: Phase) -> None:
@@ -145,127 +85,6 @@ def test_secrets_deleted_in_every_phase(gone: tuple[str, ...], at: Phase) -> Non
     assert set(world.objects) == {CALLED.serving, CALLED.authority, CALLED.trust}
 
 
-def test_what_replaces_a_lost_secret_and_forgets_signs_only_when_it_is_trusted() -> None:
-    """The CA Secret is deleted; another client removes the old authority that its replacement still trusts."""
-    world = installed()
-    world.remove(CALLED.authority)
-    world.step()
-    world.spoil(names.PREVIOUS, None)
-    world.check_trust()
-    world.settle_down()  # checks at every step that each object trusts what each server presents
-    assert world.phase() is Phase.STABLE
-
-
-def test_a_lost_key_rotates_with_overlap() -> None:
-    """T6: the old certificate stays trusted meanwhile."""
-    world = installed()
-    world.spoil(names.CURRENT_KEY, "Cg==")
-    world.settle_down()
-    assert [step.reason for step in world.steps if isinstance(step, StoreNext)] == ["key-lost"]
-
-
-@pytest.mark.parametrize("bundle", [b"", b"\n", STRANGER.certificate])
-def test_a_bundle_is_repaired_at_once(bundle: bytes) -> None:
-    """T7: one write, of that object only, and one Event."""
-    for _, name in TARGETS:
-        world = installed()
-        world.set_bundle(name, bundle)
-        step = world.step()
-        assert isinstance(step, WriteBundle)
-        assert (step.target.name, step.reason, event_of(step)[0]) == (name, "drift", "TrustDriftRepaired")
-        assert isinstance(world.step(), Wait)
-
-
-def test_a_stanza_is_repaired_at_once() -> None:
-    """A CRD whose conversion was reset gets all of it back."""
-    world = installed()
-    world.reset_stanza("graphs")
-    assert isinstance(world.step(), WriteBundle)
-    assert unready(world.gather(), world.wall) is None
-
-
-@lru_cache
-def reference_authority() -> KeyPair:
-    return make_authority(START, key_kind="rsa-2048", generation=0, organisation="NVIDIA")
-
-
-def reference() -> World:
-    """What the Go operator leaves: its authority's key beside the leaf, its bundle everywhere."""
-    world = World()
-    authority = reference_authority()
-    world.put_serving(secret_of(authority, leaf_of(authority), with_key=True))
-    for _, name in TARGETS:
-        world.set_bundle(name, authority.certificate)
-    for index in range(3):
-        world.refresh(index)
-    return world
-
-
-def test_adoption() -> None:
-    """T10: the key leaves the serving Secret before anything else changes, and an own authority replaces the old one."""
-    world = reference()
-    served = world.servers[0].leaf
-    assert isinstance(world.step(), AdoptAuthority)
-    assert [type(world.step()) for _ in range(2)] == [StoreNext, RewriteServing]
-    serving = read_serving(world.objects[CALLED.serving])
-    assert (serving.holds_authority_key, serving.leaf) == (False, served)
-    world.settle_down()
-    assert [step.reason for step in world.steps if isinstance(step, StoreNext)] == ["adopted"]
-    secret = read_authority(world.objects[CALLED.authority])
-    assert secret.current is not None
-    assert (secret.current.common_name, secret.current.key_kind) == ("dynamo-webhook-ca-2", "ecdsa-p256")
-
-
-def test_a_wrong_clock_signs_nothing_and_repairs_all_the_same() -> None:
-    """T12: nothing is issued, nothing rotated; an emptied bundle is written."""
-    for hours in (-2, 2):
-        world = installed()
-        world.skew = hours * HOUR
-        wish(world)
-        world.remove(CALLED.serving)
-        world.set_bundle("graphs", b"")
-        for _ in range(10):
-            world.step()
-        assert {type(step) for step in world.steps} <= {WriteBundle, Wait, Nothing}
-        assert any(isinstance(step, WriteBundle) for step in world.steps)
-        assert [found.reason for found in reports(world.gather(), world.wall)] == ["ClockSkew"]
-        found = unready(world.gather(), world.wall)
-        assert found is not None
-        assert found[0] == "clock-differs"
-        world.settle_down()
-
-
-def test_nothing_is_signed_on_an_empty_cluster_with_a_wrong_clock() -> None:
-    """Not even the first authority."""
-    world = World(skew=2 * HOUR)
-    assert isinstance(world.step(), Nothing)
-    assert not world.objects
-
-
-def test_an_object_that_refuses_blocks_trust_and_nothing_else() -> None:
-    """Others are written, the certificate is renewed, and the rotation waits."""
-    world = installed()
-    wish(world)
-    world.step()
-    written = set()
-    for _ in range(12):
-        state = world.gather()
-        state = replace(state, targets=tuple(replace(one, refused="forbidden" * (one.name == "graphs")) for one in state.targets))
-        step = next_step(state, world.wall)
-        if isinstance(step, WriteBundle):
-            written.add(step.target.name)
-        if isinstance(step, Wait):
-            break
-        world.perform(state, step)
-    assert written == {"requests", "mutating", "validating"}
-    assert isinstance(step, Wait)
-    assert "can't be written" in step.why
-    assert derive(state, world.wall) is Phase.TRUST
-    late = state.timings.roll_warn + HOUR
-    stuck = [found.text for found in reports(state, world.wall + late) if found.reason == "CARotationStuck"]
-    assert stuck == ["phase TRUST: the bundle can't be written to CustomResourceDefinition graphs (forbidden)"]
-
-
 def test_a_compromised_authority_is_dropped_without_delay() -> None:
     """DRAIN is skipped, since the thief's leaves are trusted during it."""
     world = installed()
@@ -275,86 +94,176 @@ def test_a_compromised_authority_is_dropped_without_delay() -> None:
     assert "DropPrevious" in told(world.steps)
 
 
-def test_an_old_secret_put_back_is_signed_again() -> None:
-    """A restored backup during DRAIN: both authorities are trusted, so the new leaf is written at once."""
-    world = installed()
-    copy_of = copy.deepcopy(world.objects[CALLED.serving])
-    wish(world)
-    while world.phase() is not Phase.DRAIN:
-        if isinstance(world.step(), Wait):
-            world.advance(60)
-        for index in range(3):
-            world.refresh(index)
-    world.put_serving(copy_of)
-    for index in range(3):
-        world.restart(index, late=False)
-    world.check_trust()
-    world.steps.clear()
-    world.step()
-    assert [type(step) for step in world.steps] == [WriteServing]
-    world.settle_down()
+TARGET = st.sampled_from([name for _, name in TARGETS])
+SERVER = st.integers(0, 2)
+FOREIGN = st.sampled_from([b"", b"\n", STRANGER.certificate, b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+OTHER = secret_of(STRANGER, leaf_of(STRANGER, START - dt.timedelta(minutes=5)))
 
 
-def test_a_strangers_leaf_is_not_used_and_not_trusted() -> None:
-    """The gate holds it, the next pass replaces it, no object ever trusts it."""
-    world = installed()
-    mine = world.servers[0].leaf
-    world.put_serving(secret_of(STRANGER, leaf_of(STRANGER)))
-    world.refresh(0)
-    assert world.servers[0].leaf == mine
-    step = world.step()
-    assert isinstance(step, WriteServing)
-    assert step.reason == "issuer-differs"
-    assert isinstance(world.step(), Wait)
+class Rotation(RuleBasedStateMachine):
+    """One installation; the world asserts I2, I5, I6 and I7 at each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.wishes = 0
+        self.back = 0
+        self.snapshots: list[dict[str, Any]] = []
+
+    @initialize(installed=st.booleans(), upto=st.sampled_from(list(Phase)))
+    def install(self, installed: bool, upto: Phase) -> None:
+        """Starts empty, or in any phase of a rotation."""
+        if not installed:
+            return
+        self.world.settle_down()
+        if upto is Phase.STABLE:
+            return
+        self.wish("")
+        for _ in range(60):
+            if self.world.phase() is upto:
+                break
+            if isinstance(self.world.step(), Wait):
+                self.world.advance(60)
+            for index in range(3):
+                self.world.refresh(index)
+
+    # the provisioner
+
+    @rule(passes=st.integers(1, 8))
+    def work(self, passes: int) -> None:
+        for _ in range(passes):
+            if isinstance(self.world.step(), (Wait, Nothing)):
+                break
+            self.world.check_trust()
+
+    @rule()
+    def crash(self) -> None:
+        self.world.crash()
+
+    @rule(minutes=st.sampled_from([-180, -61, -59, 0, 0, 0, 59, 61, 180]))
+    def clock(self, minutes: int) -> None:
+        self.world.skew = dt.timedelta(minutes=minutes)
+
+    # time and readers
+
+    @rule(seconds=st.sampled_from([0.2, 1, 5, 15, 50, 130, 200]))
+    def wait(self, seconds: float) -> None:
+        self.world.advance(seconds)
+
+    @rule(days=st.sampled_from([0.1, 2, 100, 250, 400]))
+    def months(self, days: float) -> None:
+        """The provisioner is down for long."""
+        self.world.advance(days * 86400)
+
+    @rule(minutes=st.integers(1, 50))
+    def set_back(self, minutes: int) -> None:
+        """The API server's own clock is corrected, by less than the backdate of certificates in all."""
+        minutes = min(minutes, 55 - self.back)
+        self.back += minutes
+        self.world.wall -= dt.timedelta(minutes=minutes)
+
+    @rule(index=SERVER)
+    def refresh(self, index: int) -> None:
+        self.world.refresh(index)
+
+    @rule(index=SERVER, late=st.booleans())
+    def restart(self, index: int, late: bool) -> None:
+        self.world.restart(index, late=late)
+
+    @rule()
+    def silence(self) -> None:
+        """A network policy hides one server; the others can be asked."""
+        if not any(server.silent for server in self.world.servers[1:]):
+            self.world.servers[0].silent = not self.world.servers[0].silent
+
+    @rule(api=st.integers(0, 1), name=TARGET)
+    def look(self, api: int, name: str) -> None:
+        self.world.look(api, name)
+
+    # foreign hands
+
+    @rule(reason=st.sampled_from(["", "", "compromised"]))
+    def wish(self, reason: str) -> None:
+        self.wishes += 1
+        more = {names.REASON: reason} if reason else {}
+        self.world.annotate(**{names.REQUESTED: str(self.wishes), **more})
+
+    @rule(what=st.sampled_from(["authority", "serving", "both"]))
+    def delete_secrets(self, what: str) -> None:
+        if what in {"authority", "both"}:
+            self.world.remove(CALLED.authority)
+        if what in {"serving", "both"}:
+            self.world.remove(CALLED.serving)
+
+    @precondition(lambda self: not self._foreign_pair())
+    @rule()
+    def delete_trust(self) -> None:
+        self.world.remove(CALLED.trust)
+
+    @rule(
+        key=st.sampled_from([names.CURRENT_KEY, names.NEXT_KEY, names.NEXT, names.PREVIOUS]), value=st.sampled_from([None, "", "Cg==", "?"])
+    )
+    def spoil(self, key: str, value: str | None) -> None:
+        self.world.spoil(key, value)
+
+    @rule(
+        note=st.sampled_from([names.PHASE, names.SINCE, names.GENERATION]),
+        value=st.sampled_from(["", "x", "2026-05-17T12:00:00", "STABLE"]),
+    )
+    def forget(self, note: str, value: str) -> None:
+        """The hints are only hints."""
+        self.world.annotate(**{note: value})
+
+    @rule(name=TARGET, bundle=FOREIGN)
+    def replace_bundle(self, name: str, bundle: bytes) -> None:
+        self.world.set_bundle(name, bundle)
+
+    @rule(name=st.sampled_from(["graphs", "requests"]))
+    def reset_stanza(self, name: str) -> None:
+        self.world.reset_stanza(name)
+
+    @rule(name=TARGET)
+    def remove_target(self, name: str) -> None:
+        self.world.remove_target(name)
+
+    @rule(name=TARGET)
+    def apply(self, name: str) -> None:
+        self.world.apply(name)
+
+    @rule()
+    def keep_copy(self) -> None:
+        if CALLED.serving in self.world.objects:
+            self.snapshots.append(copy.deepcopy(self.world.objects[CALLED.serving]))
+
+    @precondition(lambda self: CALLED.trust in self.world.objects)
+    @rule(index=st.integers(0, 3))
+    def put_back(self, index: int) -> None:
+        """Restores an old copy of the serving Secret, or writes a foreign pair to it."""
+        copies = [OTHER, *self.snapshots]
+        self.world.put_serving(copies[index % len(copies)])
+
+    @rule(
+        key=st.sampled_from(["tls.crt", "tls.key", "ca.crt"]), value=st.sampled_from([b"", b"nonsense", STRANGER.certificate, STRANGER.key])
+    )
+    def damage(self, key: str, value: bytes) -> None:
+        """One key of the serving Secret is overwritten."""
+        if CALLED.serving in self.world.objects:
+            node = copy.deepcopy(self.world.objects[CALLED.serving])
+            node["data"][key] = base64.b64encode(value).decode()
+            self.world.put_serving(node)
+
+    def _foreign_pair(self) -> bool:
+        node = self.world.objects.get(CALLED.serving)
+        return bool(node) and node is not None and node["metadata"]["resourceVersion"] in self.world.foreign
+
+    @invariant()
+    def trusted(self) -> None:
+        self.world.check_trust()
+
+    def teardown(self) -> None:
+        """Every state recovers."""
+        self.world.settle_down()
 
 
-def test_nothing_secret_is_shown() -> None:
-    """States and steps may be logged."""
-    world = World()
-    shown = []
-    for _ in range(12):
-        state = world.gather()
-        step = next_step(state, world.wall)
-        shown.append(f"{state!r} {step!r}")
-        world.perform(state, step)
-    secrets = [base64.b64decode(value).splitlines()[1] for node in stored_keys(world) for value in node]
-    assert len(secrets) == 2
-    assert not [one for one in secrets if one.decode() in "".join(shown)]
-
-
-def stored_keys(world: World) -> list[list[str]]:
-    secrets: list[Node] = [world.objects[CALLED.authority], world.objects[CALLED.serving]]
-    return [[value for key, value in node["data"].items() if key.endswith(".key")] for node in secrets]
-
-
-def test_permission_is_given_before_use_and_withdrawn_before_trust() -> None:
-    """`usable` lists the new authority before a leaf of it is written, and the old one no longer when trust of it ends."""
-    world = installed()
-    wish(world)
-    seen: list[tuple[str, int]] = []
-    while not isinstance(step := world.step(), DropPrevious):
-        if isinstance(step, Wait):
-            world.advance(60)
-        for index in range(3):
-            world.refresh(index)
-        seen.append((type(step).__name__, len(read_trust(world.objects[CALLED.trust]).usable)))
-    issued, promoted = seen.index((WriteServing.__name__, 2)), seen.index((PromoteNext.__name__, 2))
-    assert issued < promoted
-    last = [count for name, count in seen if name == WriteBundle.__name__][-4:]
-    assert last == [1, 1, 1, 1]
-    assert seen[0] == (StoreNext.__name__, 1)
-
-
-def test_a_stranger_in_the_secret_and_no_authority() -> None:
-    """The pair's origin is unknown: it is trusted for a while, but servers with another pair keep that."""
-    world = installed()
-    world.put_serving(secret_of(STRANGER, leaf_of(STRANGER)))
-    world.remove(CALLED.authority)
-    for _ in range(40):
-        step = world.step()
-        for index in range(3):
-            world.refresh(index)
-            world.check_trust()
-        if isinstance(step, Wait):
-            world.advance(15)
-    world.settle_down()
+TestRotation = Rotation.TestCase
+TestRotation.settings = settings(max_examples=12, stateful_step_count=25, derandomize=True, suppress_health_check=list(HealthCheck))

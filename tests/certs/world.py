@@ -13,6 +13,7 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.policy import derive, is_outage
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
@@ -40,11 +41,11 @@ STRANGER_CERTIFICATE = next(iter(read_certificates(STRANGER.certificate)))
 
 @dataclass
 class Server:
-    """A pod with its served pair, and the start of its wait for a usable one."""
+    """A pod with its served pair, and what chooses that."""
 
     leaf: Certificate | None = None
     silent: bool = False  # answers no probe, serves all the same
-    waiting_since: float | None = None
+    delivery: Delivery = field(default_factory=lambda: Delivery(PROFILE.server_name))
 
 
 @dataclass
@@ -149,39 +150,22 @@ class World:
             self.views[api].pop(name, None)
 
     def refresh(self, index: int, *, late: bool = False) -> None:
-        """A server reads the Secret (or files that are up to 90 s old) and decides as docs/certificates.md says."""
+        """A server reads the Secret (or files that are up to 90 s old) and decides."""
         server = self.servers[index]
         node = self._serving_at(self.mono - FILES_LATE) if late else self.objects.get(CALLED.serving)
-        offered = self._acceptable(node)
-        if offered is None:
-            return
+        parts = [base64.b64decode((node or {"data": {}})["data"].get(name, "")) for name in ("tls.crt", "tls.key", "ca.crt")]
+        server.delivery.hold(Source.FILE if late else Source.API, Content(*parts) if node else "there is none")
         gate = self.objects.get(CALLED.trust)
-        usable = read_trust(gate).usable if gate else None
-        issuer = issuers(read_serving(node or {}).authorities, (offered,))[0]
-        holds = server.leaf is not None and server.leaf.valid_at(self.wall)
-        same = holds and server.leaf is not None and issuer.issued(server.leaf)
-        if usable is None or issuer.fingerprint in usable or same:
-            server.leaf, server.waiting_since = offered, None
-            if usable is None and node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(offered)):
-                self.excused.add(offered.fingerprint)  # no gate and a foreign pair: its issuer can't be known
-        elif not holds:
-            server.waiting_since = self.mono if server.waiting_since is None else server.waiting_since
-            if self.mono - server.waiting_since >= 300:
-                server.leaf, server.waiting_since = offered, None
-                # the last resort; a stranger's pair stays one after we wrote its bundle
-                if node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(offered)):
-                    self.excused.add(offered.fingerprint)
+        server.delivery.restrict(Gate(heard=True, usable=read_trust(gate).usable if gate else None))
+        pair, _, resort = server.delivery.choose(self.wall, self.mono)
+        before, server.leaf = server.leaf, pair.leaf if pair else None
+        fresh = server.leaf if server.leaf != before and node and (gate is None or resort) else None
+        if fresh and node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(fresh)):
+            self.excused.add(fresh.fingerprint)  # no gate, or the last resort, and a foreign pair: its issuer can't be known
 
     def restart(self, index: int, *, late: bool) -> None:
-        self.servers[index].leaf = self.servers[index].waiting_since = None  # another process knows nothing of the wait
+        self.servers[index] = Server(silent=self.servers[index].silent)  # another process knows nothing of the wait
         self.refresh(index, late=late)
-
-    def _acceptable(self, node: Node | None) -> Certificate | None:
-        serving = read_serving(node or {})
-        leaf, key = serving.leaf, serving.key
-        if leaf is None or key is None or not key.belongs_to(leaf) or not leaf.valid_at(self.wall):
-            return None
-        return leaf if PROFILE.server_name in leaf.names and issuers(serving.authorities, (leaf,)) else None
 
     def _serving_at(self, moment: float) -> Node | None:
         return next((node for when, node in reversed(self.history) if when <= moment), None)
@@ -395,11 +379,9 @@ def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> boo
     return True
 
 
-def secret_of(authority: KeyPair, leaf: KeyPair, *, with_key: bool = False) -> Node:
+def secret_of(authority: KeyPair, leaf: KeyPair) -> Node:
     """A serving Secret as an external issuer writes it."""
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
-    if with_key:
-        data["ca.key"] = authority.key
     encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CALLED.serving}, "type": "kubernetes.io/tls", "data": encoded}
 

@@ -4,12 +4,18 @@ import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.events import Recorder
+from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
 
-ABOUT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "5"}}
+ABOUT: Node = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "5"}}
 CLUSTERED = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "uid": "2"}}
+
+
+def made() -> tuple[MemoryCluster, Timing, Recorder]:
+    cluster, timing = MemoryCluster(), Timing()
+    return cluster, timing, Recorder(cluster, "provisioner", clocks=timing.clocks())
 
 
 async def written(cluster: MemoryCluster) -> list[tuple[str, str, int]]:
@@ -17,8 +23,7 @@ async def written(cluster: MemoryCluster) -> list[tuple[str, str, int]]:
 
 
 async def test_the_same_again_is_no_transition() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
+    cluster, _, recorder = made()
     for _ in range(5):
         await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
     assert await written(cluster) == [("LeafIssued", "leaf 1", 1)]
@@ -26,8 +31,7 @@ async def test_the_same_again_is_no_transition() -> None:
 
 
 async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
+    cluster, timing, recorder = made()
     for reason in ("Drifted", "Repaired") * 3:
         await recorder.record(ABOUT, "Warning", reason, "m")
         timing.seconds += 60
@@ -35,19 +39,11 @@ async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
     event = (await cluster.list(CORE_EVENTS, "n")).items[0]
     assert event["firstTimestamp"] < event["lastTimestamp"]
     assert (event["type"], event["source"], event["reportingInstance"]) == ("Warning", {"component": "provisioner"}, "")
-    assert event["involvedObject"] == {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "name": "a",
-        "namespace": "n",
-        "uid": "1",
-        "resourceVersion": "5",
-    }
+    assert event["involvedObject"] == {"apiVersion": "v1", "kind": "ConfigMap", **ABOUT["metadata"]}
 
 
 async def test_after_the_window_it_is_news_again() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
+    cluster, timing, recorder = made()
     for _ in range(2):
         await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
         timing.seconds += 601
@@ -55,8 +51,7 @@ async def test_after_the_window_it_is_news_again() -> None:
 
 
 async def test_an_event_that_has_expired_is_written_anew() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    recorder = Recorder(cluster, "provisioner", clocks=timing.clocks())
+    cluster, _, recorder = made()
     await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
     for event in (await cluster.list(CORE_EVENTS)).items:
         await cluster.delete(CORE_EVENTS, event["metadata"]["name"], "n")
@@ -73,17 +68,15 @@ async def test_events_about_objects_without_a_namespace_lie_in_default() -> None
 
 
 async def test_a_missing_permission_is_logged_once_and_raises_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    cluster = MemoryCluster()
+    cluster, _, recorder = made()
     cluster.denied.add(("create", "events"))
-    recorder = Recorder(cluster, "provisioner")
     for message in "abc":
         await recorder.record(ABOUT, "Normal", "Seen", message)
     assert caplog.text.count("Events can't be written") == 1
 
 
 async def test_a_failure_is_logged_and_tried_again_with_the_next(caplog: pytest.LogCaptureFixture) -> None:
-    cluster = MemoryCluster()
-    recorder = Recorder(cluster, "provisioner")
+    cluster, _, recorder = made()
     restore = cluster.fail(lambda *_: UnavailableError(503, "", "not now"))
     await recorder.record(ABOUT, "Normal", "Seen", "m")
     restore()

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.reflector import Reflector, WatchState
-from dynamo_webhooks.kube.resources import CONFIG_MAPS
+from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 
@@ -36,8 +37,8 @@ class Kept:
 
 
 @asynccontextmanager
-async def reflecting(cluster: MemoryCluster, timing: Timing, relist: float = 0.0) -> AsyncIterator[tuple[Reflector, Kept]]:
-    reflector = Reflector(cluster, CONFIG_MAPS, relist=relist, clocks=timing.clocks(0.0))
+async def reflecting(cluster: MemoryCluster, timing: Timing, **more: Any) -> AsyncIterator[tuple[Reflector, Kept]]:
+    reflector = Reflector(cluster, CONFIG_MAPS, clocks=timing.clocks(0.0), **more)
     kept = Kept()
     reflector.subscribe(kept)
     task = asyncio.create_task(reflector.run())
@@ -72,16 +73,10 @@ async def test_unused_fields_are_dropped_before_subscribers_are_called() -> None
     def trim(obj: Node) -> None:
         obj["data"]["x"] = f"{obj['data']['x']} trimmed"
 
-    reflector, kept = Reflector(cluster, CONFIG_MAPS, trim=trim, clocks=timing.clocks()), Kept()
-    reflector.subscribe(kept)
-    task = asyncio.create_task(reflector.run())
-    await settle()
-    await cluster.merge_patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "n")
-    await settle()
-    assert kept.told == [(None, "1 trimmed"), ("1 trimmed", "2 trimmed")]
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    async with reflecting(cluster, timing, trim=trim) as (_, kept):
+        await cluster.merge_patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "n")
+        await settle()
+        assert kept.told == [(None, "1 trimmed"), ("1 trimmed", "2 trimmed")]
 
 
 async def test_a_long_list_lets_others_run() -> None:
@@ -170,31 +165,12 @@ async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, sta
         assert reflector.stale_seconds() == pytest.approx(9.75 if state is WatchState.ABSENT else 100)  # asked again every 15 s
 
 
-async def test_a_kind_that_is_not_served_is_never_out_of_date_while_the_server_says_so() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    mend = cluster.fail(lambda *_: NotServedError(404, "", "404 page not found"))
-    async with reflecting(cluster, timing) as (reflector, _):
-        await timing.advance(1000)
-        assert (reflector.stale_seconds() or 0) <= 30
-        mend()
-        cluster.fail(lambda *_: UnavailableError(0, "", "away"))
-        await timing.advance(1000)
-        assert (reflector.stale_seconds() or 0) > 900
-
-
-async def test_a_server_that_never_answered_gives_no_age() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    cluster.fail(lambda *_: UnavailableError(0, "", "away"))
-    async with reflecting(cluster, timing) as (reflector, _):
-        await timing.advance(100)
-        assert reflector.stale_seconds() is None
-
-
 async def test_errors_in_a_row_are_asked_ever_more_slowly_up_to_half_a_minute() -> None:
     cluster, timing = MemoryCluster(), Timing()
     cluster.fail(lambda *_: UnavailableError(0, "", "away"))
-    async with reflecting(cluster, timing):
+    async with reflecting(cluster, timing) as (reflector, _):
         await timing.advance(120)
+        assert reflector.stale_seconds() is None
     assert timing.slept[:8] == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
 
 
@@ -258,8 +234,45 @@ async def test_a_name_selects_that_name_alone() -> None:
     cluster, timing = MemoryCluster(), Timing()
     for name in "ab":
         await cluster.create(CONFIG_MAPS, config(name))
-    reflector = Reflector(cluster, CONFIG_MAPS, "n", name="b", clocks=timing.clocks())
-    task = asyncio.create_task(reflector.run())
-    await settle()
-    task.cancel()
-    assert set(reflector.store) == {("n", "b")}
+    async with reflecting(cluster, timing, namespace="n", name="b") as (reflector, _):
+        assert set(reflector.store) == {("n", "b")}
+
+
+def _service(namespace: str, name: str = "s") -> Node:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}}
+
+
+@pytest.mark.parametrize("namespaces", [("a", "b"), ("",)])
+async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespaces: tuple[str, ...]) -> None:
+    cluster = MemoryCluster()
+    for namespace in ("a", "b", "c"):
+        await cluster.create(SERVICES, _service(namespace))
+    several, heard = Several(namespaces, lambda one: Reflector(cluster, SERVICES, one)), asyncio.Queue[str]()
+    several.subscribe(lambda _, new: heard.put_nowait(new["metadata"]["namespace"]) if new else None)
+    expected = {"a", "b"} if "" not in namespaces else {"a", "b", "c"}
+    task = asyncio.create_task(several.run())
+    try:
+        assert {await heard.get() for _ in expected} == expected
+        assert {namespace for namespace, _ in several.store} == expected
+        assert several.synced.is_set()
+        assert (several.state, several.reason) == (WatchState.SYNCED, "")
+        assert (several.get("s", "b") is not None, several.get("s", "c") is not None) == (True, "c" in expected)
+        await cluster.create(SERVICES, _service("b", "later"))
+        assert await heard.get() == "b"
+        assert [one["metadata"]["name"] for one in several.all("b")] == ["s", "later"]
+        assert [one["metadata"]["namespace"] for one in several.all("c")] == ["c"] * ("c" in expected)
+        assert len(several.all()) == len(expected) + 1
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_one_namespace_that_is_not_known_leaves_the_whole_unknown() -> None:
+    cluster = MemoryCluster()
+    parts = {one: Reflector(cluster, SERVICES, one) for one in ("a", "b")}
+    several = Several(("a", "b"), parts.__getitem__)
+    parts["a"].synced.set()
+    parts["a"].state = WatchState.SYNCED
+    parts["b"].state, parts["b"].reason = WatchState.FORBIDDEN, "not permitted"
+    assert not several.synced.is_set()
+    assert (several.state, several.reason) == (WatchState.FORBIDDEN, "not permitted")

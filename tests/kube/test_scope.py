@@ -1,14 +1,18 @@
 """A namespace is claimed by one operator, from the first moment to the last."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.api.operator.scope import ScopeSettings
+from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
-from dynamo_webhooks.kube.scope import IDENTITY, LeaseTakenError, NamespaceLease
+from dynamo_webhooks.kube.scope import BELIEVED, IDENTITY, LEASE_NAME, Claims, LeaseTakenError, NamespaceLease
 from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
@@ -24,6 +28,17 @@ async def stop(task: asyncio.Task[None]) -> None:
         await task
 
 
+@asynccontextmanager
+async def claimed(cluster: MemoryCluster, timing: Timing) -> AsyncIterator[NamespaceLease]:
+    """A claim that is renewed."""
+    lease = claim(cluster, timing)
+    await lease.acquire()
+    task = asyncio.create_task(lease.run())
+    await settle()
+    yield lease
+    await stop(task)
+
+
 async def stored(cluster: MemoryCluster) -> Node:
     lease = await cluster.get(LEASES, NAME, "n")
     assert lease is not None
@@ -35,45 +50,30 @@ async def another(cluster: MemoryCluster) -> None:
     await cluster.create(LEASES, {"metadata": {"name": NAME, "namespace": "n"}, "spec": spec})
 
 
-async def test_the_claim_is_renewed_from_its_creation_on() -> None:
+async def test_the_claim_is_renewed_from_its_creation_on_and_made_again() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    spec = (await stored(cluster))["spec"]
-    assert spec["renewTime"] == spec["acquireTime"]
-    assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == (IDENTITY, 30)
-    task = asyncio.create_task(lease.run())
-    await timing.advance(10)
-    assert (await stored(cluster))["spec"]["renewTime"] > spec["renewTime"]
-    await timing.advance(600)
-    assert lease.held
-    await stop(task)
-
-
-async def test_a_claim_that_is_deleted_is_made_again() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    task = asyncio.create_task(lease.run())
-    await settle()
-    await cluster.delete(LEASES, NAME, "n")
-    await timing.advance(10)
-    assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
-    await stop(task)
+    async with claimed(cluster, timing) as lease:
+        spec = (await stored(cluster))["spec"]
+        assert spec["renewTime"] == spec["acquireTime"]
+        assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == (IDENTITY, 30)
+        await timing.advance(10)
+        assert (await stored(cluster))["spec"]["renewTime"] > spec["renewTime"]
+        await timing.advance(600)
+        assert lease.held
+        await cluster.delete(LEASES, NAME, "n")
+        await timing.advance(10)
+        assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
 
 
 async def test_a_claim_that_cannot_be_renewed_ends_when_others_think_so() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    task = asyncio.create_task(lease.run())
-    cluster.fail(lambda *_: UnavailableError(0, "", "away"))
-    await timing.advance(29.9)
-    assert lease.held
-    await timing.advance(0.1)
-    assert not lease.held
-    assert lease.reason == "away"
-    await stop(task)
+    async with claimed(cluster, timing) as lease:
+        cluster.fail(lambda *_: UnavailableError(0, "", "away"))
+        await timing.advance(29.9)
+        assert lease.held
+        await timing.advance(0.1)
+        assert not lease.held
+        assert lease.reason == "away"
 
 
 async def test_a_live_claim_of_another_operator_is_refused_by_name() -> None:
@@ -102,22 +102,6 @@ async def test_a_dead_claim_of_another_operator_is_taken_over() -> None:
     assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
 
 
-async def test_a_missing_permission_stops_the_start() -> None:
-    cluster = MemoryCluster()
-    cluster.denied.add(("create", "leases"))
-    with pytest.raises(ForbiddenError):
-        await claim(cluster, Timing()).acquire()
-
-
-async def test_a_clean_stop_deletes_the_claim() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    await lease.release()
-    assert await cluster.get(LEASES, NAME, "n") is None
-    assert not lease.held
-
-
 async def test_a_replica_that_stops_leaves_the_claim_to_the_others() -> None:
     cluster, timing = MemoryCluster(), Timing()
     first, second = claim(cluster, timing), claim(cluster, timing)
@@ -139,18 +123,169 @@ async def test_a_replica_that_stops_leaves_the_claim_to_the_others() -> None:
 
 async def test_a_claim_lost_to_another_identity_is_not_held() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    lease = claim(cluster, timing)
-    await lease.acquire()
-    task = asyncio.create_task(lease.run())
-    await settle()
-    await cluster.merge_patch(LEASES, NAME, {"spec": {"holderIdentity": "other"}}, "n")
-    await timing.advance(10)
-    assert not lease.held
-    assert "'other'" in lease.reason
-    await stop(task)
+    async with claimed(cluster, timing) as lease:
+        await cluster.merge_patch(LEASES, NAME, {"spec": {"holderIdentity": "other"}}, "n")
+        await timing.advance(10)
+        assert not lease.held
+        assert "'other'" in lease.reason
 
 
 @pytest.mark.parametrize(("duration", "interval"), [(0.5, 0.1), (30, 10.1), (30, 0)])
 def test_renewals_too_rare_are_refused(duration: float, interval: float) -> None:
     with pytest.raises(ValueError, match="a third of duration"):
         NamespaceLease(MemoryCluster(), "n", duration=duration, interval=interval)
+
+
+WALL: Final = datetime(2026, 1, 1, tzinfo=UTC)
+SCOPE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)
+
+
+def stamp(offset: float) -> str:
+    """A time `offset` seconds after the wall clock."""
+    return (WALL + timedelta(seconds=offset)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def lease(
+    namespace: str = "a", *, renewed: float | None = None, acquired: float | None = None, created: float = -1000, **spec: Any
+) -> dict[str, Any]:
+    times = {"renewTime": renewed, "acquireTime": acquired}
+    told = {key: stamp(offset) for key, offset in times.items() if offset is not None}
+    metadata = {"name": LEASE_NAME, "namespace": namespace, "creationTimestamp": stamp(created)}
+    return {"metadata": metadata, "spec": {"holderIdentity": "someone", "leaseDurationSeconds": 30, **told, **spec}}
+
+
+def claims(*leases: dict[str, Any], now: float = 100, restricted: str = "") -> Claims:
+    found = Claims(SCOPE if not restricted else ScopeSettings(restricted, 30, 10, 10, 60))
+    for each in leases:
+        found.seen(each, now, WALL)
+    return found
+
+
+def test_a_namespace_without_a_lease_is_ours() -> None:
+    found = claims()
+    assert found.governs("a", 100)
+    assert found.excluded(100) == frozenset()
+
+
+def test_a_lease_just_created_counts_at_once_though_it_was_never_renewed() -> None:
+    """T22."""
+    assert not claims(lease(acquired=0, created=0)).governs("a", 100)
+    assert not claims(lease(created=0)).governs("a", 100)
+    assert not claims(lease(acquired=0)).governs("a", 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "ours"), [("9999-12-31T23:59:59.999999Z", False), ("0001-01-01T00:00:00.000000+14:00", False), ("soon", False)]
+)
+def test_a_time_at_the_end_of_all_times_is_no_obstacle(text: str, ours: bool) -> None:
+    """A user that may write Leases in one namespace must not be able to end the watch; an invalid time counts as none."""
+    found = claims({**lease(created=0), "spec": {"leaseDurationSeconds": 2**31 - 1 if text[0] == "9" else 30, "renewTime": text}})
+    assert found.governs("a", 100) is ours
+
+
+@pytest.mark.parametrize("skew", [-40, 0, 40])
+def test_a_holder_with_a_wrong_clock_keeps_its_claim_while_it_renews(skew: float) -> None:
+    """T23."""
+    found = claims()
+    for turn in range(20):
+        now = 100 + turn * 10
+        found.seen(lease(renewed=turn * 10 + skew), now, WALL + timedelta(seconds=turn * 10))
+        assert not found.governs("a", now)
+        assert not found.governs("a", now + 39)
+
+
+def test_a_dead_holder_loses_its_claim_after_duration_and_grace() -> None:
+    """T24."""
+    found = claims(lease(renewed=0))
+    assert not found.governs("a", 139.9)
+    assert found.governs("a", 140)
+    assert found.excluded(140) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("seen", "ours"),
+    [
+        (lease(renewed=-90), False),  # 30 s of duration and 60 s of skew
+        (lease(renewed=-91), True),
+        (lease(renewed=1000), False),  # a clock that is ahead proves nothing against its holder
+        (lease(renewed=-91, acquired=0, created=0), True),  # the time of renewal decides
+        (lease(acquired=-91, created=-91), True),
+        (lease(acquired=-91, created=-90), False),
+        (lease(renewed=-119, leaseDurationSeconds=59), False),
+        (lease(renewed=-120, leaseDurationSeconds=59), True),
+        (lease(renewed=-90, leaseDurationSeconds=0), False),  # as if it said 30
+        (lease(renewed=-91, leaseDurationSeconds=None), True),
+        (lease(acquired=None, renewTime="yesterday", created=0), False),
+        ({**lease(), "spec": None}, True),
+    ],
+)
+def test_a_lease_seen_for_the_first_time(seen: dict[str, Any], ours: bool) -> None:
+    assert claims(seen).governs("a", 100) is ours
+
+
+def test_an_old_lease_comes_alive_when_it_is_renewed_and_only_then() -> None:
+    found = claims(lease(renewed=-500))
+    labelled = lease(renewed=-500)
+    labelled["metadata"]["labels"] = {"a": "b"}
+    found.seen(labelled, 110, WALL)
+    assert found.governs("a", 110)
+    found.seen(lease(renewed=-499), 120, WALL)  # a holder whose clock is far behind: what we saw ourselves counts
+    assert not found.governs("a", 159)
+    assert found.governs("a", 160)
+
+
+def test_a_deleted_lease_frees_its_namespace_at_once() -> None:
+    found = claims(lease("a", renewed=0), lease("b", renewed=0))
+    found.gone("a")
+    assert found.excluded(100) == {"b"}
+    found.only(frozenset())
+    assert found.excluded(100) == frozenset()
+    found.gone("never-seen")
+
+
+def test_the_same_lease_listed_again_renews_nothing() -> None:
+    found = claims(lease(renewed=0))
+    found.seen(lease(renewed=0), 130, WALL)
+    assert found.governs("a", 140)
+
+
+def test_other_leases_are_not_looked_at() -> None:
+    other = lease(renewed=0)
+    other["metadata"]["name"] = "dynamo-operator-ns-lock"
+    nameless = lease(renewed=0)
+    del nameless["metadata"]["namespace"]
+    assert claims(other, nameless, {}).excluded(100) == frozenset()
+
+
+def test_nothing_runs_out_while_the_watch_is_down() -> None:
+    found = claims(lease(renewed=0))
+    found.lost(110)
+    found.lost(120)  # the first word counts
+    assert not found.governs("a", 5000)
+    found.regained(5000)
+    assert not found.governs("a", 5029)
+    assert found.governs("a", 5030)
+    found.regained(6000)
+    assert found.governs("a", 5030)
+
+
+def test_a_claim_that_had_run_out_before_the_watch_was_lost_stays_so() -> None:
+    found = claims(lease(renewed=0))
+    found.lost(150)
+    assert found.governs("a", 150)
+    found.regained(500)
+    assert found.governs("a", 500)
+
+
+def test_a_restricted_operator_governs_its_namespace_whatever_leases_say() -> None:
+    found = claims(lease("a", renewed=0), lease("b", renewed=0), restricted="a")
+    assert found.governs("a", 100)
+    assert not found.governs("b", 100)
+    assert not found.governs("c", 100)
+    assert found.excluded(100) == frozenset()
+
+
+def test_no_single_write_excludes_a_namespace_for_longer_than_an_hour() -> None:
+    found = claims(lease(renewed=0, leaseDurationSeconds=2**31 - 1))
+    assert not found.governs("a", 100 + BELIEVED)
+    assert found.governs("a", 100 + BELIEVED + SCOPE.grace)

@@ -246,17 +246,11 @@ def version() -> str:
     ).stdout
 
 
-def test_the_image_holds_no_shell_and_no_installer(image: Path) -> None:
+def test_the_image_holds_the_command_the_interpreter_and_a_scratch_directory_for_everybody(image: Path) -> None:
     names = {path.name for path in image.rglob("*")}
     assert not names & {"sh", "bash", "dash", "busybox", "pip", "apt", "curl"}
-
-
-def test_its_programs_are_the_command_and_the_interpreter(image: Path) -> None:
     programs = {path.name for path in (image / Path(PYTHON).relative_to("/")).parent.iterdir()}
     assert {name for name in programs if not re.fullmatch(r"python[\d.]*", name)} == {"dynamo-webhooks"}
-
-
-def test_everybody_may_write_to_the_scratch_directory(image: Path) -> None:
     assert stat.S_IMODE((image / "tmp").stat().st_mode) == 0o1777
 
 

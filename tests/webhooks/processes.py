@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,32 +69,23 @@ class Command:
 
     def line(self, start: str) -> str:
         """Waits for a line of stderr that starts so, and returns what follows."""
-        end = time.monotonic() + DEADLINE
-        while True:
-            for line in self.lines:
-                if line.startswith(start):
-                    return line[len(start) :].strip()
-            if not self._read(end):
-                raise AssertionError(f"no line {start!r} in {self.lines}")
+        return self._awaited(lambda line: line.startswith(start), start)[len(start) :].strip()
 
     def holding(self, word: str) -> str:
         """Waits for a line that holds a word, and returns it."""
-        end = time.monotonic() + DEADLINE
-        while not (found := [line for line in self.lines if word in line]):
-            if not self._read(end):
-                raise AssertionError(f"nothing about {word!r} in {self.lines}")
-        return found[0]
+        return self._awaited(lambda line: word in line, word)
 
     def log(self, word: str) -> dict[str, Any]:
         """Waits for a log line whose message holds a word."""
+        found: dict[str, Any] = json.loads(self._awaited(lambda line: line.startswith("{") and word in json.loads(line)["msg"], word))
+        return found
+
+    def _awaited(self, wanted: Callable[[str], bool], words: str) -> str:
         end = time.monotonic() + DEADLINE
-        while True:
-            for line in self.lines:
-                if line.startswith("{") and word in json.loads(line)["msg"]:
-                    found: dict[str, Any] = json.loads(line)
-                    return found
+        while not (found := [line for line in self.lines if wanted(line)]):
             if not self._read(end):
-                raise AssertionError(f"nothing about {word!r} in {self.lines}")
+                raise AssertionError(f"nothing about {words!r} in {self.lines}")
+        return found[0]
 
     def told(self, word: str, seconds: float = 0.2) -> bool:
         """Whether a line holds a word by now, or in a moment."""

@@ -151,13 +151,12 @@ def write_pair(directory: Path, leaf: trustme.LeafCert) -> None:
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, clients: ClientTrust | None = None) -> AsyncIterator[Served]:
+async def served(tmp_path: Path, limits: Limits = QUICK, *, clients: ClientTrust | None = None) -> AsyncIterator[Served]:
     """Starts a server and stops it with its connections."""
     authority = trustme.CA()
     directory = tmp_path / "certs"
     directory.mkdir()
-    if pair:
-        write_pair(directory, authority.issue_cert("127.0.0.1", "localhost"))
+    write_pair(directory, authority.issue_cert("127.0.0.1", "localhost"))
     log = tmp_path / "log"
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     lines = Lines(descriptor)

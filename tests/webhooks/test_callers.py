@@ -2,7 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -60,12 +61,18 @@ class Site:
         return self.running.server.snapshot().callers
 
 
+@asynccontextmanager
+async def wanting(tmp_path: Path, authority: trustme.CA, names: Sequence[str] = (NAME,)) -> AsyncIterator[Site]:
+    file = tmp_path / "ca.crt"
+    authority.cert_pem.write_to_path(str(file))
+    async with served(tmp_path, clients=ClientTrust(file, names)) as running:
+        yield Site(running, authority, file)
+
+
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    authority, file = trustme.CA(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
-    async with served(tmp_path, clients=ClientTrust(file, [NAME])) as running:
-        yield Site(running, authority, file)
+    async with wanting(tmp_path, trustme.CA()) as made:
+        yield made
 
 
 @VERSIONS
@@ -75,6 +82,8 @@ async def test_admission_is_for_allowed_callers(site: Site, version: ssl.TLSVers
         assert (await client.post(path, BODY)).json["response"]["allowed"] is True
     assert client.writer.get_extra_info("ssl_object").version() == {"TLSv1_2": "TLSv1.2", "TLSv1_3": "TLSv1.3"}[version.name]
     assert site.counted() == {(GRAPHS, "verified"): 2, (GRAPH_DEFAULTS, "verified"): 1}
+    printed = metrics.export(site.running.server.snapshot(), {}).decode()
+    assert f'dynamo_webhooks_requests_by_caller_total{{caller="verified",path="{GRAPHS}"}} 2' in printed
 
 
 @VERSIONS
@@ -110,11 +119,9 @@ async def test_a_refusal_waits_for_no_body(site: Site) -> None:
 )
 async def test_names(tmp_path: Path, names: list[str], common: str, status: int) -> None:
     """Common names and DNS names count, each as a whole."""
-    authority, file = trustme.CA(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
+    authority = trustme.CA()
     leaf = authority.issue_cert(f"{common.strip()}.example", common_name=common)
-    async with served(tmp_path, clients=ClientTrust(file, names)) as running:
-        site = Site(running, authority, file)
+    async with wanting(tmp_path, authority, names) as site:
         found = await site.post(leaf)
         assert found.status == status
         if status == 403:
@@ -125,10 +132,7 @@ async def test_names(tmp_path: Path, names: list[str], common: str, status: int)
 
 async def test_an_intermediate_authority_suffices(tmp_path: Path) -> None:
     root = trustme.CA()
-    authority, file = root.create_child_ca(), tmp_path / "ca.crt"
-    authority.cert_pem.write_to_path(str(file))
-    async with served(tmp_path, clients=ClientTrust(file, [NAME])) as running:
-        site = Site(running, authority, file)
+    async with wanting(tmp_path, root.create_child_ca()) as site:
         assert (await site.post(site.caller())).status == 200
         with pytest.raises((OSError, asyncio.IncompleteReadError)):
             await site.post(root.issue_cert("x", common_name=NAME))
@@ -258,11 +262,3 @@ async def test_without_a_configuration_all_may_call(tmp_path: Path) -> None:
         for leaf in (None, site.caller()):
             assert (await site.post(leaf)).status == 200
         assert site.counted() == {(GRAPHS, "unverified"): 2}
-
-
-async def test_callers_are_printed(site: Site) -> None:
-    await site.post(site.caller())
-    await site.post(None)
-    text = metrics.export(site.running.server.snapshot(), {}).decode()
-    for caller in ("verified", "unverified"):
-        assert f'dynamo_webhooks_requests_by_caller_total{{caller="{caller}",path="{GRAPHS}"}} 1' in text

@@ -12,7 +12,7 @@ import pytest
 from dynamo_webhooks.webhooks import child_process
 from tests.webhooks.processes import DEADLINE, ROOT, Command
 from tests.webhooks.test_facts_serving import stored
-from tests.webhooks.test_log_level import PLAIN, heard
+from tests.webhooks.test_logs import PLAIN, heard
 from tests.webhooks.test_processes import eventually, proc_only
 
 NAMES = ("dynamo_webhooks", "asyncio", "json")

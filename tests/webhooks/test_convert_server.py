@@ -20,9 +20,8 @@ from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
-from tests.webhooks.test_convert import MIXED, of_kind
+from tests.webhooks.test_convert import MIXED, OBJECTS, numbered, of_kind
 from tests.webhooks.test_convert import review as conversion
-from tests.webhooks.test_convert_bulk import OBJECTS, numbered
 
 
 class Held:
@@ -64,12 +63,6 @@ async def test_a_review_is_answered_over_tls(tmp_path: Path) -> None:
         [line, _] = [line for line in server.log() if line["logger"] == "access"]
     assert (line["msg"], line["allowed"], line["path"], line["objects"], line["code"]) == ("converted", True, "/convert", len(MIXED), 200)
     assert (line["uid"], line["operation"]) == ("c-1", "CONVERT")
-
-
-@pytest.mark.parametrize(("kind", "status"), [("text/plain", 415), ("", 415), ("application/json; charset=utf-8", 200)])
-async def test_the_content_type_is_looked_at(tmp_path: Path, kind: str, status: int) -> None:
-    async with served(tmp_path) as server:
-        assert (await (await server.connect()).post("/convert", conversion([]), kind)).status == status
 
 
 async def test_a_failure_is_logged_without_values(tmp_path: Path) -> None:
@@ -155,21 +148,6 @@ async def test_a_list_with_a_long_or_odd_object_is_left_to_a_process(tmp_path: P
         os.kill(server.server._executor._pid, signal.SIGKILL)
         assert (await client.post("/convert", body)).status == 503
     assert whole.body == convert.answer(body).body
-
-
-async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(tmp_path, monkeypatch)
-    async with served(tmp_path) as server:
-        client = await server.connect()
-        client.send(post("/convert", LONG))
-        await until(held.begun)
-        draining = asyncio.create_task(server.server.drain())
-        await until(lambda: "draining" in server.server.reasons())
-        held.go()
-        found = await client.answer()
-        assert len(found.json["response"]["convertedObjects"]) == 1_000
-        assert found.headers["connection"] == "close"
-        await draining
 
 
 @pytest.mark.parametrize("lag", [0.0, 15.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import ssl
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,8 +24,11 @@ from dynamo_webhooks.webhooks.probes import Handshake
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
-from tests.webhooks.serving import DEADLINE, QUICK, until, write_pair
+from tests.webhooks.processes import Command
+from tests.webhooks.serving import QUICK, until, write_pair
 from tests.webhooks.test_admission import SETTINGS
+from tests.webhooks.test_facts_serving import stored
+from tests.webhooks.test_processes import eventually
 
 POST: Final = SecretNames("dynamo-system", "webhook-server-cert", "webhook-server-cert-trust", "dynamo-webhooks.dynamo-system.svc")
 META: Final = {"namespace": POST.namespace}
@@ -125,21 +128,6 @@ async def test_a_context_serves_what_the_source_decides(tmp_path: Path, authorit
     assert "waiting, because its issuer is not among the usable ones" in context.reason
 
 
-async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
-    """T18."""
-    seconds = 0.0
-    source = CertificateSource(POST, tmp_path, seconds=lambda: seconds)
-    source.delivered(delivery(None, why="the API server can't be reached", heard=False))
-    write_pair(tmp_path, leaf)
-    (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
-    with pytest.raises(PairError, match="the API server has not said so"):
-        source.offer()
-    seconds = 10.0
-    assert source.offer().source == "file"
-    assert source.away == "the API server can't be reached"
-    assert source.offer().bundle == authority.cert_pem.bytes()
-
-
 @asynccontextmanager
 async def listening(source: CertificateSource) -> AsyncIterator[tuple[Webhooks, Handshake]]:
     """A server that is brought its certificate, and its handshake with itself."""
@@ -188,24 +176,42 @@ async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
         assert handshake.reasons(both) == []
 
 
-async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
-    source = CertificateSource(POST, tmp_path)
-    source.delivered(delivery(secret(authority, leaf)))
-    async with listening(source) as (server, _handshake):
-        await until(lambda: not server.reasons())
-        context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
-        address = server._sockets[0].getsockname()
-        async with asyncio.timeout(DEADLINE):
-            reader, writer = await asyncio.open_connection(*address, ssl=context, server_hostname=POST.server_name)
-        before = server.certificate.report()["certificate"]["serial"]
-        source.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
-        server.certificate.hurry()
-        await until(lambda: server.certificate.report()["certificate"]["serial"] != before)
-        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        async with asyncio.timeout(DEADLINE):
-            assert (await reader.readline()).startswith(b"HTTP/1.1 404")
-        writer.close()
+NAME = "dynamo-webhooks.dynamo-system.svc"
 
 
-def test_the_watching_process_is_ordered_to_look_at_two_objects_of_one_namespace() -> None:
-    assert POST.orders() == {"namespace": POST.namespace, "secret": POST.secret, "trust": POST.trust}
+def readyz(command: Command) -> str:
+    """What the probe says; nothing while nobody listens."""
+    try:
+        return command.get("probes", "/readyz")[1]
+    except ConnectionRefusedError:
+        return ""
+
+
+def test_without_an_api_server_the_mounted_pair_is_served_and_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T18."""
+    monkeypatch.setenv("POD_NAMESPACE", "dynamo-system")
+    authority = trustme.CA()
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    config = stored(tmp_path, server={"webhook": {"certDir": str(mounted)}, "metrics": {"secure": False}})
+    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
+    with Command(tmp_path, "--config", config, cluster=nowhere, own=False, named=False) as command:
+        eventually(lambda: "no certificate: api: a kubeconfig must be a file" in readyz(command))
+        assert command.get("probes", "/healthz")[0] == 200
+        (mounted / "ca.crt").write_bytes(authority.cert_pem.bytes())
+        write_pair(mounted, authority.issue_cert("another.svc"))
+        eventually(lambda: f"tls.crt must name {NAME}" in command.get("probes", "/readyz")[1])
+        write_pair(mounted, authority.issue_cert(NAME))
+        command.ready()
+        eventually(lambda: command.get("probes", "/readyz")[0] == 200)
+        said = command.get("probes", "/readyz?verbose")[1]
+        assert said.count("source file") == 1
+        assert "degraded: the serving Secret is not seen: a kubeconfig must be a file" in said
+        assert "is not known to be usable" in command.log("serving a certificate although")["msg"]
+        assert command.metric("dynamo_webhooks_certificate_info{") == 1
+        serial = said.partition("serial ")[2].partition(",")[0]
+        write_pair(mounted, authority.issue_cert(NAME))
+        eventually(lambda: serial not in command.get("probes", "/readyz?verbose")[1])
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        assert not any("PRIVATE" in line for line in command.lines)

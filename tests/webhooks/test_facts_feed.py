@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,9 @@ import pytest
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.webhooks.cluster import feed as feeding
 from dynamo_webhooks.webhooks.cluster.feed import FIRST_SECONDS, Feed
+from tests.webhooks import serving
+from tests.webhooks.serving import DEADLINE
 
-DEADLINE: Final = 60.0
 STALE: Final = {"scope_watch": 1.0, "topology_watch": None, "api_groups": 2.0}
 # takes its orders, does what they say one after the other, and waits for the word to stop
 PROGRAM: Final = """
@@ -59,10 +60,7 @@ class Fed:
             async with asyncio.timeout(DEADLINE):
                 await task
 
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(DEADLINE):
-            while not condition():  # noqa: ASYNC110 - what another process does is only to be looked for
-                await asyncio.sleep(0.01)
+    until = staticmethod(serving.until)
 
     def gauge(self, name: str) -> float:
         return self.feed.gauges()[name]

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from tests.cli.daemon.processes import unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
-from tests.webhooks.test_processes import eventually
+from tests.webhooks.test_processes import LOOPBACK, eventually, serve
 
 CONFIGURATION: Final[dict[str, Any]] = {
     "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
@@ -30,13 +28,6 @@ def stored(folder: Path, **blocks: Any) -> str:
     file = folder / "config.yaml"
     file.write_text(json.dumps(CONFIGURATION | blocks))
     return str(file)
-
-
-def refused(*flags: str) -> tuple[int, str]:
-    """Runs a command that must not start."""
-    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "serve", "--listen", "127.0.0.1:0", "--no-cluster", *flags]
-    found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
-    return found.returncode, found.stderr
 
 
 @contextmanager
@@ -92,7 +83,7 @@ def test_logs_follow_the_configuration(tmp_path: Path) -> None:
 
 def test_a_wrong_configuration_stops_the_start_with_all_that_is_wrong(tmp_path: Path) -> None:
     file = stored(tmp_path, server={"webhook": {"prot": 1}}, mpi={})
-    code, said = refused("--config", file)
+    code, said = serve(*LOOPBACK, "--config", file)
     assert code == 2
     assert "3 things to change" in said
     assert "server.webhook.prot: unknown key; did you mean port?" in said
@@ -100,31 +91,10 @@ def test_a_wrong_configuration_stops_the_start_with_all_that_is_wrong(tmp_path: 
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--operator-version", "latest"), '--operator-version: must be a semantic version such as 1.2.0, got "latest"'),
-        (("--config", "/nowhere.yaml"), "--config /nowhere.yaml: does not exist"),
-    ],
-)
-def test_wrong_flags_stop_the_start(flags: tuple[str, ...], words: str) -> None:
-    code, said = refused(*flags)
-    assert (code, words in said, "Traceback" in said) == (2, True, False)
-
-
 def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> None:
     file = stored(tmp_path, server={"metrics": {"port": 9}, "healthProbe": {"port": 9}})
-    code, said = refused(
-        "--config",
-        file,
-        "--self-signed",
-        "--cert-dir",
-        str(tmp_path / "certs"),
-        "--probe-listen",
-        "127.0.0.1:9999",
-        "--metrics-listen",
-        "127.0.0.1:9999",
-    )
+    own = ("--config", file, "--self-signed", "--cert-dir", str(tmp_path / "certs"))
+    code, said = serve(*LOOPBACK, *own, "--probe-listen", "127.0.0.1:9999", "--metrics-listen", "127.0.0.1:9999")
     assert code == 2
     assert "server.metrics.secure: must be false" in said
 
@@ -139,6 +109,13 @@ def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
         "dynamo_webhooks.kube.metrics",
         "dynamo_webhooks.kube.times",
     }
+
+
+def test_pure_answers_import_no_server() -> None:
+    """What the offline `review` command may not pay for."""
+    code = "import sys, dynamo_webhooks.webhooks.admission; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert not {"aiohttp", "asyncio", "uvloop", "ssl", "cryptography", "prometheus_client", "pydantic"} & set(done.stdout.split())
 
 
 def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path) -> None:

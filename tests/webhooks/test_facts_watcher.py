@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -13,19 +12,17 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.scope import ScopeSettings
-from dynamo_webhooks.kube.clocks import Clocks
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS, Resource
 from dynamo_webhooks.kube.scope import LEASE_NAME
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.cluster.feed import Feed
 from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Watcher
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.kube.memory import MemoryCluster
-from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
+from tests.kube.timing import Timing, settle
+from tests.webhooks.requests import GRAPHS, graph, review
 
-START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 WIDE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)
 TOLD: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
@@ -37,51 +34,15 @@ TOLD: Final[dict[str, Any]] = {
 V1: Final = frozenset({"v1"})
 
 
-class Clock:
-    """Time that passes only when a test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
-
-    def wall(self) -> datetime:
-        return START + timedelta(seconds=self.seconds - 1000)
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.get_running_loop().create_future()
-        self._sleepers.append((self.seconds + seconds, woken))
-        await woken
-
-    async def advance(self, seconds: float) -> None:
-        """Lets time pass in small steps, each with everything that follows from it."""
-        end = self.seconds + seconds
-        while self.seconds < end:
-            self.seconds = min(end, self.seconds + 0.25)
-            for due, woken in [*self._sleepers]:
-                if due <= self.seconds:
-                    self._sleepers.remove((due, woken))
-                    if not woken.done():
-                        woken.set_result(None)
-            await settle()
-
-
-async def settle() -> None:
-    """Lets everything run that can: nothing here waits for the outside, so a number of turns is enough."""
-    for _ in range(30):
-        await asyncio.sleep(0)
-
-
 class World:
     """A cluster in memory, its watcher, and what that reported."""
 
     def __init__(self, scope: ScopeSettings = WIDE, told: dict[str, Any] | None = None, **served: frozenset[str]) -> None:
-        self.clock = Clock()
+        self.clock = Timing()
         groups = {name.replace("_", "."): versions for name, versions in served.items()}
         self.cluster = MemoryCluster(served={"apps": V1, **groups})
         self.reports: list[dict[str, Any]] = []
-        clocks = Clocks(lambda: self.clock.seconds, self.clock.wall, self.clock.sleep)
-        given = TOLD if told is None else told
-        self.watcher = Watcher(self.cluster, scope, given, self.reports.append, clocks)
+        self.watcher = Watcher(self.cluster, scope, TOLD if told is None else told, self.reports.append, self.clock.clocks())
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -104,7 +65,7 @@ class World:
 
     async def claim(self, namespace: str) -> None:
         """Writes a Lease, or renews it."""
-        stamp = self.clock.wall().isoformat(timespec="microseconds").replace("+00:00", "Z")
+        stamp = self.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
         spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 30, "renewTime": stamp}
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
@@ -167,33 +128,6 @@ async def test_a_claimed_namespace_is_excluded_while_its_holder_lives() -> None:
         assert world.facts["excludedNamespaces"] == []
 
 
-async def test_other_leases_of_the_cluster_are_not_asked_for() -> None:
-    async with World().running() as world:
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "node-1", "namespace": "kube-node-lease"}}
-        before = len(world.reports)
-        await world.cluster.create(LEASES, lease)
-        await settle()
-        assert len(world.reports) == before
-
-
-async def test_an_excluded_namespace_is_left_alone_by_validators_and_defaulters() -> None:
-    """T25."""
-    wrong = graph()
-    wrong["metadata"]["namespace"] = "a"
-    wrong["spec"]["services"]["worker"] = {"componentType": "worker", "replicas": -1}
-    unset = graph()
-    unset["metadata"]["namespace"] = "a"
-    unset["spec"]["services"]["worker"] = {"componentType": "worker"}
-    async with World().running() as world:
-        assert not said(world.settings(), GRAPHS, wrong)["allowed"]
-        assert "patch" in said(world.settings(), GRAPH_DEFAULTS, unset)
-        await world.claim("a")
-        assert said(world.settings(), GRAPHS, wrong)["allowed"]
-        assert "patch" not in said(world.settings(), GRAPH_DEFAULTS, unset)
-        await world.clock.advance(41)
-        assert not said(world.settings(), GRAPHS, wrong)["allowed"]
-
-
 async def test_topologies_come_and_go_with_grove() -> None:
     world = World()
     mend = world.break_calls(NotServedError(404, "NotFound", "the server could not find the requested resource"), TOPOLOGIES)
@@ -224,18 +158,6 @@ async def test_on_line_1_5_bindings_hold_the_topologies() -> None:
         await world.cluster.create(resource, found)
     async with world.running():
         assert world.facts["clusterTopologies"] == {"t": ["rack"]}
-
-
-async def test_topologies_of_a_cluster_without_grove_are_never_out_of_date() -> None:
-    world = World()
-    world.break_calls(NotServedError(404, "", "404 page not found"), TOPOLOGIES)
-    feed = Feed({}, lambda _facts: None, clock=lambda: world.clock.seconds)
-    async with world.running():
-        for _ in range(20):
-            await world.clock.advance(60)
-            feed._hear(orjson.dumps({**world.reports[-1], "traffic": []}))
-            assert feed.gauges()["topology_watch_stale_seconds"] < 60
-            assert not [line for line in feed.degraded() if "ClusterTopologies" in line]
 
 
 async def test_topologies_that_may_not_be_read_are_unknown_and_only_their_rules_refuse() -> None:

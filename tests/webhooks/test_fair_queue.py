@@ -31,15 +31,6 @@ def taken(queue: FairQueue[str]) -> tuple[str, str]:
     return found
 
 
-def test_whoever_used_least_is_next() -> None:
-    queue: FairQueue[str] = FairQueue(Clock())
-    for client, seconds in (("greedy", 2.0), ("modest", 0.5)):
-        queue.charge(client, seconds)
-        queue.put(client, 1, client)
-    queue.put("new", 1, "new")
-    assert drained(queue) == ["new", "modest", "greedy"]
-
-
 def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> None:
     queue: FairQueue[str] = FairQueue(Clock())
     for number in range(3):

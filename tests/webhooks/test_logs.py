@@ -1,20 +1,28 @@
 """Log lines: whole, in order, never blocking, and never the text of an exception."""
 
 import asyncio
+import json
 import logging
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import orjson
 import pytest
 
+from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, Stamp, readable, word
 from dynamo_webhooks.webhooks.meters import Access
+from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
+from tests.webhooks.test_facts_serving import stored
+from tests.webhooks.test_processes import eventually, proc_only
 
 
 @pytest.fixture
@@ -29,17 +37,6 @@ def test_lines_are_written_at_once_before_the_start(file: tuple[Path, int]) -> N
     lines.add(b"one\n")
     lines.add(b"two\n")
     assert file[0].read_bytes() == b"one\ntwo\n"
-
-
-async def test_lines_keep_their_order(file: tuple[Path, int]) -> None:
-    lines = Lines(file[1], shared=True)
-    lines.start(asyncio.get_running_loop())
-    written = [b"%d %s\n" % (number, b"x" * (number % 300)) for number in range(3_000)]
-    for line in written:
-        lines.add(line)
-    lines.close()
-    assert file[0].read_bytes() == b"".join(written)
-    assert lines.dropped == 0
 
 
 async def test_pieces_hold_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,8 +141,211 @@ def test_a_trace_is_told_where_it_is_one(header: str, told: str | None) -> None:
     assert line.get("traceparent") == told
 
 
-async def test_the_trace_of_a_request_is_in_its_line(tmp_path: Path) -> None:
+FORGED: Final = '{"level":"error","msg":"forged"}'
+HOSTILE: Final = {
+    "newline": f"a\n{FORGED}\n",
+    "carriage return": f"a\r{FORGED}",
+    "terminal codes": "\x1b[2J\x1b]0;title\x07\x9b31m",
+    "controls": "".join(map(chr, [*range(32), *range(127, 160)])),
+    "bidirectional": "\u202eevil\u2066\u2069\u200f\u061c",
+    "line separators": f"a\u2028{FORGED}\u2029\x85\x0b\x0c",
+    "invisible": "\ufeff\u200b\u00ad\U000e0041",
+    "private use": "\ue000\U0010ffff",
+    "quotes": '"},{"\\" name=forged level=error',
+    "huge": "x" * 100_000,
+    "huge and unprintable": "\x1b" * 20_000,
+    "key and value": "a allowed=true code=200",
+}
+each_hostile = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in a decoded line."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from (key, *texts(held))
+    elif isinstance(value, list):
+        for held in value:
+            yield from texts(held)
+    elif isinstance(value, str):
+        yield value
+
+
+def checked(line: bytes) -> dict[str, Any]:
+    """A line that is one line, short, printable and JSON."""
+    assert line.endswith(b"\n")
+    assert len(line) <= ATOMIC_BYTES
+    assert line.decode()[:-1].isprintable()
+    found: dict[str, Any] = orjson.loads(line)
+    assert all(text.isprintable() for text in texts(found)), found
+    shown = readable(line)
+    assert shown.decode()[:-1].isprintable()
+    assert shown.count(b"\n") == 1
+    return found
+
+
+@each_hostile
+async def test_each_request_has_one_line_whatever_it_says(tmp_path: Path, text: str) -> None:
+    """Refused, allowed and converted; in every place that a line quotes, and in those that none does."""
+    obj = graph() | {"kind": text, "apiVersion": text}
+    obj["metadata"] |= {"name": text, "namespace": text, "uid": text, "annotations": {text: text}, "labels": {text: text}}
+    bodies = [
+        (GRAPHS, review(obj, uid=text, name=text, namespace=text, userInfo={"username": text})),
+        (GRAPHS, review(graph(), uid=text, name=text, namespace=text, resource={"group": text, "version": text, "resource": text})),
+        (GRAPHS, review(graph(), text, uid=text, name=text, namespace=text, subResource=text, dryRun=text)),
+        (GRAPHS, orjson.dumps({"kind": text, "apiVersion": text, "request": {"uid": text}})),
+        (
+            "/convert",
+            orjson.dumps(
+                {
+                    "apiVersion": "apiextensions.k8s.io/v1",
+                    "kind": "ConversionReview",
+                    "request": {"uid": text, "desiredAPIVersion": text, "objects": [obj]},
+                }
+            ),
+        ),
+    ]
     async with served(tmp_path) as running:
-        await (await running.connect()).post(GRAPHS, review(graph()), "application/json", f"traceparent: {TRACE}")
-        [line] = [line for line in running.log() if line["logger"] == "access"]
-        assert line["traceparent"] == TRACE
+        client = await running.connect()
+        for path, body in bodies:
+            assert (await client.post(path, body)).status in (200, 400)
+        running.log()
+        lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
+    found = [line for line in map(checked, lines) if line["logger"] == "access"]
+    assert len(found) == len(bodies)
+    assert not any(line["msg"] == "forged" for line in map(orjson.loads, lines))
+
+
+@pytest.mark.parametrize("value", [b"\xff\xfe", b"\x1b[31m", b"\xe2\x80\xae", b"00-" + b"a" * 3000, b"\xed\xa0\x80"], ids=repr)
+async def test_headers_and_paths_that_are_no_text(tmp_path: Path, value: bytes) -> None:
+    """Bytes that are no UTF-8, codes and surrogates; each request is answered once, or refused, and leaves at most one line."""
+    async with served(tmp_path) as running:
+        for place in ("header", "path"):
+            client = await running.connect()
+            path, header = (GRAPHS.encode(), value) if place == "header" else (b"/" + value, b"x")
+            client.send(b"POST %s HTTP/1.1\r\nHost: s\r\ntraceparent: %s\r\nContent-Length: 0\r\n\r\n" % (path, header))
+            assert (await client.answer()).status in (400, 404, 415)
+        running.log()
+        lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
+    assert sum(line["logger"] == "access" for line in map(checked, lines)) <= 2
+    assert not any("traceparent" in orjson.loads(line) for line in lines)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE.values(), "\ud800\udcff"], ids=[*HOSTILE, "half a character"])
+@pytest.mark.parametrize("console", [False, True])
+def test_messages_of_ordinary_records(tmp_path: Path, text: str, *, console: bool) -> None:
+    """What other libraries and our own modules log, for programs and for people; a lone surrogate has no UTF-8."""
+    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    handler = logs.install(Lines(descriptor), Logging(format="console" if console else "json"))
+    try:
+        logging.getLogger("somebody").error("it says %s", text)
+    finally:
+        logs.remove(handler)
+        os.close(descriptor)
+    [line] = (tmp_path / "log").read_bytes().splitlines(keepends=True)
+    assert len(line) <= ATOMIC_BYTES
+    assert line.decode()[:-1].isprintable()
+    if not console:
+        assert checked(line)["msg"].startswith("it says ")
+
+
+def test_words_are_cut_and_escaped() -> None:
+    assert word("plain-name") == "plain-name"
+    assert word("a\nb") == "a\\nb"
+    assert word("x" * 300) == "x" * 252 + "\N{HORIZONTAL ELLIPSIS}"
+    assert len(word("\x1b" * 300)) == 253
+
+
+def printing(*values: Any) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"print({json.dumps({'values': values})!r})")
+
+
+PLAIN: dict[str, Any] = {"server": {"metrics": {"secure": False}}}
+LEVEL = {"key": "logging.level", "value": "debug", "from": "default"}
+
+
+async def looked(tmp_path: Path, command: tuple[str, ...], after: bytes | None) -> list[str]:
+    """What a level file passes on when its content becomes `after`."""
+    file = tmp_path / "config.yaml"
+    file.write_bytes(b"before")
+    taken: list[str] = []
+    level = LevelFile(LevelSource(file, command), taken.append)
+    if after is None:
+        file.unlink()
+    else:
+        file.write_bytes(after)
+    await level.look()
+    await level.look()
+    return taken
+
+
+async def test_a_changed_file_is_asked_once(tmp_path: Path) -> None:
+    assert await looked(tmp_path, printing({"key": "kind", "value": "x"}, LEVEL), b"after") == ["debug"]
+
+
+@pytest.mark.parametrize("after", [b"before", b"", None])
+async def test_the_same_file_or_none_changes_nothing(tmp_path: Path, after: bytes | None) -> None:
+    assert await looked(tmp_path, printing(LEVEL), after) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [printing({"key": "kind", "value": "x"}), (sys.executable, "-c", "print('no json')"), (sys.executable, "-c", "raise SystemExit(2)")],
+)
+async def test_a_file_that_cant_be_used_changes_nothing_and_is_told_of(
+    tmp_path: Path, command: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await looked(tmp_path, command, b"after") == []
+    assert "can't be used" in caplog.text
+
+
+async def test_a_change_waits_for_room_for_a_process(tmp_path: Path) -> None:
+    file, program, taken = tmp_path / "config.yaml", tmp_path / "program", list[str]()
+    file.write_bytes(b"before")
+    level = LevelFile(LevelSource(file, (str(program),)), taken.append)
+    file.write_bytes(b"after")
+    with pytest.raises(OSError, match="No such file"):
+        await level.look()
+    level._source = LevelSource(file, printing(LEVEL))
+    await level.look()
+    assert taken == ["debug"]
+
+
+def test_every_level_of_the_configuration_is_one() -> None:
+    before = logging.getLogger().level
+    try:
+        for name in ("debug", "info", "warn", "warning", "error"):
+            logs.set_level(name)
+            assert logging.getLogger().level == logging.getLevelNamesMapping()[name.upper()]
+    finally:
+        logging.getLogger().setLevel(before)
+
+
+def say(command: Command, uid: str) -> None:
+    """Asks something with a uid, by which its access line is found again."""
+    connection = command.connect()
+    assert ask(connection, GRAPHS, review(graph(), uid=uid))["allowed"]
+    connection.close()
+
+
+def heard(command: Command, uid: str) -> bool:
+    """Asks, and whether an access line of it has come a moment later."""
+    say(command, uid)
+    return command.told(uid)
+
+
+@proc_only
+def test_another_level_takes_effect_without_a_restart(tmp_path: Path) -> None:
+    """T33: quiet, then access lines; a wrong file changes nothing."""
+    file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
+    with Command(tmp_path, "--config", file) as command:
+        command.ready()
+        say(command, "quiet")
+        stored(tmp_path, logging={"level": "info"}, **PLAIN)
+        eventually(lambda: heard(command, "loud"))
+        Path(file).write_text("nonsense: 1")
+        assert command.log("can't be used")["level"] == "error"
+        eventually(lambda: heard(command, "still"))
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        assert not any("quiet" in line for line in command.lines)

@@ -1,22 +1,31 @@
 """Metrics: the names, labels and buckets that dashboards of the Go operator read, and no label from a client."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
 import pytest
+from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from dynamo_webhooks.kube.connection import NO_ANSWER
-from dynamo_webhooks.kube.protocol import Sent
+from dynamo_webhooks.kube.metrics import COUNTER
 from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.cluster.feed import STALE_SECONDS, Feed
+from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS
 from dynamo_webhooks.webhooks.conversion_statistics import FAULT, REFUSED, ConversionStatistics
+from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.meters import BUCKETS, Meter
-from dynamo_webhooks.webhooks.metrics import export
+from dynamo_webhooks.webhooks.metrics import DECLARED, OWN, export
+from dynamo_webhooks.webhooks.probes import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.routes import ROUTES
-from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
+from tests.webhooks.test_convert import review as conversion
+from tools.manual.parts import PROVISIONER
+from tools.pages import DOCS
 
 REFERENCE = {
-    "dynamo_operator_webhook_duration_seconds": ("histogram", {"resource_type", "operation"}),
-    "dynamo_operator_webhook_requests": ("counter", {"resource_type", "operation", "result"}),
-    "dynamo_operator_webhook_denials": ("counter", {"resource_type", "operation", "reason"}),
     "controller_runtime_webhook_latency_seconds": ("histogram", {"webhook"}),
     "controller_runtime_webhook_requests": ("counter", {"webhook", "code"}),
     "controller_runtime_webhook_requests_in_flight": ("gauge", {"webhook"}),
@@ -50,8 +59,6 @@ def test_names_types_and_labels() -> None:
         assert family.type == kind
         assert family.samples
         assert {label for sample in family.samples for label in sample.labels} - {"le"} == labels
-    bounds = [s.labels["le"] for s in families["dynamo_operator_webhook_duration_seconds"].samples if s.name.endswith("_bucket")]
-    assert bounds == [*(str(bound) for bound in BUCKETS), "+Inf"]
 
 
 def test_what_is_counted() -> None:
@@ -95,26 +102,6 @@ def test_buckets(seconds: float, bound: str) -> None:
     assert found["dynamo_operator_webhook_duration_seconds_sum", frozenset({KIND, "CREATE"})] == pytest.approx(seconds)
 
 
-def test_no_client_makes_series() -> None:
-    """Whatever names, operations and paths are sent, labels come from our own tables."""
-    meter = metered(*((GRAPHS, review(graph(), f"{PRIVATE}-{number}", name=f"{PRIVATE}-{number}")) for number in range(50)))
-    assert len(meter.requests) == 1
-    assert PRIVATE not in export(meter, {}).decode()
-
-
-def test_requests_to_the_api_server_are_printed() -> None:
-    text = export(Meter(), {}, traffic={Sent("200", "GET", "api:6443"): 2, Sent(NO_ANSWER, "PATCH", "api:6443"): 1}).decode()
-    [found] = [family for family in text_string_to_metric_families(text) if family.name == "rest_client_requests"]
-    assert [(sample.name, sample.labels, sample.value) for sample in found.samples] == [
-        ("rest_client_requests_total", {"code": "200", "method": "GET", "host": "api:6443"}, 2),
-        ("rest_client_requests_total", {"code": "<error>", "method": "PATCH", "host": "api:6443"}, 1),
-    ]
-
-
-def test_gauges_are_printed() -> None:
-    assert b"dynamo_webhooks_open_connections 3.0\n" in export(Meter(), {"open_connections": 3.0})
-
-
 def test_failures_of_conversion_are_shown_before_the_first_one() -> None:
     """An alert on their increase hears of the first: a series that begins at 1 is no increase for Prometheus."""
     shown = {tuple(labels[name] for name in ("kind", "from_version", "to_version")): value for labels, value in _failures(Meter())}
@@ -134,3 +121,112 @@ def _failures(meter: Meter) -> list[tuple[dict[str, str], float]]:
     families = text_string_to_metric_families(export(meter, {}).decode())
     found = [sample for family in families for sample in family.samples if sample.name == "dynamo_webhooks_converted_objects_total"]
     return [(sample.labels, sample.value) for sample in found if sample.labels["outcome"] in (REFUSED, FAULT)]
+
+
+# the spec's table of the Go operator's webhook metrics, as an exposition: T32
+GOLDEN: Final = """\
+# TYPE dynamo_operator_webhook_duration_seconds histogram
+dynamo_operator_webhook_duration_seconds_bucket{le="0.001",operation="CREATE",resource_type="DynamoGraphDeployment"} 0.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.005",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.01",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.025",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.05",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.1",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.25",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="0.5",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="1.0",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="2.5",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="5.0",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_bucket{le="+Inf",operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_count{operation="CREATE",resource_type="DynamoGraphDeployment"} 2.0
+dynamo_operator_webhook_duration_seconds_sum{operation="CREATE",resource_type="DynamoGraphDeployment"} 0.004
+# TYPE dynamo_operator_webhook_requests_total counter
+dynamo_operator_webhook_requests_total{operation="CREATE",resource_type="DynamoGraphDeployment",result="allowed"} 1.0
+dynamo_operator_webhook_requests_total{operation="CREATE",resource_type="DynamoGraphDeployment",result="denied"} 1.0
+# TYPE dynamo_operator_webhook_denials_total counter
+dynamo_operator_webhook_denials_total{operation="CREATE",reason="replicas-non-negative",resource_type="DynamoGraphDeployment"} 1.0
+"""
+
+
+def test_the_go_operators_metrics_to_the_letter() -> None:
+    text = export(metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED))), {}).decode()
+    ours = [line for line in text.splitlines() if line.startswith(("dynamo_operator_webhook", "# TYPE dynamo_operator_webhook"))]
+    assert sorted(normal(line) for line in ours) == sorted(GOLDEN.splitlines())
+
+
+def normal(line: str) -> str:
+    """A line with its labels in order."""
+    if line.startswith("#") or "{" not in line:
+        return line
+    name, _, rest = line.partition("{")
+    labels, _, value = rest.rpartition("} ")
+    return f"{name}{{{','.join(sorted(labels.split(',')))}}} {value}"
+
+
+def full() -> Meter:
+    """A meter that has something of everything."""
+    meter = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED)), (GRAPHS, review(LEASED)), ("/convert", conversion([graph()])))
+    meter.met("depth")
+    meter.called(GRAPHS, "verified")
+    return meter
+
+
+async def everything(tmp_path: Path) -> list[Metric]:
+    """What a server with a feed prints."""
+    async with served(tmp_path) as running:
+        gauges = {**running.server.gauges(), "ready": 1.0, **Feed({}, lambda _facts: None).gauges()}
+        certificate = running.server.certificate.report()["certificate"]
+    traffic = {("200", "GET", "api:6443"): 2}
+    return list(text_string_to_metric_families(export(full(), gauges, certificate, traffic).decode()))
+
+
+async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) -> None:
+    found = {family.name: family for family in await everything(tmp_path)}
+    assert found.keys() == DECLARED.keys()
+    for name, family in found.items():
+        declared = DECLARED[name]
+        assert (family.type, family.documentation) == (declared.type, declared.text)
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        assert labels == set(declared.labels), name
+        assert {sample.name for sample in family.samples} <= set(declared.samples)
+        bounds = [sample.labels["le"] for sample in family.samples if sample.name.endswith("_bucket")]
+        assert bounds[: len(declared.buckets) + 1] == [*(str(bound) for bound in declared.buckets), "+Inf"][: len(bounds)]
+
+
+def test_names_are_ours_and_no_metric_is_declared_twice() -> None:
+    names = [each.name for each in (*DECLARED.values(), *PROVISIONER)]
+    assert {name for name in names if names.count(name) > 1} == {"dynamo_webhooks_leaf_not_after_seconds"}, "of pods of different kinds"
+    assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", "certwatcher_", "rest_client_", OWN)) for name in names)
+    assert not any("namespace" in each.labels for each in DECLARED.values())
+
+
+def test_the_page_names_every_metric_and_the_times() -> None:
+    page = (DOCS / "metrics.md").read_text()
+    times = [
+        *(f"cached for {ALLOW_SECONDS:g} s, a negative one for {DENY_SECONDS:g} s", f"last {STALE_ALLOW_SECONDS / 60:g} minutes"),
+        *(f"older than {STALE_SECONDS:g} s", f"processes {Limits().poll_seconds:g} s after", f"every {REPORT_SECONDS:g} s"),
+    ]
+    assert [words for words in times if words not in " ".join(page.split())] == []
+    for each in (*DECLARED.values(), *PROVISIONER):
+        assert f"`{each.samples[0] if each.type == COUNTER else each.name}`" in page
+
+
+def hostile() -> Iterator[tuple[str, bytes]]:
+    """Requests whose every text is another one."""
+    for number in range(40):
+        word = f"word-{number}"
+        obj = {**graph(), "kind": word, "apiVersion": f"{word}/v1"}
+        yield GRAPHS, review(obj, word, kind={"kind": word}, namespace=word, name=word, uid=word)
+        yield "/convert", conversion([obj, {"kind": KIND, "apiVersion": word}, word, None], f"nvidia.com/{word}")
+
+
+def test_hostile_words_make_no_series() -> None:
+    """Kinds, versions and operations that are none of ours are folded; series are as many as after the first."""
+    few, many = Meter(), Meter()
+    for number, (path, body) in enumerate(hostile()):
+        verdict = answer(ROUTES[path], body, SETTINGS).verdict
+        for meter in (few, many) if number < 2 else (many,):
+            meter.answered(ROUTES[path], verdict, 0.002, len(body))
+    text = export(many, {}).decode()
+    assert "word" not in text
+    assert len(text.splitlines()) == len(export(few, {}).decode().splitlines())

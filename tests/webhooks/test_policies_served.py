@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.daemon.server import read_policies
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES, route_path
-from tests.cli.userrules.samples import FEW, GRAPH, OLDER, binding, policy
+from tests.cli.userrules.samples import FEW, GRAPH, OLDER, policy
 
 
 def asked(tmp_path: Path, text: str, graph: str = GRAPH, user: str = "jane", facts: Facts = Facts()) -> dict[str, Any]:  # noqa: B008 - immutable
@@ -35,12 +35,6 @@ def test_a_policy_refuses_with_its_field_in_the_version_of_the_request(tmp_path:
     response = asked(tmp_path, policy(), graph)
     assert response["status"]["details"]["causes"] == [{"reason": "FieldValueInvalid", "message": "breaks few [user/few]", "field": field}]
     assert asked(tmp_path, policy(FEW.replace("3", "4")), graph)["allowed"]
-
-
-def test_its_binding_makes_it_warn_or_only_audit(tmp_path: Path) -> None:
-    warned = asked(tmp_path, policy() + binding(actions=("Warn",)))
-    assert (warned["allowed"], warned["warnings"]) == (True, ["spec.components[0].replicas: breaks few [user/few]"])
-    assert "warnings" not in asked(tmp_path, policy() + binding(actions=("Audit",)))
 
 
 def test_the_user_of_the_request_is_known(tmp_path: Path) -> None:

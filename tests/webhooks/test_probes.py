@@ -56,35 +56,35 @@ READY = State({"server": [], "facts": [], "handshake": []})
 WRONG = State({"server": ["draining", "not listening"], "facts": ["not known yet"], "handshake": []})
 
 
-async def test_readiness_is_one_word_or_the_reasons() -> None:
-    assert await get(READY, "/readyz") == (200, ["ok"])
-    assert await get(WRONG, "/readyz") == (503, ["not ready: draining", "not ready: not listening", "not ready: not known yet"])
+SHOWN = ["[+]server ok", "[+]facts ok", "[+]handshake ok", "certificate: serial 5", "degraded: something", "ok"]
+NOT_READY = ["not ready: draining", "not ready: not listening", "not ready: not known yet"]
+FAILED = ["[-]server failed", "[-]facts failed", "[+]handshake ok", *SHOWN[3:5], *NOT_READY]
+EXCLUDED = ["[+]server excluded", "[+]facts excluded", "[+]handshake ok", "warn: no check is called nothing", *SHOWN[3:]]
 
 
-@pytest.mark.parametrize("query", ["verbose", "verbose=1", "verbose=", "a=b&verbose"])
-async def test_who_asks_verbosely_sees_every_check_and_what_is_degraded(query: str) -> None:
-    """Degraded is not unready."""
-    listed = ["[+]server ok", "[+]facts ok", "[+]handshake ok", "certificate: serial 5", "degraded: something", "ok"]
-    assert await get(READY, f"/readyz?{query}") == (200, listed)
-
-
-async def test_failed_checks_are_named() -> None:
-    status, lines = await get(WRONG, "/readyz?verbose")
-    assert status == 503
-    assert lines[:3] == ["[-]server failed", "[-]facts failed", "[+]handshake ok"]
-    assert lines[-1] == "not ready: not known yet"
-
-
-async def test_checks_can_be_excluded() -> None:
-    assert await get(WRONG, "/readyz?exclude=server") == (503, ["not ready: not known yet"])
-    assert await get(WRONG, "/readyz?exclude=server&exclude=facts") == (200, ["ok"])
-    status, lines = await get(WRONG, "/readyz?verbose&exclude=server&exclude=facts&exclude=nothing")
-    assert status == 200
-    assert lines[:4] == ["[+]server excluded", "[+]facts excluded", "[+]handshake ok", "warn: no check is called nothing"]
+@pytest.mark.parametrize(
+    ("state", "path", "status", "lines"),
+    [
+        (READY, "/readyz", 200, ["ok"]),
+        (WRONG, "/readyz", 503, NOT_READY),
+        (WRONG, "/readyz/readyz", 503, NOT_READY),  # the names of the Go operator's checks
+        (WRONG, "/healthz/healthz", 200, ["ok"]),
+        (WRONG, "/healthz?verbose&exclude=x", 200, ["ok"]),  # liveness depends on nothing
+        *((READY, f"/readyz?{query}", 200, SHOWN) for query in ("verbose", "verbose=1", "verbose=", "a=b&verbose")),
+        (WRONG, "/readyz?verbose", 503, FAILED),
+        (WRONG, "/readyz?exclude=server", 503, NOT_READY[2:]),
+        (WRONG, "/readyz?exclude=server&exclude=facts", 200, ["ok"]),
+        (WRONG, "/readyz?verbose&exclude=server&exclude=facts&exclude=nothing", 200, EXCLUDED),
+        (WRONG, "/readyz?exclude=nothing", 503, NOT_READY),
+        (READY, "/metrics", 200, ["metrics"]),
+    ],
+)
+async def test_what_is_said_to_whom(state: State, path: str, status: int, lines: list[str]) -> None:
+    """Readiness is one word or the reasons; who asks verbosely sees every check and what is degraded, which is not unready."""
+    assert await get(state, path) == (status, lines)
 
 
 async def test_an_unknown_check_is_passed_over() -> None:
-    assert await get(WRONG, "/readyz?exclude=nothing") == await get(WRONG, "/readyz")
     status, lines = await get(READY, "/readyz?verbose&" + "&".join(f"exclude={number:0100}" for number in range(30)))
     assert status == 200
     assert len(lines) < 15
@@ -161,18 +161,6 @@ async def test_a_head_on_a_side_port_is_bounded() -> None:
         writer.close()
 
 
-async def test_health_needs_nothing() -> None:
-    """Liveness doesn't depend on readiness, on a cluster, or on what is asked with it."""
-    assert await get(WRONG, "/healthz?verbose&exclude=x") == (200, ["ok"])
-
-
-async def test_the_names_of_the_go_operators_checks_are_answered_as_well() -> None:
-    assert await get(WRONG, "/healthz/healthz") == (200, ["ok"])
-    assert await get(WRONG, "/readyz/readyz") == await get(WRONG, "/readyz")
-    assert (await get(READY, "/readyz/healthz"))[0] == 404
-
-
 async def test_other_paths_and_methods() -> None:
-    assert (await get(READY, "/metrics"))[1] == ["metrics"]
-    assert (await get(READY, "/"))[0] == 404
+    assert [(await get(READY, path))[0] for path in ("/", "/readyz/healthz")] == [404, 404]
     assert (await get(READY, "/readyz", "POST"))[0] == 405

@@ -1,8 +1,6 @@
 """Real processes: start, readiness, signals, a crash, and configurations that can't be served."""
 
 import errno
-import http.client
-import json
 import os
 import re
 import signal
@@ -21,8 +19,6 @@ from dynamo_webhooks.webhooks.executor import forker
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
-from tests.webhooks.test_convert import review as conversion
-from tests.webhooks.test_convert_bulk import OBJECTS, numbered
 
 BODY = review(graph())
 proc_only = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds child processes in /proc")
@@ -43,6 +39,7 @@ def test_start_serve_and_drain(tmp_path: Path) -> None:
         starts = [line.split()[0] for line in command.lines if not line.startswith(("{", "no --facts"))]
         assert starts == ["probes", "metrics", "ca", "ready"]
         assert Path(command.line("ca ")).is_file()
+        assert any("taken for granted: operatorScope=cluster" in line for line in command.lines)
         connection = command.connect()
         assert ask(connection, GRAPHS, BODY)["allowed"] is True
         assert command.get("probes", "/healthz") == (200, "ok\n")
@@ -76,35 +73,6 @@ def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, group: bo
         assert b"Connection: close" in answer
         connection.close()
         assert command.wait() == 0
-
-
-@pytest.mark.parametrize("taking", [False, True], ids=["asking", "taking"])
-def test_a_long_list_is_answered_completely_after_sigterm(tmp_path: Path, taking: bool) -> None:
-    """T17: the signal comes before the last byte of a review of 20 MiB, or when the first of its answer has been taken."""
-    objects = [numbered(graph(), number) for number in range(OBJECTS)]
-    whole = post("/convert", conversion(objects))
-    with Command(tmp_path) as command:
-        command.ready()
-        connection = command.connect()
-        connection.connect()
-        assert connection.sock is not None
-        answer = http.client.HTTPResponse(connection.sock)
-        connection.sock.sendall(whole[:-1])
-        eventually(lambda: command.metric('controller_runtime_webhook_requests_in_flight{webhook="/convert"}') == 1)
-        if taking:
-            connection.sock.sendall(whole[-1:])
-            answer.begin()  # much more than the system holds of a connection is still to come
-            command.send(signal.SIGTERM)
-        else:
-            command.send(signal.SIGTERM)
-            eventually(lambda: "draining" in command.get("probes", "/readyz")[1])
-            connection.sock.sendall(whole[-1:])
-            answer.begin()
-        there = json.loads(answer.read())["response"]["convertedObjects"]
-        assert [obj["metadata"]["name"] for obj in there] == [obj["metadata"]["name"] for obj in objects]
-        assert connection.sock.recv(1) == b""  # nobody waits for this connection any longer
-        assert command.wait() == 0
-        connection.close()
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
@@ -175,25 +143,6 @@ def state(pid: int) -> str:
         return ""
 
 
-def test_facts_reach_the_rules(tmp_path: Path) -> None:
-    """Without --facts one line says what is taken for granted; with them they decide."""
-    obj = graph()
-    obj["spec"]["priorityClassName"] = "high"
-    with Command(tmp_path, facts={"operatorScope": "cluster", "grove": False}) as command:
-        command.ready()
-        connection = command.connect()
-        status = ask(connection, GRAPHS, review(obj))["status"]
-        assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "spec.priorityClassName")
-        connection.close()
-        assert not any("no --facts" in line for line in command.lines)
-
-
-def test_a_server_with_certificates_of_its_own_takes_facts_for_granted_and_says_so(tmp_path: Path) -> None:
-    with Command(tmp_path) as command:
-        command.ready()
-        assert any("taken for granted: operatorScope=cluster" in line for line in command.lines)
-
-
 def test_a_server_with_other_certificates_guesses_nothing(tmp_path: Path) -> None:
     store_self_signed(tmp_path / "certs", ("localhost", "127.0.0.1"), datetime.now(UTC))
     with Command(tmp_path, own=False) as command:
@@ -218,13 +167,12 @@ LOOPBACK = ("--listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0", "--metri
         (("--listen", "9443"), '--listen: must be HOST:PORT with a port from 0 to 65535, got "9443"'),
         (("--probe-listen", "localhost:http"), "--probe-listen: must be HOST:PORT"),
         (("--metrics-listen", "::1:80"), "--metrics-listen: must be HOST:PORT with an IPv6 host in brackets"),
-        (
-            ("--workers", "2"),
-            "--workers: must be removed: a pod serves with one process; raise the replicas of the server's Deployment instead",
-        ),
+        (("--workers", "2"), "--workers: must be removed: a pod serves with one process; raise the replicas of the server's Deployment"),
         (("--drain-lag", "-1"), "--drain-lag: must be from 0 to 300 seconds, got -1"),
         (("--drain-lag", "inf"), "--drain-lag: must be from 0 to 300 seconds, got inf"),
         (("--drain-lag", "nan"), "--drain-lag: must be from 0 to 300 seconds, got nan"),
+        (("--operator-version", "latest"), '--operator-version: must be a semantic version such as 1.2.0, got "latest"'),
+        (("--config", "/nowhere.yaml"), "--config /nowhere.yaml: does not exist"),
         ((*LOOPBACK,), "--cert-dir: must name the directory"),
         ((*LOOPBACK, "--self-signed", "--facts", "/nowhere/facts.yaml"), "/nowhere/facts.yaml"),
         ((*LOOPBACK, "--self-signed", "--cert-dir", "/dev/null/certs"), "--cert-dir /dev/null/certs: "),

@@ -25,11 +25,8 @@ def _found(containers: list[dict[str, Any] | None]) -> list[tuple[str, str]]:
     return [(finding.rule.name, finding.text) for finding in evaluate(review)]
 
 
-def test_a_null_name_is_the_container_without_a_name() -> None:
+def test_a_null_name_is_the_container_without_a_name_and_told_as_an_empty_one() -> None:
     assert _found([{"name": "main", **CLIENT}, CLIENT]) == []
-
-
-def test_a_null_name_that_is_no_container_is_told_as_an_empty_one() -> None:
     ((rule, text),) = _found([{"name": "main", **CLIENT}])
     assert rule == "ckpt-extra-client-container"
     assert 'names ""' in text

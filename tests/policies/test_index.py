@@ -49,9 +49,3 @@ def test_a_rule_that_its_module_declares_otherwise_is_an_error_and_no_verdict() 
     changed = Rule(**{**lazy.declared(), "attribute": lazy.attribute, "code": "DYN999"})
     with pytest.raises(RuleError, match=f"policies/index.json says of {lazy.name} what its module does not"):
         _ = changed.check
-
-
-def test_a_rule_has_no_other_fields() -> None:
-    with pytest.raises(AttributeError):
-        _ = _indexed()[0].severity
-    assert repr(_indexed()[0]).startswith("Rule(DYN")

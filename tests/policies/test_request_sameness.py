@@ -1,11 +1,17 @@
-"""When two specs of a request mean the same; the text that the Go operator 1.2 compares is in the recorded answers."""
+"""Requests: when two specs mean the same, and which versions an override of the graph may say.
+
+The text that the Go operator 1.2 compares is in the recorded answers.
+"""
 
 from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.request._sameness import same_meaning
+from dynamo_webhooks.policies.review import CREATE, Review
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -71,3 +77,20 @@ def test_specs_are_the_same_by_what_they_mean(what: str, line: Line) -> None:
 def test_what_line_1_5_adds_is_different_there_alone() -> None:
     one, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
     assert [same_meaning(one, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"),
+    [
+        ("nvidia.com/v1beta1", True),
+        ("nvidia.com/v1alpha1", True),
+        ("nvidia.com/", False),
+        ("nvidia.com", False),
+        ("/v1beta1", False),
+        ("v1", False),
+    ],
+)
+def test_an_override_names_a_version_of_our_group(version: str, fine: bool) -> None:
+    spec = {"model": "m", "overrides": {"dgd": {"apiVersion": version, "kind": "DynamoGraphDeployment"}}}
+    found = evaluate(Review("DynamoGraphDeploymentRequest/v1beta1", CREATE, {"spec": spec}, facts=Facts(operatorScope="cluster")))
+    assert [(finding.rule.name, finding.path[-1]) for finding in found] == ([] if fine else [("dgdr-override-kind", "apiVersion")])

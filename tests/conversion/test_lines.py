@@ -98,17 +98,6 @@ def test_line_1_5_writes_the_switch_and_line_1_2_leaves_a_disabled_block_out() -
     assert _checkpoint(Line.V1_2, "v1alpha1", {"enabled": True})[0] == {}
 
 
-def test_scaling_groups_of_v1beta1_come_home_beside_other_features() -> None:
-    for block in ({"grove": {"forceScalingGroup": True}}, {"grove": {"forceScalingGroup": True}, "gpuMemoryService": {}}):
-        obj = _object("v1beta1", {"components": [{"name": "a", "experimental": block}]})
-        for line in Line:
-            kind = kind_of(GRAPH, line)
-            there = convert(kind, obj, "v1alpha1").object
-            saved = json.loads(there["metadata"]["annotations"]["nvidia.com/dgd-spec"])["spec"]["components"][0]
-            assert saved["experimental"]["grove"] == {"forceScalingGroup": True}
-            assert convert(kind, there, "v1beta1").object == obj
-
-
 A, B = {"name": "a", "mountPoint": "/a"}, {"name": "b", "mountPath": "/b"}
 SPLIT: Final[dict[str, Any]] = {
     "volumeMounts": [{**A, "useAsCompilationCache": False}],

@@ -6,18 +6,13 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
-from tests.conversion.objects import GRAPH, away, left_of, made, right_of, saved, template
+from tests.conversion.objects import GRAPH, away, made, saved, template
 
 Fields = dict[str, Any]
 
 
 def main(**said: Any) -> Fields:
     return {"name": "main", **said}
-
-
-def container(component: Fields, name: str = "main") -> Fields:
-    found: Fields = next(each for each in component["podTemplate"]["spec"]["containers"] if each["name"] == name)
-    return found
 
 
 @pytest.mark.parametrize("flat", [{"extraPodMetadata": {}}, {"envFromSecret": ""}])
@@ -29,14 +24,6 @@ def test_a_flat_field_that_says_nothing_makes_no_main_beside_other_containers(fl
     here = away(there)
     assert here["spec"] == sidecars["spec"]
     assert away(here)["spec"] == there["spec"]
-
-
-@pytest.mark.parametrize("flat", [{"extraPodMetadata": {}}, {"envFromSecret": ""}])
-def test_a_flat_field_that_says_nothing_makes_a_template_where_there_would_be_none(flat: Fields) -> None:
-    cached = made(GRAPH, RIGHT, {"components": [{"name": "w", "podTemplate": template({"name": "side", "image": "s"})}]})
-    there = away(cached)
-    there["spec"]["services"]["w"] = {**flat, "volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}
-    assert away(away(there))["spec"] == there["spec"]
 
 
 def home_from_go(component: Fields, remembered: Fields) -> Fields:
@@ -73,21 +60,3 @@ def test_origins_are_kept_beside_an_overlay_that_says_nothing() -> None:
     graph = made(GRAPH, LEFT, {"services": {"w": service}})
     graph["metadata"]["annotations"] = {"nvidia.com/dgd-spec": "{}"}
     assert saved(away(graph)) == {"services": {"w": service}}
-
-
-def test_wrong_types_read_as_absent() -> None:
-    odd: Fields = {
-        "envs": "x",
-        "resources": [],
-        "extraPodSpec": {"mainContainer": "x", "containers": {}},
-        "frontendSidecar": [],
-        "envFromSecret": 1,
-    }
-    assert container(right_of({**odd, "livenessProbe": {}})) == main(livenessProbe={})
-    assert left_of({"podTemplate": "x", "compilationCache": []}) == {}
-    twisted = main(volumeMounts=[{"name": {}, "mountPath": ["/"]}], env=[{"name": ["A"]}])
-    assert left_of({"podTemplate": template(twisted, {"name": ["b"]})})["envs"] == [{"name": ["A"]}]
-    assert right_of({"envs": [{"name": {"a": 1}}], "extraPodSpec": {"mainContainer": {"env": [{"name": {"a": 1}}]}}})["podTemplate"]
-    assert left_of({"podTemplate": {"metadata": 1, "spec": {"containers": ["x", main(image="i", resources=1)]}}}) == {
-        "extraPodSpec": {"mainContainer": {"image": "i"}}
-    }

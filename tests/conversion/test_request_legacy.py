@@ -137,12 +137,3 @@ def test_a_restored_annotation_never_says_what_nobody_wrote() -> None:
     there["spec"] = {"backend": "vllm"}
     home = to(RIGHT, there)
     assert to(LEFT, home)["spec"] == {"backend": "vllm"}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", '{"name":3}', '{"name":"d","requestState":"odd"}'])
-@pytest.mark.parametrize("key", [key.removeprefix(PREFIX) for key in KEYS])
-def test_odd_texts_are_kept_and_never_fail(key: str, text: str) -> None:
-    """Whatever lies there, on either side, converts and is there again when the object comes home."""
-    for version, other in ((LEFT, RIGHT), (RIGHT, LEFT)):
-        obj = request(version, "{spec: {model: m}}", {key: text})
-        assert to(version, to(other, obj)) == obj

@@ -76,37 +76,6 @@ def test_the_written_examples_are_usable() -> None:
         assert faults(obj) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "usable"),
-    [
-        ("", False),
-        ("null", True),
-        ("{}", True),
-        ('{"version":1,"spec":{}}', True),
-        ('{"spec":null}', True),
-        ('{"version":null,"spec":{}}', True),
-        ('{"version":"1","spec":{}}', False),
-        ('{"version":1.5,"spec":{}}', False),
-        ('{"version":1,"spec":{},"kept":[[["spec","x"],1]],"later":"x"}', True),
-        ('{"version":1,"spec":{},"rawJSON":[{"path":"serviceName","nil":true}]}', True),
-        ('{"version":1,"spec":{},"rawJSON":{}}', False),
-        ('{"version":1,"spec":{},"rawJSON":[{"path":3}]}', False),
-        ('{"version":1,"spec":{}} x', False),
-        ("[]", False),
-        ("3", False),
-        ('{"spec":{"replicas":"two"}}', False),
-        ('{"spec":{"replicas":2147483648}}', False),
-        ('{"spec":{"replicas":2.0}}', False),
-        ('{"spec":{"Replicas":2}}', True),
-        ('{"Spec":{"replicas":"ignored: a bare payload without such a member"}}', True),
-        ('{"dynamoNamespace":"bare"}', True),
-        ('{"spec":{"podTemplate":{"of":"the other version"}}}', True),
-    ],
-)
-def test_rules_of_the_reader(text: str, usable: bool) -> None:
-    assert read_spec(text, DCD, "v1alpha1").usable is usable
-
-
 def test_what_the_reader_sees() -> None:
     seen = read_spec('{"spec":{"DynamoNamespace":"d","annotations":{"a":"b"},"unknown":1}}', DCD, "v1alpha1")
     assert seen.payload == {"dynamoNamespace": "d", "annotations": {"a": "b"}}

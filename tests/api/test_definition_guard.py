@@ -3,7 +3,7 @@
 from typing import Any
 
 from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.definition_guard import LEVELS, NAME, PROVISIONER, binding, policy
+from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
 from dynamo_webhooks.api.kinds import KINDS
 
 
@@ -33,11 +33,6 @@ def test_it_concerns_updates_of_our_definitions_and_nothing_else() -> None:
     )
     assert set(rule["resourceNames"]) == {kind.crd_name for kind in KINDS}
     assert "namespaceSelector" not in policy()["spec"]["matchConstraints"]
-
-
-def test_it_fails_closed_and_denies() -> None:
-    assert policy()["spec"]["failurePolicy"] == "Fail"
-    assert binding()["spec"] == {"policyName": NAME, "validationActions": ["Deny"]}
 
 
 def test_only_the_provisioner_is_exempt_without_a_word() -> None:

@@ -8,11 +8,6 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import NEWEST, UNTOLD, Line, decide_line, is_beyond, of_definition
 
 
-def test_lines_compare_in_their_order() -> None:
-    assert sorted(Line) == list(Line)
-    assert Line.V1_2 < Line.V1_3 < Line.V1_4 < Line.V1_5 < Line.V1_6
-
-
 @pytest.mark.parametrize(
     ("version", "line"),
     [

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 import pytest
-from pydantic import BaseModel, ValidationError
 
-from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
+from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import validations
-from dynamo_webhooks.api.models.facets import to_api_name
 from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.schema import load_schema
-from tools.schemas import model_of
 
 Node: TypeAlias = dict[str, Any]
 
@@ -214,52 +211,6 @@ def test_the_tables_are_all_reached() -> None:
     named = {inner.strip("[]{}") for members in TYPES.values() for inner in members.values()}
     assert set(TYPES) - named - set(ROOTS) == set()
     assert len(ROOTS) == 16
-
-
-def test_members_are_spoken_as_the_api_does() -> None:
-    """Attribute names become the API's names."""
-    assert [to_api_name(name) for name in ("isl", "kv_transfer_policy", "e2e_latency", "num_gpus_per_node")] == [
-        "isl",
-        "kvTransferPolicy",
-        "e2eLatency",
-        "numGpusPerNode",
-    ]
-
-
-def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """Lists a model and all that its fields mention, by the definitions that pydantic finds."""
-    yield model
-    for field in model.model_fields.values():
-        for found in mentioned(field.annotation):
-            yield from models(found)
-
-
-def mentioned(annotation: object) -> Iterator[type[BaseModel]]:
-    """Finds the models inside an annotation such as `list[Model] | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in getattr(annotation, "__args__", ()):
-        yield from mentioned(inner)
-
-
-@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
-def test_every_member_is_described(kind: str, version: str) -> None:
-    """Each type and each field of our own has a description of at least a few words, without a break in it."""
-    for model in models(model_of(kind, version)):
-        assert model.__doc__, model
-        for name, field in model.model_fields.items():
-            assert field.description is not None, f"{model.__name__}.{name}"
-            assert re.fullmatch(r"[A-Z].{5,160}\.", field.description), f"{model.__name__}.{name}: {field.description}"
-
-
-def test_models_refuse_what_the_schema_refuses() -> None:
-    """The bounds are pydantic's own, not decoration of the schema."""
-    graph = model_of("DynamoGraphDeployment", "v1beta1")
-    assert graph.model_validate({"spec": {"components": [{"name": "w", "replicas": 0}]}})
-    with pytest.raises(ValidationError, match="greater than or equal to 0"):
-        graph.model_validate({"spec": {"components": [{"name": "w", "replicas": -1}]}})
-    with pytest.raises(ValidationError, match="Field required"):
-        graph.model_validate({"spec": {"components": [{}]}})
 
 
 def test_constraints_have_distinct_texts_and_messages() -> None:

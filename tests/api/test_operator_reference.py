@@ -117,7 +117,3 @@ def test_no_key_of_the_reference_is_missing_and_ours_stand_apart() -> None:
     known = {".".join(key) for key, _ in leaves()}
     assert known >= REFERENCE.keys()
     assert {key for key in known - REFERENCE.keys() if key.split(".")[0] not in OWN} == ADDED | LATER
-
-
-def test_what_is_otherwise_really_is() -> None:
-    assert all(REFERENCE[key] != value for key, (value, _) in OTHERWISE.items())

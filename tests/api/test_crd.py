@@ -1,4 +1,7 @@
-"""The CustomResourceDefinitions are complete, self-contained and small enough to be applied by any client."""
+"""The CustomResourceDefinitions are complete, self-contained and small enough to be applied by any client.
+
+What one would take away from another is known, and the policy on the definitions concerns ours alone; what it refuses: tests/cluster.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,10 +10,11 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, find_lost_fields, inline, manifest
+from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
-from tests.api.nodes import nodes
+from tests.api.constraint_table import nodes
 
 Node: TypeAlias = dict[str, Any]
 LAST_APPLIED_LIMIT: Final = 262_144  # bytes of an annotation, which `kubectl apply` fills with the whole object
@@ -247,3 +251,37 @@ def test_what_is_preserved_is_not_lost_and_depth_is_bounded() -> None:
     }
     assert find_lost_fields(crd, crd) == find_lost_fields(crd, free) == []
     assert find_lost_fields(crd, {"spec": {"versions": [{"name": "v1", "served": True}]}}) == ["v1 a"]
+
+
+def _depth(schema: dict[str, Any]) -> int:
+    inner = schema.get("items") or schema.get("additionalProperties")
+    if isinstance(inner, dict):
+        return _depth(inner)
+    return max((1 + _depth(each) for each in (schema.get("properties") or {}).values()), default=0)
+
+
+def test_every_field_of_ours_lies_within_the_levels_that_are_compared() -> None:
+    found = {
+        (kind.name, version["name"]): _depth(version["schema"]["openAPIV3Schema"])
+        for kind in KINDS
+        for version in build(kind.name)["spec"]["versions"]
+    }
+    assert max(found.values()) <= LEVELS, found
+    assert max(found.values()) >= 12, "the depth is measured"
+
+
+def test_it_concerns_updates_of_our_definitions_and_nothing_else() -> None:
+    [rule] = policy()["spec"]["matchConstraints"]["resourceRules"]
+    assert (rule["apiGroups"], rule["resources"], rule["operations"]) == (
+        ["apiextensions.k8s.io"],
+        ["customresourcedefinitions"],
+        ["UPDATE"],
+    )
+    assert set(rule["resourceNames"]) == {kind.crd_name for kind in KINDS}
+    assert "namespaceSelector" not in policy()["spec"]["matchConstraints"]
+
+
+def test_only_the_provisioner_is_exempt_without_a_word() -> None:
+    conditions = {each["name"]: each["expression"] for each in policy()["spec"]["matchConditions"]}
+    assert conditions.keys() == {"not-the-provisioner", "not-acknowledged"}
+    assert conditions["not-the-provisioner"] == f"request.userInfo.username != '{PROVISIONER}'"

@@ -9,8 +9,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import BY_ALIAS, list_kind_versions
 from dynamo_webhooks.api.schema import load_schema, resolve
-from tests.api.constraint_table import TABLE, Node
-from tests.api.nodes import nodes
+from tests.api.constraint_table import TABLE, Node, nodes
 from tools import schemas
 
 ROWS: Final = [(kind, path, facets) for kind, rows in TABLE.items() for path, facets in rows]

@@ -29,14 +29,12 @@ from tests.bench.checking import BESIDE, beside_kubeconform, checks
 from tests.bench.growth import SECTION, growth
 from tests.bench.guard import SECTION as GUARD
 from tests.bench.guard import compare
-from tests.bench.lasting import memory, starts
 from tests.bench.lines import SECTION as LINES
 from tests.bench.lines import lines
 from tests.bench.load import Measured, apart, bare, ours
-from tests.bench.settings import QUICK, WHOLE, Settings
 from tests.bench.speed import Pair, bulk, linear, peak, single, whole
-from tests.bench.table import Table
-from tests.bench.waiting import waiting
+from tests.bench.table import QUICK, WHOLE, Settings, Table
+from tests.bench.waiting import memory, starts, waiting
 from tests.policies.examples import base
 
 LARGEST = 38_000  # objects in a review of 69 MB, just below the bound of 66 MiB

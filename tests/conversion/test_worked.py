@@ -1,12 +1,18 @@
-"""The worked examples (tests/conversion/worked) hold; where ours do better, the example says how and for which difference."""
+"""The worked examples (tests/conversion/worked) hold; where ours do better, the example says how and for which difference.
+
+Every measured oddity of conversion is decided once.
+"""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.quirks import HEALED, KEPT, NUMBERS, SPELLED
 from tests.conversion.worked_examples import load_examples, start, walk
+from tests.golden.test_conversion import _listed
 from tests.laws.laws import away, home, live
 
 EXAMPLES = load_examples()
@@ -38,3 +44,22 @@ def test_all_examples_are_there() -> None:
     converted = [step for example in EXAMPLES for step in example["steps"] if "convert" in step]
     assert all(("better" in step) is ("why" in step) for step in converted)
     assert all(re.match(r"C-\d\d|nothing is dropped|the schema refuses", step["why"]) for step in converted if "why" in step)
+
+
+def test_every_quirk_is_healed_or_kept() -> None:
+    assert set(HEALED) | set(KEPT) == set(NUMBERS)
+    assert not set(HEALED) & set(KEPT)
+
+
+def _numbers(name: str) -> list[str]:
+    lines = (Path(__file__).parents[1] / "golden" / name).read_text().splitlines()
+    return [line.split()[1] for line in lines if line and not line.startswith("#")]
+
+
+def test_listed_differences_name_what_is_healed_or_spelled_otherwise() -> None:
+    unlike, spelled = _numbers("conversion-skips.txt"), _numbers("conversion-spelling.txt")
+    assert unlike
+    later = _numbers("line15-conversion.txt")
+    assert {number for number in (*unlike, *later) if number.startswith("C")} <= set(HEALED)
+    assert set(spelled) | {number for number in later if number.startswith("S")} == set(SPELLED)
+    assert len(_listed()) == len(unlike) + len(spelled)

@@ -1,12 +1,13 @@
 """Every CEL rule of the schemas has an id, and tells good from bad as its message says."""
 
+import re
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint
+from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
 from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
@@ -208,3 +209,10 @@ def test_every_rule_has_a_case_and_only_rules_that_compare_are_transitions() -> 
 def test_a_size_that_is_no_text_or_no_quantity_cannot_be_evaluated(size: object) -> None:
     """Q-46: the API server refuses a bare number although the schema admits it."""
     assert RULES[SHM_SIZE.rule].broken({"size": size}, MISSING, False)
+
+
+def test_constraints_have_distinct_texts_and_messages() -> None:
+    """Twenty-seven rules are known; twins are found by their text, so no two may share one."""
+    assert len(ALL) == len({item.rule for item in ALL}) == 46
+    assert all(re.search(r"\bmust\b", item.message) and not item.message.endswith(".") for item in ALL)
+    assert validations(ALL[0]) == {"x-kubernetes-validations": [{"rule": ALL[0].rule, "message": ALL[0].message}]}

@@ -285,3 +285,13 @@ def test_only_the_provisioner_is_exempt_without_a_word() -> None:
     conditions = {each["name"]: each["expression"] for each in policy()["spec"]["matchConditions"]}
     assert conditions.keys() == {"not-the-provisioner", "not-acknowledged"}
     assert conditions["not-the-provisioner"] == f"request.userInfo.username != '{PROVISIONER}'"
+
+
+def test_the_table_of_kinds_is_consistent() -> None:
+    """Each kind has one stored version, which is served; aliases and plurals are unique; only beta successors deprecate."""
+    for kind in KINDS:
+        assert [version.name for version in kind.versions if version.storage] == [kind.storage_version]
+        assert all(version.served for version in kind.versions)
+        assert kind.plural == f"{kind.name.lower()}s"
+        assert any(version.deprecated for version in kind.versions) == kind.has("v1beta1")
+    assert len({kind.alias for kind in KINDS}) == len({kind.short for kind in KINDS}) == len(KINDS) == 7

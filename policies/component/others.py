@@ -1,14 +1,27 @@
-"""Rules of components whose theme is a field or two."""
+"""Rules of components whose theme is a field or two, of those on several nodes, and of those outside a graph."""
 
 from typing import Final
 
 from ...api.quantity import parse
 from ..at import At
-from ..domain import LPX, WORKERS, component_off_grove, is_line_1_6, is_multinode, node_count, quote_once, read_now_and_before
+from ..domain import (
+    LPX,
+    WORKERS,
+    check_unchanged,
+    component_off_grove,
+    explain_workers_only,
+    interpod_failover,
+    interpod_gms,
+    is_line_1_6,
+    is_multinode,
+    node_count,
+    quote_once,
+    read_now_and_before,
+)
 from ..engines import list_templates
-from ..review import UPDATE
+from ..review import UPDATE, Fields
 from ..rule import COMPONENT, DCD, DGD, Hits, Stage, differs, rule
-from ..words import Words
+from ..words import Words, format_words
 
 
 @differs(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True)
@@ -270,3 +283,140 @@ def warn_backend_framework_change(at: At) -> Hits:
     """
     if read_now_and_before(at, "spec.backendFramework"):
         yield at.warning("spec.backendFramework", "a change of backend is risky: images and commands must fit it")
+
+
+@rule("DYN710", where={DCD: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def dcd_backend_immutable(at: At) -> Hits:
+    """The backend of a standalone component changes after creation.
+
+    Why
+        Commands, ports, probes and the layout of pods all follow from the backend; running pods can't be carried over to another one.
+
+    Fix
+        Put the old value back, or create a second component with the new backend and delete this one when it serves.
+
+    Example
+    bad spec: {backendFramework: vllm}
+    ok  spec: {backendFramework: vllm, replicas: 1}
+        --- # becomes
+    bad spec:
+    bad   backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+    ok  spec: {backendFramework: vllm, replicas: 2}
+    """
+    yield from check_unchanged(at, "spec.backendFramework", "component")
+
+
+@differs(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
+@rule("DYN310", where={DCD: "spec"}, when="experimental", stage=Stage.GMS)
+def dcd_interpod_unsupported(at: At) -> Hits:
+    """A standalone component wants pods of their own for its weights or its standby engines.
+
+    Why
+        Such layouts are made of several cliques of one Grove set, and only a graph has one. A component on its own is never rendered.
+
+    Fix
+        Use mode {intraPod}, or make the component part of a graph on Grove.
+
+    Example
+        spec:
+          type: worker
+          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+    bad   experimental:
+    bad     gpuMemoryService:
+    bad       mode: InterPod  # expect
+    bad     failover:
+    bad       mode: InterPod  # expect
+    bad       numShadows: 1
+    ok    experimental: {gpuMemoryService: {mode: IntraPod}}
+    """
+    text = format_words('must not be "{interPod}" for a component outside a graph')
+    if interpod_gms(at.value):
+        yield at.forbidden("experimental.gpuMemoryService.mode", text)
+    if interpod_failover(at.value):
+        yield at.forbidden("experimental.failover.mode", text)
+
+
+@rule("DYN721", where={DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
+def dcd_topology_immutable(at: At) -> Hits:
+    """The topology constraint of a standalone component changes after creation.
+
+    Why
+        Pods are placed once; a new constraint would hold for some replicas and not for others.
+
+    Fix
+        Put the old constraint back, or create another component with the new one.
+
+    Example
+        spec: {topologyConstraint: {packDomain: rack}}
+        --- # becomes
+        spec:
+    bad   topologyConstraint: {packDomain: host}  # expect
+    ok    topologyConstraint: {packDomain: rack}
+    ok    replicas: 2
+          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+    """
+    if at.old is None:
+        return
+    now, before = _domain(at.value), _domain(at.old)
+    if now != before:
+        shown = [f'"{quote_once(domain)}"' if domain is not None else "unset" for domain in (before, now)]
+        yield at.immutable("topologyConstraint", f"must stay with packDomain {shown[0]} after creation, got {shown[1]}")
+
+
+def _domain(component: Fields) -> str | None:
+    constraint = component.get("topologyConstraint")
+    return None if constraint is None else str(constraint.get("packDomain") or "")
+
+
+@rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def multinode_type_unsupported(at: At) -> Hits:
+    """A component that is no worker spans several nodes.
+
+    Why
+        Only engines divide their work between nodes. A component that was stored so may stay, or lose `multinode`.
+
+    Fix
+        Remove `multinode`.
+
+    Example
+        spec:
+          components:
+    bad     - name: frontend
+    bad       type: frontend
+    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.6.0"}]}}
+    ok      - name: worker
+    ok        type: worker
+    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}  # expect
+    """
+    kind = at.value.get("type")
+    if kind in WORKERS or (kind != LPX and at.was("multinode") is not None and at.was("type") == kind):
+        return
+    yield at.forbidden("multinode", f"must be unset {explain_workers_only(at.value)}")
+
+
+@rule("DYN725", where=COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def multinode_count_immutable(at: At) -> Hits:
+    """The number of nodes of a replica changes after creation.
+
+    Why
+        The pods of a replica are started as one group with a fixed number of ranks.
+
+    Fix
+        Put the old number back, or create another component with the new one.
+
+    Example
+        {worker}
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+              multinode: {nodeCount: 2}
+        --- # becomes
+        {worker}
+    ok        replicas: 2
+              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+    bad       multinode: {nodeCount: 4}  # expect
+    ok        multinode: {nodeCount: 2}
+    """
+    if at.old is None or not is_multinode(at.value) or not is_multinode(at.old):
+        return
+    if (now := node_count(at.value)) != (was := node_count(at.old)):
+        yield at.immutable("multinode.nodeCount", f"must stay {was} after creation, got {now}", value=now)

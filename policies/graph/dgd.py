@@ -1,9 +1,24 @@
-"""The backend and the set of services of a graph."""
+"""The backend, the set of services and the annotations of a graph."""
 
+from typing import Final
+
+from ...api.paths import Key
 from ..at import At
-from ..domain import check_unchanged, list_components, quote_all
-from ..review import UPDATE
-from ..rule import GRAPH, GRAPH_OBJECT, Hits, Stage, rule
+from ..domain import (
+    DISCOVERY_BACKEND,
+    DISCOVERY_MODE,
+    EXECUTORS,
+    ORIGIN_VERSION,
+    VLLM_EXECUTOR,
+    check_unchanged,
+    list_components,
+    quote_all,
+    quote_once,
+)
+from ..no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
+from ..review import DELETING, UPDATE
+from ..rule import GRAPH, GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, differs, rule
+from ..semver import is_semver
 from ..words import format_words
 
 
@@ -74,3 +89,151 @@ def dgd_services_required(at: At) -> Hits:
     """
     if not list_components(at.value):
         yield at.required("components", format_words("must hold at least one {service}, got none"))
+
+
+_BACKENDS: Final = ("kubernetes", "etcd")
+
+
+@differs((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
+@rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
+def dgd_annotation_discovery_backend(at: At) -> Hits:
+    """The discovery backend annotation names no backend.
+
+    Why
+        The annotation wins over the operator's configuration, and only `kubernetes` makes the account by which pods see each other.
+        With any other word but `etcd` pods look for each other in Kubernetes all the same, and are forbidden to.
+
+    Fix
+        Write `kubernetes` or `etcd` in lower case, or remove the annotation, which leaves the choice to the operator's configuration.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-discovery-backend: kubernets  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
+    """
+    value = at.value[DISCOVERY_BACKEND]
+    if value not in _BACKENDS:
+        yield at.not_supported((Key(DISCOVERY_BACKEND),), value, _BACKENDS)
+
+
+_MODES: Final = ("pod", "container")
+
+
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
+def dgd_annotation_discovery_mode(at: At) -> Hits:
+    """The discovery mode annotation names no mode.
+
+    Why
+        Discovery registers either pods or single containers. A word that it doesn't know would silently mean pods.
+
+    Fix
+        Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+    """
+    value = at.value[DISCOVERY_MODE]
+    if value not in _MODES:
+        yield at.not_supported((Key(DISCOVERY_MODE),), value, _MODES)
+
+
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
+def dgd_annotation_origin_version(at: At) -> Hits:
+    """The origin version annotation is not a version.
+
+    Why
+        The operator records here by which of its versions a graph was created, and keeps the behaviour of that version for the graph.
+        A text that can't be read as a version would silently mean the oldest behaviour.
+
+    Fix
+        Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
+    """
+    value = at.value[ORIGIN_VERSION]
+    if not is_semver(value):
+        yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')
+
+
+@differs(("Q-04",), "a null annotation counts as absent")
+@rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
+def dgd_annotation_vllm_executor(at: At) -> Hits:
+    """The graph's vLLM executor annotation names no executor.
+
+    Why
+        Multi-node vLLM is started either by its own multiprocessing or by Ray. Any other word would quietly fall back to a default.
+
+    Fix
+        Write `mp` or `ray` (case does not matter, blanks do), or remove the annotation.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
+    ok  metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
+    """
+    value = at.value[VLLM_EXECUTOR]
+    if value.lower() not in EXECUTORS:
+        yield at.not_supported((Key(VLLM_EXECUTOR),), value, EXECUTORS)
+
+
+@differs((), "the annotations are only known to later operators", lacking=True)
+@rule("DYN176", where=GRAPH_ANNOTATIONS, when=VOLCANO_QUEUE, stage=Stage.METADATA)
+def dgd_annotation_two_schedulers(at: At) -> Hits:
+    """A graph has annotations for both Volcano and KAI.
+
+    Why
+        Grove starts the pods of a graph together, which only one scheduler can do.
+
+    Fix
+        Keep the annotation of the scheduler that places the pods, and remove the other.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/volcano-scheduler-queue: team  # expect
+    bad     nvidia.com/kai-scheduler-queue: team
+    ok  metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
+    """
+    for name in (KAI_QUEUE, KAI_NODE_POOL):
+        if name in at.value:
+            yield at.forbidden(
+                (Key(VOLCANO_QUEUE),), f"must be left out beside {name}: one scheduler places a graph's pods; keep one of both"
+            )
+            return
+
+
+@rule("DYN726", where=GRAPH_OBJECT, on=(UPDATE, DELETING), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
+def dgd_annotation_origin_immutable(at: At) -> Hits:
+    """An update changes the annotation of the operator version that created the graph.
+
+    Why
+        Later operators treat a graph as that version did, so that an upgrade restarts nothing. Another version would restart its pods.
+
+    Fix
+        Put the old value back. Where there was none, remove the annotation.
+
+    Example
+        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
+        --- # becomes
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
+    """
+    now, before = (((obj or {}).get("metadata") or {}).get("annotations") or {} for obj in (at.value, at.old))
+    said, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)
+    if at.review.old is not None and said != wanted:
+        seen, shown = ("none" if value is None else f'"{quote_once(str(value))}"' for value in (said, wanted))
+        place = ("metadata", "annotations", Key(ORIGIN_VERSION))
+        yield at.immutable(place, f"must keep the version that created the graph, {shown}, got {seen}", value=said)

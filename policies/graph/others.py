@@ -1,5 +1,6 @@
-"""Rules of graphs whose theme is a field or two."""
+"""Rules of graphs whose theme is a field or two, of names of services, and of replicas under a scaling adapter."""
 
+import re
 from typing import Final
 
 from ...api.paths import Key
@@ -19,14 +20,15 @@ from ..domain import (
     node_count,
     opts_out_of_grove,
     provide,
+    quote_once,
     way_to_grove,
 )
 from ..engines import list_templates
 from ..finding import Mend
 from ..image_tag import runtime_version
 from ..no_effect import list_ignored, may_run_on_grove
-from ..review import Fields
-from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, Hits, Stage, differs, rule
+from ..review import CREATE, UPDATE, Fields
+from ..rule import GRAPH, GRAPH_ANNOTATIONS, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
 from ..words import format_words
 
 
@@ -278,3 +280,174 @@ def _model(component: Fields) -> str:
             if name == flag:
                 return value or (words[place + 1] if place + 1 < len(words) else "")
     return ""
+
+
+@differs(("Q-26",), "a value that looks like an opt-out, but is none, gets a warning", lacking=True)
+@rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
+def warn_grove_annotation(at: At) -> Hits:
+    """The Grove annotation has a value that is neither true nor false.
+
+    Why
+        Only `false` keeps a graph off Grove. `no`, `0` or an empty text look as if they did, but the graph runs on Grove all the same.
+
+    Fix
+        Write `"false"` to keep the graph off Grove, `"true"` or no annotation to run it there.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/enable-grove: "no"  # expect
+    ok  metadata: {annotations: {nvidia.com/enable-grove: "False"}}
+    """
+    value = at.value[GROVE_OPT_OUT]
+    if value.lower() not in ("true", "false"):
+        yield at.warning((Key(GROVE_OPT_OUT),), f'must be "true" or "false", got "{value}"')
+
+
+@differs(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True)
+@rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
+def warn_topology_ignored(at: At) -> Hits:
+    """The graph has topology constraints, but Grove does not run it.
+
+    Why
+        Only Grove packs pods by topology. Elsewhere the constraints are checked for their form and then ignored.
+
+    Fix
+        Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
+
+    Example
+    bad # facts: {grove: false}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    """
+    # an unknown Grove is silence: advice must not keep a graph from being judged
+    if at.review.facts.grove is False or opts_out_of_grove(at.review):
+        yield at.warning("", f"is ignored, because {explain_off_grove(at)}")
+
+
+# A name is fixed once the graph exists, so that only a create can be asked to have another one.
+@differs(("G-08",), "two services would overwrite each other's child objects", lacking=True)
+@rule("DYN110", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
+def service_name_collision(at: At) -> Hits:
+    """Two services have names that differ only in case.
+
+    Why
+        Names of child objects are written in lower case, so both services would own the same Deployment and overwrite each other for ever.
+
+    Fix
+        Rename one of them.
+
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: Worker, type: worker}
+    bad     - {name: worker, type: worker}  # expect
+    ok  spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
+    """
+    components = list_components(at.value)
+    if len({name.lower() for _, name, _ in components}) == len(components):
+        return
+    names = {name: index for index, name, _ in components}
+    first: dict[str, str] = {}
+    for name in sorted(names):
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            text = format_words('must differ from {service} "{other}" in more than case, got "{name}"', other=other, name=name)
+            yield at.duplicate(("components", names[name]), name, text)
+
+
+_LONGEST: Final = 63
+_NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za-z0-9])?")
+
+
+# A name is fixed once the graph exists, so that only a create can be asked to have another one.
+@differs(("G-08",), "names that child objects and v1beta1 components can't have would fail later", lacking=True)
+@rule("DYN109", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
+def service_name_format(at: At) -> Hits:
+    """A service's name can't be used for the objects that are made of it.
+
+    Why
+        Deployments, Kubernetes services and labels carry the service's name. Blanks, dots, slashes and underscores make them invalid, and
+        v1beta1 can't express such a service at all.
+
+    Fix
+        Use 1 to 63 letters, digits and dashes, with a letter or digit at both ends.
+
+    Example
+    bad spec:
+    bad   components:
+    bad     - {name: decode.worker, type: worker}  # expect
+    bad     - {name: prefill_worker, type: worker}  # expect
+    ok  spec: {components: [{name: PrefillWorker, type: worker}, {name: decode-worker, type: worker}]}
+    """
+    for index, name, _ in list_components(at.value):
+        # most names are letters and digits only, which needs no pattern
+        if not (name.isalnum() and name.isascii() and len(name) <= _LONGEST) and not _NAME.fullmatch(name):
+            seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
+            text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
+            yield at.invalid(("components", index), name, text)
+
+
+_ACCOUNT = "system:serviceaccount:"
+_PLANNER = "planner-serviceaccount"
+
+
+@differs(("Q-27",), "the stored object's adapter protects the replicas too, so one update can't disable it and change them")
+@rule("DYN714", where=GRAPH_COMPONENT, on=(UPDATE,), needs=("operatorPrincipal",), stage=Stage.OWNERSHIP, ratchets=False)
+def scaling_adapter_owns_replicas(at: At) -> Hits:
+    """The replicas of a service change although a scaling adapter owns them.
+
+    Why
+        With the adapter on, an autoscaler or the planner writes the replicas; a second writer would make the service flap.
+        Switching the adapter on or off and changing the replicas are two steps, so that neither happens by accident.
+
+    Fix
+        Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or switch the adapter off first and scale afterwards.
+
+    Example
+    ok  # user: system:serviceaccount:dynamo-system:operator
+        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
+        --- # becomes
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       replicas: 2  # expect
+    bad       scalingAdapter: {}
+    ok  spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
+
+    ok  spec: {components: [{name: worker, scalingAdapter: {}}]}
+    ok  --- # becomes
+        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
+    bad --- # becomes
+    bad spec:
+    bad   components:
+    bad     - name: worker
+    bad       replicas: 2  # expect
+    """
+    if at.old is not None and (at.value.get("scalingAdapter") is not None or at.old.get("scalingAdapter") is not None):
+        now, before = _replicas(at.value), _replicas(at.old)
+        if now != before and not _may_scale(at):
+            text = f"must stay {before}, because the scaling adapter owns it, got {now}; scale through the adapter"
+            if at.review.facts.operatorPrincipal == "" and at.review.user.startswith(_ACCOUNT):
+                named = quote_once(at.review.user)
+                text += f"; the server knows no operator account: if it is {named}, name it in operator.serviceAccount"
+            yield at.forbidden("replicas", text)
+
+
+def _replicas(service: Fields) -> int:
+    found = service.get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _may_scale(at: At) -> bool:
+    """Whether the caller is the planner of some namespace or the operator itself; a user that is not known is neither."""
+    user = at.review.user
+    if not user.startswith(_ACCOUNT):  # an operator outside of the cluster has another name
+        return bool(user) and user == at.review.facts.operatorPrincipal
+    parts = user.split(":")
+    return (len(parts) == 4 and parts[3] == _PLANNER) or user == at.fact("operatorPrincipal")

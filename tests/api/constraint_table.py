@@ -1,5 +1,6 @@
 """Every constraint and default that the API server enforces, as rows of path and facets; None means that a facet is absent."""
 
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.line import OLDEST
@@ -338,3 +339,13 @@ TABLE: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "DWM v1alpha1": (("spec", needs("data")), ("spec.data", FREE)),
 }
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields a node and all below it, without entering embedded types."""
+    yield node
+    for member in node.get("properties", {}).values():
+        yield from nodes(member)
+    for key in ("items", "additionalProperties"):
+        if key in node:
+            yield from nodes(node[key])

@@ -1,18 +1,18 @@
 """Every CEL rule of the schemas has an id, and tells good from bad as its message says."""
 
-from functools import partial
+import re
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint
+from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
 from dynamo_webhooks.api.models.type_constraints import ALL
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.rules import rule_of
-from tests.api.nodes import nodes
+from tests.api.constraint_table import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}
 ALPHA_SOURCE, BETA_SOURCE = (constraint for constraint in ALL if constraint.id == "cel-ckpt-source")
@@ -52,16 +52,6 @@ def _holds(text: str, value: Any, old: object = MISSING) -> bool:
 def test_the_schemas_have_the_rules_that_have_an_id() -> None:
     assert set().union(*(_rules(*pair, line) for pair in list_kind_versions() for line in Line)) == set(RULES)
     assert len(RULES) == 46
-
-
-def test_only_rules_that_compare_are_transitions() -> None:
-    assert [rule.id for rule in RULES.values() if rule.transition] == [
-        "cel-ckpt-identity-immutable",
-        "cel-restart-on-create",
-        "cel-min-available-immutable",
-        "cel-type-immutable",
-        "cel-type-immutable",
-    ]
 
 
 # rule, values that it lets through and that it refuses; tests/cluster/test_cel.py puts each wherever its rule stands
@@ -188,42 +178,41 @@ def test_a_rule_tells_good_from_bad(constraint: Constraint, good: list[Any], bad
     assert [value for value in bad if _holds(constraint.rule, value)] == []
 
 
-def test_an_identity_stays_once_it_is_set() -> None:
-    holds = partial(_holds, BY_ID["cel-ckpt-identity-immutable"].rule)
-    one, other = {"spec": {"identity": {"model": "m"}}}, {"spec": {"identity": {"model": "n"}}}
-    empty: dict[str, Any] = {"spec": {}}
-    assert [holds(new, old) for new, old in ((one, one), (one, {}), (one, empty), ({}, {}))] == [True] * 4
-    assert [holds(new, old) for new, old in ((other, one), ({}, one), (empty, one))] == [False] * 3
+def _immutable(one: Any, other: Any, unset: list[Any]) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+    """Writes that keep a value or set it first, and those that change it or take it away."""
+    return [(one, one), ({}, {}), *((one, old) for old in unset)], [(other, one), *((new, one) for new in unset)]
 
 
-def test_a_restart_is_asked_for_only_where_there_was_a_spec() -> None:
-    holds = partial(_holds, BY_ID["cel-restart-on-create"].rule)
-    assert [holds(new, old) for new, old in (({}, MISSING), ({"restart": {}}, {}))] == [True] * 2
-    assert not holds({"restart": {"id": "a"}}, MISSING)
+_IDENTITY = {name: {"spec": {"identity": {"model": name}}} for name in "mn"}
+# rules that compare: pairs of a new and an old value that they let through and that they refuse
+TRANSITIONS: list[tuple[Constraint, list[tuple[Any, Any]], list[tuple[Any, Any]]]] = [
+    (BY_ID["cel-ckpt-identity-immutable"], *_immutable(_IDENTITY["m"], _IDENTITY["n"], [{}, {"spec": {}}])),
+    (BY_ID["cel-restart-on-create"], [({}, MISSING), ({"restart": {}}, {})], [({"restart": {"id": "a"}}, MISSING)]),
+    (BY_ID["cel-min-available-immutable"], *_immutable({"minAvailable": 1}, {"minAvailable": 2}, [{}])),
+    *((_of("cel-type-immutable", field), *_immutable({field: "worker"}, {field: "decode"}, [{}])) for field in ("componentType", "type")),
+]
 
 
-def test_min_available_stays_once_it_is_set() -> None:
-    holds = partial(_holds, BY_ID["cel-min-available-immutable"].rule)
-    one, other = {"minAvailable": 1}, {"minAvailable": 2}
-    assert [holds(new, old) for new, old in ((one, one), (one, {}), ({}, {}))] == [True] * 3
-    assert [holds(new, old) for new, old in ((other, one), ({}, one))] == [False] * 2
+@pytest.mark.parametrize(("constraint", "good", "bad"), TRANSITIONS, ids=[case[0].id for case in TRANSITIONS])
+def test_a_transition_tells_good_from_bad(constraint: Constraint, good: list[Any], bad: list[Any]) -> None:
+    assert [pair for pair in good if not _holds(constraint.rule, *pair)] == []
+    assert [pair for pair in bad if _holds(constraint.rule, *pair)] == []
 
 
-@pytest.mark.parametrize("field", ["componentType", "type"])
-def test_a_type_stays_once_it_is_set(field: str) -> None:
-    holds = partial(_holds, _of("cel-type-immutable", field).rule)
-    one, other = {field: "worker"}, {field: "decode"}
-    assert [holds(new, old) for new, old in ((one, one), (one, {}), ({}, {}))] == [True] * 3
-    assert [holds(new, old) for new, old in ((other, one), ({}, one))] == [False] * 2
-
-
-def test_every_rule_has_a_case() -> None:
-    apart = {BY_ID[name].rule for name in ("cel-ckpt-identity-immutable", "cel-restart-on-create", "cel-min-available-immutable")}
-    apart |= {_of("cel-type-immutable", field).rule for field in ("componentType", "type")}
-    assert {case[0].rule for case in CASES} | apart == set(RULES)
+def test_every_rule_has_a_case_and_only_rules_that_compare_are_transitions() -> None:
+    compare = {case[0].rule for case in TRANSITIONS}
+    assert {case[0].rule for case in CASES} | compare == set(RULES)
+    assert {text for text, rule in RULES.items() if rule.transition} == compare
 
 
 @pytest.mark.parametrize("size", [5, "many", "1e1.5"])
 def test_a_size_that_is_no_text_or_no_quantity_cannot_be_evaluated(size: object) -> None:
     """Q-46: the API server refuses a bare number although the schema admits it."""
     assert RULES[SHM_SIZE.rule].broken({"size": size}, MISSING, False)
+
+
+def test_constraints_have_distinct_texts_and_messages() -> None:
+    """Twenty-seven rules are known; twins are found by their text, so no two may share one."""
+    assert len(ALL) == len({item.rule for item in ALL}) == 46
+    assert all(re.search(r"\bmust\b", item.message) and not item.message.endswith(".") for item in ALL)
+    assert validations(ALL[0]) == {"x-kubernetes-validations": [{"rule": ALL[0].rule, "message": ALL[0].message}]}

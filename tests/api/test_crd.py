@@ -1,16 +1,20 @@
-"""The CustomResourceDefinitions are complete, self-contained and small enough to be applied by any client."""
+"""The CustomResourceDefinitions are complete, self-contained and small enough to be applied by any client.
+
+What one would take away from another is known, and the policy on the definitions concerns ours alone; what it refuses: tests/cluster.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-import orjson
 import pytest
 
-from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, inline, manifest
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, find_lost_fields, inline, manifest
+from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
-from tests.api.nodes import nodes
+from tests.api.constraint_table import nodes
 
 Node: TypeAlias = dict[str, Any]
 LAST_APPLIED_LIMIT: Final = 262_144  # bytes of an annotation, which `kubectl apply` fills with the whole object
@@ -186,13 +190,6 @@ def test_built_definitions_are_nobody_elses() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_definitions_fit_the_annotation_of_kubectl_apply(kind: Any) -> None:
-    """Client-side `kubectl apply` keeps the object in an annotation, and all annotations together are limited; each stays well below."""
-    size = len(orjson.dumps(manifest(kind.name, by_service(), "test")))
-    assert size < LAST_APPLIED_LIMIT * 3 // 4, f"{size} bytes: the schemas have grown, and embedded types are where to cut"
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
 def test_manifests_name_their_generator_and_outlive_a_release(kind: Any) -> None:
     """Only kinds of several versions are converted; no bundle is named, so that applying again takes none away."""
     crd = manifest(kind.name, by_service(), "somebody 1.0")
@@ -212,3 +209,89 @@ def test_bundles_are_base64_of_pem() -> None:
     client = by_url("https://example:9443/convert", b"PEM")["webhook"]["clientConfig"]
     assert client == {"url": "https://example:9443/convert", "caBundle": "UEVN"}
     assert by_service("a", "b", b"PEM")["webhook"]["clientConfig"]["caBundle"] == "UEVN"
+
+
+# What one definition would take away from another: fields, served versions, the stored version; and nothing from equals.
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
+def test_line_1_5_takes_nothing_away_and_is_lowered_by_line_1_2(kind: Any) -> None:
+    before, since = (build(kind.name, line=line) for line in (Line.V1_2, Line.V1_5))
+    assert find_lost_fields(before, since) == find_lost_fields(since, since) == []
+    lost = find_lost_fields(since, before)
+    assert bool(lost) == (kind.alias != "DWM")
+    if kind.alias == "DGD":
+        assert {"v1beta1 spec.components[].minAvailable", "v1alpha1 spec.services{}.minAvailable"} <= set(lost)
+        assert "version v1beta1, in which objects are stored" in lost
+        assert len(lost) == 31
+
+
+def test_versions_that_are_served_are_told() -> None:
+    both, one = build("DynamoGraphDeployment"), build("DynamoGraphDeployment", versions={"v1beta1"})
+    assert find_lost_fields(both, one) == ["version v1alpha1, which is served"]
+    assert find_lost_fields(one, both) == ["version v1beta1, in which objects are stored"]
+
+
+@pytest.mark.parametrize(
+    "live", [None, [], {"spec": {"versions": {}}}, {"spec": {"versions": [1, {"name": 2}, {"name": "v1beta1", "served": 1}]}}]
+)
+def test_a_definition_without_fields_loses_none(live: Any) -> None:
+    assert find_lost_fields(live, build("DynamoModel")) == []
+
+
+def test_what_is_preserved_is_not_lost_and_depth_is_bounded() -> None:
+    deep: dict[str, Any] = {"type": "object"}
+    for _ in range(300):
+        deep = {"properties": {"a": deep}}
+    crd = {"spec": {"versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": deep}}]}}
+    free = {
+        "spec": {
+            "versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": {"x-kubernetes-preserve-unknown-fields": True}}}]
+        }
+    }
+    assert find_lost_fields(crd, crd) == find_lost_fields(crd, free) == []
+    assert find_lost_fields(crd, {"spec": {"versions": [{"name": "v1", "served": True}]}}) == ["v1 a"]
+
+
+def _depth(schema: dict[str, Any]) -> int:
+    inner = schema.get("items") or schema.get("additionalProperties")
+    if isinstance(inner, dict):
+        return _depth(inner)
+    return max((1 + _depth(each) for each in (schema.get("properties") or {}).values()), default=0)
+
+
+def test_every_field_of_ours_lies_within_the_levels_that_are_compared() -> None:
+    found = {
+        (kind.name, version["name"]): _depth(version["schema"]["openAPIV3Schema"])
+        for kind in KINDS
+        for version in build(kind.name)["spec"]["versions"]
+    }
+    assert max(found.values()) <= LEVELS, found
+    assert max(found.values()) >= 12, "the depth is measured"
+
+
+def test_it_concerns_updates_of_our_definitions_and_nothing_else() -> None:
+    [rule] = policy()["spec"]["matchConstraints"]["resourceRules"]
+    assert (rule["apiGroups"], rule["resources"], rule["operations"]) == (
+        ["apiextensions.k8s.io"],
+        ["customresourcedefinitions"],
+        ["UPDATE"],
+    )
+    assert set(rule["resourceNames"]) == {kind.crd_name for kind in KINDS}
+    assert "namespaceSelector" not in policy()["spec"]["matchConstraints"]
+
+
+def test_only_the_provisioner_is_exempt_without_a_word() -> None:
+    conditions = {each["name"]: each["expression"] for each in policy()["spec"]["matchConditions"]}
+    assert conditions.keys() == {"not-the-provisioner", "not-acknowledged"}
+    assert conditions["not-the-provisioner"] == f"request.userInfo.username != '{PROVISIONER}'"
+
+
+def test_the_table_of_kinds_is_consistent() -> None:
+    """Each kind has one stored version, which is served; aliases and plurals are unique; only beta successors deprecate."""
+    for kind in KINDS:
+        assert [version.name for version in kind.versions if version.storage] == [kind.storage_version]
+        assert all(version.served for version in kind.versions)
+        assert kind.plural == f"{kind.name.lower()}s"
+        assert any(version.deprecated for version in kind.versions) == kind.has("v1beta1")
+    assert len({kind.alias for kind in KINDS}) == len({kind.short for kind in KINDS}) == len(KINDS) == 7

@@ -9,8 +9,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import BY_ALIAS, list_kind_versions
 from dynamo_webhooks.api.schema import load_schema, resolve
-from tests.api.constraint_table import TABLE, Node
-from tests.api.nodes import nodes
+from tests.api.constraint_table import TABLE, Node, nodes
 from tools import schemas
 
 ROWS: Final = [(kind, path, facets) for kind, rows in TABLE.items() for path, facets in rows]
@@ -105,26 +104,3 @@ def test_resolved_types_are_shared() -> None:
     two = resolve(at(load_schema("DynamoGraphDeployment", "v1alpha1"), "spec.services{}.readinessProbe"))
     assert one is two
     assert "httpGet" in one["properties"]
-
-
-def test_pod_overlay_requires_neither_containers_nor_a_name() -> None:
-    """The overlay of a v1alpha1 pod is a pod spec that may be partial, with the main container as one more member."""
-    node = at(load_schema("DynamoComponentDeployment", "v1alpha1"), "spec.extraPodSpec")
-    overlay = resolve(node)
-    assert resolve(node) is overlay
-    assert "required" not in overlay
-    assert {"mainContainer", "containers", "tolerations"} <= overlay["properties"].keys()
-    container = resolve(overlay["properties"]["mainContainer"])
-    assert "required" not in container
-    assert resolve(overlay["properties"]["containers"]["items"])["required"] == ["name"]
-
-
-def test_pod_templates_keep_their_core_rules() -> None:
-    """A template with a spec must list containers, each with a name; they and their environment are keyed."""
-    template = resolve(at(load_schema("DynamoGraphDeployment", "v1beta1"), "spec.components[].podTemplate"))
-    assert "required" not in template
-    assert {"labels", "annotations"} <= resolve(template["properties"]["metadata"])["properties"].keys()
-    spec = resolve(template["properties"]["spec"])
-    assert spec["required"] == ["containers"]
-    assert spec["properties"]["containers"]["x-kubernetes-list-map-keys"] == ["name"]
-    assert resolve(spec["properties"]["containers"]["items"])["required"] == ["name"]

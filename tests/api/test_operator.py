@@ -1,14 +1,19 @@
-"""Every key of the OperatorConfiguration: values that it takes, values that it refuses and with which sentence."""
+"""Every key of the OperatorConfiguration: values that it takes, values that it refuses and with which sentence.
+
+Each key of the Go operator's file is known with the default that it has there, or with another for a reason.
+"""
 
 import re
 from typing import Any, Final
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
 from dynamo_webhooks.api.operator.judge import Problem, drop_absent_values, validate_configuration
-from dynamo_webhooks.api.operator.section import Key, dump, seconds, span
+from dynamo_webhooks.api.operator.section import Key, amount, dump, seconds, size, span
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 
 SMALLEST: Final[dict[str, Any]] = {
@@ -265,10 +270,6 @@ def test_a_password_in_a_url_is_not_shown() -> None:
     assert "user" in problem.text
 
 
-def test_own_sections_are_named_as_such() -> None:
-    assert set(OWN) <= set(dump(OperatorConfiguration()))
-
-
 def configured(**blocks: Any) -> OperatorConfiguration:
     configuration, found = validate_configuration({**SMALLEST, **blocks}, complete=True)
     assert found == []
@@ -315,3 +316,150 @@ def test_a_mesh_is_istio_unless_disabled(enabled: bool | None, there: bool) -> N
     switch = {} if enabled is None else {"enabled": enabled}
     assert configured(serviceMesh={"provider": "linkerd", **switch}).service_mesh.active is None
     assert (configured(serviceMesh={"provider": "istio", **switch}).service_mesh.active is not None) == there
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("30s", 30),
+        ("1h30m", 5400),
+        ("250ms", 0.25),
+        ("1.5h", 5400),
+        (".5s", 0.5),
+        ("0", 0),
+        ("+1m", 60),
+        ("-1m", -60),
+        ("2d", 172800),
+        ("1us", 1e-6),
+    ],
+)
+def test_spans_are_read(text: str, length: float) -> None:
+    assert seconds(text) == pytest.approx(length)
+
+
+@pytest.mark.parametrize("text", ["", "s", "30", "1 s", "1s ", "s1", "1y", "1h-30m", ".s", "9999999999h", "1e3s", "１s"])
+def test_other_texts_are_no_spans(text: str) -> None:
+    assert seconds(text) is None
+
+
+@given(st.integers(min_value=-(10**12), max_value=10**12))
+def test_a_written_span_is_read_as_the_same(milliseconds: int) -> None:
+    assert seconds(span(milliseconds / 1000)) == pytest.approx(milliseconds / 1000, abs=1e-4)
+
+
+@given(st.integers(min_value=1, max_value=2**50))
+def test_a_written_size_is_read_as_the_same(count: int) -> None:
+    assert size(amount(count)) == count
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5Mi", "7MB", "7 Mi", "07"])
+def test_other_texts_are_no_sizes(text: str) -> None:
+    assert size(text) is None
+
+
+ANY: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
+# "" where the reference's default is empty
+REFERENCE: Final[dict[str, Any]] = {
+    "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
+    "kind": "OperatorConfiguration",
+    "server.metrics.bindAddress": ANY,
+    "server.metrics.port": 8080,
+    "server.metrics.secure": True,
+    "server.healthProbe.bindAddress": ANY,
+    "server.healthProbe.port": 8081,
+    "server.webhook.host": ANY,
+    "server.webhook.bindAddress": "",
+    "server.webhook.port": 9443,
+    "server.webhook.certDir": "/tmp/k8s-webhook-server/serving-certs",  # noqa: S108 - read by nobody here
+    "server.webhook.certProvisionMode": "auto",
+    "server.webhook.secretName": "webhook-server-cert",
+    "server.webhook.serviceName": "",
+    "leaderElection.enabled": False,
+    "leaderElection.id": "",
+    "leaderElection.namespace": "",
+    "namespace.restricted": "",
+    "namespace.scope.leaseDuration": "30s",
+    "namespace.scope.leaseRenewInterval": "10s",
+    "orchestrators.grove.enabled": None,
+    "orchestrators.grove.terminationDelay": "15m",
+    "orchestrators.lws.enabled": None,
+    "orchestrators.kaiScheduler.enabled": None,
+    "dra.enabled": None,
+    "infrastructure.natsAddress": "",
+    "infrastructure.etcdAddress": "",
+    "infrastructure.modelExpressURL": "",
+    "infrastructure.prometheusEndpoint": "",
+    "ingress.virtualServiceGateway": "",
+    "ingress.controllerClassName": "",
+    "ingress.controllerTLSSecretName": "",
+    "ingress.hostSuffix": "",
+    "serviceMesh.provider": "",
+    "serviceMesh.istio.tlsMode": "SIMPLE",
+    "serviceMesh.istio.insecureSkipVerify": True,
+    "serviceMesh.istio.clientCertificate": "",
+    "serviceMesh.istio.privateKey": "",
+    "serviceMesh.istio.caCertificates": "",
+    "rbac.plannerClusterRoleName": "",
+    "rbac.dgdrProfilingClusterRoleName": "",
+    "rbac.eppClusterRoleName": "",
+    "mpi.sshSecretName": "",
+    "mpi.sshSecretNamespace": "",
+    "checkpoint.enabled": False,
+    "checkpoint.seccomp.disabled": False,
+    "checkpoint.seccomp.profile": "profiles/block-iouring.json",
+    "checkpoint.storage.type": "",
+    "checkpoint.storage.pvc.pvcName": "",
+    "checkpoint.storage.pvc.basePath": "",
+    "checkpoint.storage.pvc.create": False,
+    "checkpoint.storage.pvc.size": "",
+    "checkpoint.storage.pvc.storageClassName": "",
+    "checkpoint.storage.pvc.accessMode": "",
+    "checkpoint.storage.s3.uri": "",
+    "checkpoint.storage.s3.credentialsSecretRef": "",
+    "checkpoint.storage.oci.uri": "",
+    "checkpoint.storage.oci.credentialsSecretRef": "",
+    "discovery.backend": "kubernetes",
+    "gpu.discoveryEnabled": True,
+    "logging.level": "info",
+    "logging.format": "json",
+    "security.enableHTTP2": False,
+}
+# ours is another one, and why
+OTHERWISE: Final = {
+    "server.webhook.host": ("", "all addresses, IPv6 too"),
+    "server.webhook.certProvisionMode": ("managed", "the honest name of `auto`, which is taken as well"),
+    "server.webhook.serviceName": ("dynamo-webhooks", "an empty name makes certificates for nobody"),
+}
+# keys of the later line 1.5, absent in 1.2
+LATER: Final = {
+    "orchestrators.volcanoScheduler.enabled",
+    "serviceMesh.enabled",
+    "checkpoint.cleanupImage",
+    "lpx.enabled",
+    "lpx.modelRegistryURL",
+}
+# keys of ours within sections of the reference
+ADDED: Final = {
+    "checkpoint.onReady",
+    "checkpoint.fallback",
+    "server.metrics.namespaceLabel",
+    "namespace.scope.grace",
+    "namespace.scope.maxSkew",
+    "gpu.metricsEndpointTemplate",
+    "namespace.allowed",
+    "server.webhook.clientCA",
+    "server.webhook.clientNames",
+}
+
+
+@pytest.mark.parametrize("key", REFERENCE)
+def test_its_default_is_that_of_the_reference_or_another_for_a_reason(key: str) -> None:
+    found = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
+    assert found is not MISSING
+    assert found == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
+
+
+def test_no_key_of_the_reference_is_missing_and_ours_stand_apart() -> None:
+    known = {".".join(key) for key, _ in leaves()}
+    assert known >= REFERENCE.keys()
+    assert {key for key in known - REFERENCE.keys() if key.split(".")[0] not in OWN} == ADDED | LATER

@@ -41,14 +41,9 @@ def test_every_form_is_read_exactly(text: str | float, amount: int | Fraction) -
     "text", ["", ".", "+", "Gi", "1e", "1K", "1gi", "--1", "1.2.3", "0x1", "1_0", "١", "1 Gi", "1Kim", "1e5m", "1e1.5", "nan"]
 )
 def test_anything_else_is_no_quantity(text: str) -> None:
-    assert not is_quantity(text)
+    assert not any(map(is_quantity, (text, True, None, [], {})))
     with pytest.raises(ValueError, match="must be a quantity"):
         parse(text)
-
-
-@pytest.mark.parametrize("value", [True, None, [], {}])
-def test_only_texts_and_numbers_are_quantities(value: object) -> None:
-    assert not is_quantity(value)
 
 
 @pytest.mark.parametrize("text", ["1e-12", "0.1n", "1e-99999999999", "0." + "0" * 100_000 + "1"])

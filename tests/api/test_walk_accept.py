@@ -1,6 +1,7 @@
-"""The quick answer is that of the phases, whatever stands at whichever place."""
+"""The quick answer is that of the phases, whatever stands at whichever place; and no shortcut of the walks changes an answer."""
 
 import copy
+import importlib
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import PVC_CREATE
 from dynamo_webhooks.api.schema import MARKS, Node, load_schema, resolve
+from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.validate import _accepts, _is_sound
+from tests.laws.dice import Dice
+from tests.laws.strategies import PAIRS, make_object, wild
 
 VALUES: list[Any] = [
     None,
@@ -108,3 +112,37 @@ def test_each_keyword_counts(node: Node, right: Any, wrong: Any) -> None:
     assert _accepts(right, node)
     assert not _accepts(wrong, node)
     assert not _is_sound(wrong, node)
+
+
+OBJECTS = 40  # of each kind and version; half of them fit their types
+
+
+def _objects(kind: str, version: str) -> list[dict[str, Any]]:
+    found = []
+    for number in range(OBJECTS):
+        dice = Dice("shortcuts", kind, version, number)
+        made = make_object(dice, kind, version, odd=True)
+        found.append(wild(dice, made) if number % 2 else made)
+    return found
+
+
+def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part is entered, whether it has something to do or not."""
+    for name in ("default", "correlate", "metadata"):
+        monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "is_relevant", lambda *_: True)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.validate"), "_accepts", lambda *_: False)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.admit"), "is_tidy", lambda *_: False)
+
+
+@pytest.mark.parametrize(("kind", "version"), PAIRS)
+def test_the_long_way_gives_the_same_answers(monkeypatch: pytest.MonkeyPatch, kind: str, version: str) -> None:
+    made = _objects(kind, version)
+    olds = [None if number % 3 else made[number - 1] for number in range(OBJECTS)]
+
+    def answers() -> list[Any]:
+        return [admit(copy.deepcopy(obj), kind, version, copy.deepcopy(old)) for obj, old in zip(made, olds, strict=True)]
+
+    short = answers()
+    assert any(answer.errors for answer in short)
+    _long_way(monkeypatch)
+    assert answers() == short

@@ -9,12 +9,9 @@ it only tells.
 
 `--lines` measures the same requests by both lines of the operator alone, `--kubeconform` `check` beside kubeconform.
 
-`--migrate N` measures the storage migration of so many objects alone.
-
 `--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
 numbers also what a graph costs in each. `--models M` has so many models beside them. `--minutes` bounds each run, which then tells how far
-it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M models of 1,000 pods each, `--jobs` with checkpoints and
-deployment requests.
+it came, as it does on Ctrl-C.
 """
 
 import argparse
@@ -32,14 +29,12 @@ from tests.bench.checking import BESIDE, beside_kubeconform, checks
 from tests.bench.growth import SECTION, growth
 from tests.bench.guard import SECTION as GUARD
 from tests.bench.guard import compare
-from tests.bench.lasting import memory, starts
 from tests.bench.lines import SECTION as LINES
 from tests.bench.lines import lines
 from tests.bench.load import Measured, apart, bare, ours
-from tests.bench.settings import QUICK, WHOLE, Settings
 from tests.bench.speed import Pair, bulk, linear, peak, single, whole
-from tests.bench.table import Table
-from tests.bench.waiting import waiting
+from tests.bench.table import QUICK, WHOLE, Settings, Table
+from tests.bench.waiting import memory, starts, waiting
 from tests.policies.examples import base
 
 LARGEST = 38_000  # objects in a review of 69 MB, just below the bound of 66 MiB
@@ -115,21 +110,6 @@ def against(table: Table, given: argparse.Namespace) -> str:
 def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path], object]] | None:
     """The one part that was asked for: its section, and what measures it in a folder."""
     settings = QUICK if given.quick else WHOLE
-    if given.fleets:
-        from tests.bench.fleets import fleets
-        from tests.bench.fleets import section_of as heading
-
-        return heading(given.fleets), lambda folder: fleets(table, folder, given.fleets, given.minutes)
-    if given.jobs:
-        from tests.bench.jobs import SECTION as JOBS
-        from tests.bench.jobs import jobs
-
-        return JOBS, lambda folder: jobs(table, folder)
-    if given.migrate:
-        from tests.bench.migrating import SECTION as MIGRATION
-        from tests.bench.migrating import migrated
-
-        return MIGRATION, lambda folder: migrated(table, folder, given.migrate)
     if given.lines:
         return LINES, lambda folder: lines(table, settings, prepared(folder)[0], folder)
     if given.hostile:
@@ -152,10 +132,7 @@ def main() -> None:
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
-    parser.add_argument("--fleets", type=int, metavar="M", help="only how the reconciler does with so many models of many pods")
-    parser.add_argument("--jobs", action="store_true", help="only how the reconciler does with many checkpoints and requests")
-    parser.add_argument("--migrate", type=int, metavar="N", help="only how `migrate` does with so many objects")
-    parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs or --fleets: the most that a run may take")
+    parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs: the most that a run may take")
     given = parser.parse_args()
     table = Table()
     if given.against is not None:

@@ -22,8 +22,7 @@ from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.asker import Asker
 from tests.bench.load import Measured
 from tests.bench.requests import graph, review
-from tests.bench.settings import Settings
-from tests.bench.table import Table
+from tests.bench.table import Settings, Table
 from tests.bench.waiting import at
 
 HOSTILE: Final = "Hostile clients"

@@ -16,8 +16,7 @@ import yaml
 
 from tests.bench.load import program
 from tests.bench.requests import graph
-from tests.bench.settings import Settings
-from tests.bench.table import Table
+from tests.bench.table import Settings, Table
 from tests.cluster.assets.build import KUBECONFORM, build, find
 
 SECTION: Final = "check"

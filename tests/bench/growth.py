@@ -18,8 +18,7 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.process import GC_THRESHOLD
 from dynamo_webhooks.webhooks.routes import Route
-from tests.bench.settings import Settings
-from tests.bench.table import Table
+from tests.bench.table import Settings, Table
 from tests.hostile.reviews import Asked
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.policies.examples import base

@@ -18,9 +18,8 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.webhooks.routes import route_path
 from tests.bench.load import Measured, apart, ours
 from tests.bench.requests import conversion, graph, objects, review
-from tests.bench.settings import Settings
 from tests.bench.speed import BULK, GRAPH, Pair
-from tests.bench.table import Table, microseconds
+from tests.bench.table import Settings, Table, microseconds
 
 SECTION: Final = "Beside the last release"
 LIMIT: Final = 1.05

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,11 +44,8 @@ def objects_for(folder: Path) -> list[Node]:
 class Fleet:
     """All worker pods at one address, and the models that they serve."""
 
-    def __init__(self, load: float = LOAD) -> None:
-        """A worker loads an adapter in so many seconds."""
-        self._load_time = load
+    def __init__(self) -> None:
         self.loads: Counter[str] = Counter()  # by adapter
-        self.asked = 0  # other calls
         self.open = self.most = 0
         self._runner: web.AppRunner | None = None
         self._address, self._port = "", 0
@@ -59,7 +55,6 @@ class Fleet:
     async def __aenter__(self) -> Fleet:
         application = web.Application()
         application.router.add_post("/v1/loras", self._load)
-        application.router.add_route("*", "/{rest:.*}", self._other)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
         listening = socket.create_server((own_address(), 0), backlog=1024)
@@ -73,26 +68,20 @@ class Fleet:
 
     async def measure(self, crowd: Crowd, process: Process, found: Figures) -> None:
         """Adds what so many models of a few pods cost, and one of many pods; all of them rest afterwards."""
-        async with self.watching(crowd):
-            await self._several(crowd, process, found)
-            await self._one(crowd, process, found)
-        await crowd.rest()
-
-    @contextlib.asynccontextmanager
-    async def watching(self, crowd: Crowd) -> AsyncIterator[None]:
-        """Learns of the models in their namespace, which is made."""
         client = crowd.client
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": WHERE}})
         watching = Reflector(client, MODELS, WHERE)
         watching.subscribe(self._hear)
         task = asyncio.ensure_future(watching.run())
         try:
-            yield
+            await self._several(crowd, process, found)
+            await self._one(crowd, process, found)
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+        await crowd.rest()
 
-    async def place(self, crowd: Crowd, names: list[str], pods: int) -> None:
+    async def _place(self, crowd: Crowd, names: list[str], pods: int) -> None:
         """Makes so many pods for each model, at the address of all."""
         spec = {"nodeName": "n", "containers": [{"name": "main", "image": "worker"}], "automountServiceAccountToken": False}
         status = {"podIP": self._address, "podIPs": [{"ip": self._address}]}
@@ -107,18 +96,14 @@ class Fleet:
 
         await asyncio.gather(*(one_after_the_other() for _ in range(16)))
 
-    async def begin(self, crowd: Crowd, names: list[str], pods: int, patience: float = PATIENCE) -> None:
-        """Creates models of so many pods each, one after the other, and waits until all are ready."""
-        for name in names:
-            await self._serve(crowd, name, pods)
-            await self._ask_for(crowd, name)
-        await self._until(lambda: all(self._ready.get(name) == (True, pods) for name in names), patience)
-
     async def _several(self, crowd: Crowd, process: Process, found: Figures) -> None:
         names = [f"m{number}" for number in range(found.models)]
-        await self.place(crowd, names, PODS)
+        await self._place(crowd, names, PODS)
         size, before, began = footprint(process.pid), await crowd.calls(), time.monotonic()
-        await self.begin(crowd, names, PODS)
+        for name in names:
+            await self._serve(crowd, name, PODS)
+            await self._ask_for(crowd, name)
+        await self._until(lambda: all(self._ready.get(name) == (True, PODS) for name in names))
         seconds = time.monotonic() - began
         await crowd.rest()
         calls, grown = (await crowd.calls() - before) / found.models, (footprint(process.pid) - size) / found.models / 1000
@@ -133,7 +118,7 @@ class Fleet:
 
     async def _one(self, crowd: Crowd, process: Process, found: Figures) -> None:
         """A model of many pods, and then one pod more."""
-        await self.place(crowd, ["many"], MANY + 1)
+        await self._place(crowd, ["many"], MANY + 1)
         await self._ask_for(crowd, "many")
         await crowd.rest(2.0)
         served, size, cpu, began = await crowd.served(), footprint(process.pid), spent(process.pid), time.monotonic()
@@ -199,8 +184,8 @@ class Fleet:
         metadata = {"name": name, "namespace": WHERE}
         await crowd.client.create(MODELS, {"apiVersion": MODELS.api_version, "kind": "DynamoModel", "metadata": metadata, "spec": spec})
 
-    async def _until(self, question: Callable[[], bool], patience: float = PATIENCE) -> None:
-        async with asyncio.timeout(patience):
+    async def _until(self, question: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
             while not question():
                 self._news.clear()
                 await self._news.wait()
@@ -219,14 +204,10 @@ class Fleet:
         self.most = max(self.most, self.open)
         try:
             self.loads[(await request.json())["lora_name"]] += 1
-            await asyncio.sleep(self._load_time)
+            await asyncio.sleep(LOAD)
         finally:
             self.open -= 1
         return web.json_response({"status": "success"})
-
-    async def _other(self, _: web.Request) -> web.Response:
-        self.asked += 1
-        return web.Response(status=404)
 
 
 def _service(base: str) -> str:

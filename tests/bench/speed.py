@@ -13,8 +13,7 @@ from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench.footprint import Watch
 from tests.bench.load import Measured
 from tests.bench.requests import conversion, graph, objects, review, wide
-from tests.bench.settings import Settings
-from tests.bench.table import Table, microseconds
+from tests.bench.table import Settings, Table, microseconds
 
 GRAPH: Final = "DynamoGraphDeployment"
 BULK: Final = 100

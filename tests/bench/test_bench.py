@@ -12,8 +12,7 @@ from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench import growth, speed
 from tests.bench import table as tables
 from tests.bench.requests import conversion, objects, review, wide
-from tests.bench.settings import QUICK
-from tests.bench.table import Table
+from tests.bench.table import QUICK, Table
 from tests.bench.waiting import at
 from tests.hostile.shapes import everything
 from tests.webhooks.test_admission import SETTINGS

@@ -14,8 +14,7 @@ import yaml
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench import guard
-from tests.bench.settings import QUICK
-from tests.bench.table import Table
+from tests.bench.table import QUICK, Table
 from tests.webhooks.test_admission import SETTINGS
 
 

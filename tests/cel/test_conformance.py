@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.cel import CelError, ParseError, compile_text
 from dynamo_webhooks.cel.values import Type, Uint, equal, make_map, type_of
-from tests.cel.textproto import Message, read
 
 FOLDER: Final = Path(__file__).parent / "conformance"
 # What only a message of protocol buffers has, or a container of names: Kubernetes has neither.
@@ -19,6 +18,79 @@ _OUTSIDE: Final = re.compile(
 # what no check of names lets pass
 _UNDECLARED: Final = ("basic/variables/unbound", "basic/functions/unbound", "parse/receiver_function_names/")
 _VALUES_OUTSIDE: Final = ("type.googleapis", "object_value", "enum_value")
+
+
+# a field may come often: each name has the list of its values
+Message: TypeAlias = dict[str, list[Any]]
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+|\#[^\n]*)|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?P<any>\[[\w./]+\])|(?P<word>[-+\w.]+)|(?P<sign>[{}:<>,;\[\]])""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE: Final = re.compile(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_SIMPLE: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+def read(text: str) -> Message:
+    """Returns a message; texts are bytes, numbers and words are text."""
+    words = list(_words(text))
+    words.reverse()
+    return _message(words, "")
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None, text[at : at + 40]
+        at = match.end()
+        if match.lastgroup != "space":
+            yield str(match.lastgroup), match[0]
+
+
+def _message(words: list[tuple[str, str]], end: str) -> Message:
+    found: Message = {}
+    while words:
+        _, name = words.pop()
+        if name == end:
+            return found
+        if name in ",;":
+            continue
+        if words[-1][1] == ":":
+            words.pop()
+        values = found.setdefault(name, [])
+        if words[-1][1] == "[":
+            words.pop()
+            while words[-1][1] != "]":
+                if words[-1][1] == ",":
+                    words.pop()
+                values.append(_value(words))
+            words.pop()
+        else:
+            values.append(_value(words))
+    assert not end
+    return found
+
+
+def _value(words: list[tuple[str, str]]) -> Any:
+    kind, word = words.pop()
+    if word in ("{", "<"):
+        return _message(words, "}" if word == "{" else ">")
+    if kind != "text":
+        return word
+    parts = [word]
+    while words and words[-1][0] == "text":
+        parts.append(words.pop()[1])
+    return b"".join(_ESCAPE.sub(_unescaped, part[1:-1].encode()) for part in parts)
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    octal, hexadecimal, short, long, simple = match.groups()
+    if octal or hexadecimal:
+        return bytes([int(octal, 8) if octal else int(hexadecimal, 16)])
+    if short or long:
+        return chr(int(short or long, 16)).encode()
+    return _SIMPLE.get(simple, simple)
 
 
 class Case(NamedTuple):

@@ -44,7 +44,7 @@ def read_spec(text: str, kind: str, version: str) -> Seen:
         payload = _typed(load_schema(kind, version)["properties"]["spec"], known.get("spec"), "spec") or {}
     except UnusableError:
         return Seen()
-    records = known.get("rawJSON") or []
+    records = [record for record in known.get("rawJSON") or [] if record]
     return Seen(payload, usable=True, nameless=any(record.items() >= RECORD.items() for record in records))
 
 
@@ -79,9 +79,10 @@ def _envelope(value: Fields) -> Fields:
 
 def _is_record(record: Any) -> bool:
     types = {"path": str, "raw": str, "nil": bool}
-    return type(record) is dict and all(
+    fits = type(record) is dict and all(
         _member(record, name) is None or type(_member(record, name)) is kind for name, kind in types.items()
     )
+    return record is None or fits
 
 
 def _member(value: Fields, name: str) -> Any:

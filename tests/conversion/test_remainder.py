@@ -1,6 +1,10 @@
-"""The remainder's annotations: what is read, what counts as damage, what is written, byte for byte."""
+"""The remainder's annotations: what is read, what counts as damage, what is written, byte for byte.
+
+What this project saved of objects before it knew the fields of operator 1.5 comes home, too.
+"""
 
 import ast
+import copy
 import json
 import subprocess
 import sys
@@ -8,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.difference import same_text
 from dynamo_webhooks.conversion.kind import Kind, remainder_keys
 from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.conversion.remainder import Remainder, aside_key, encode, read_remainder, write
+from tests.conversion.go_reader import read_spec
 
 NOTHING = Struct()
 KIND = Kind("DynamoComponentDeployment", *remainder_keys("dcd"), NOTHING, NOTHING)
@@ -23,8 +30,9 @@ def _spec(text: str, *, rightward: bool = False) -> tuple[Remainder, dict[str, s
 
 
 @pytest.mark.parametrize("annotations", [{}, {SPEC: "", STATUS: ""}, {"team": "kept"}])
-def test_nothing_there_is_nothing_remembered(annotations: dict[str, str]) -> None:
+def test_nothing_there_is_nothing_remembered_or_written(annotations: dict[str, str]) -> None:
     assert read_remainder(KIND, annotations, rightward=False) == (Remainder(), {})
+    assert write(KIND, Remainder()) == {}
 
 
 @pytest.mark.parametrize(
@@ -42,11 +50,15 @@ def test_nothing_there_is_nothing_remembered(annotations: dict[str, str]) -> Non
         ('{"version":"1","rawJSON":0,"dynamoNamespace":"d"}', {"version": "1", "rawJSON": 0, "dynamoNamespace": "d"}),
         ('{"version":1,"spec":{}}', {}),
         ('{"version":1,"spec":{"podTemplate":{"spec":{}}}}', {"podTemplate": {"spec": {}}}),
+        ('{"version":1,"spec":{},"kept":[[["spec","x"],1]],"later":"x"}', {}),
+        ('{"version":1,"spec":{},"rawJSON":[{"path":"serviceName","nil":true}]}', {"serviceName": None}),
+        ('{"Spec":{"replicas":"of a bare payload"}}', {"Spec": {"replicas": "of a bare payload"}}),
     ],
 )
 def test_usable_text(text: str, payload: Any) -> None:
-    """An envelope, or a bare payload as older operators wrote it; members of the other direction do no harm."""
+    """An envelope, or a bare payload as older operators wrote it; members of the other direction do no harm. The Go operator agrees."""
     found, damaged = _spec(text)
+    assert read_spec(text, KIND.name, "v1alpha1").usable
     assert (found.spec, found.travelled, damaged) == (payload, True, {})
 
 
@@ -62,6 +74,7 @@ def test_usable_text(text: str, payload: Any) -> None:
         '{"spec":[1]}',
         '{"spec":"x"}',
         '{"spec":{"replicas":"two"}}',
+        '{"spec":{"replicas":2147483648}}',
         '{"replicas":1.5}',
         '{"version":"1","spec":{"dynamoNamespace":"d"}}',
         '{"version":1.0,"spec":{"dynamoNamespace":"d"}}',
@@ -72,8 +85,8 @@ def test_usable_text(text: str, payload: Any) -> None:
     ],
 )
 def test_damaged_text(text: str) -> None:
-    found, damaged = _spec(text)
-    assert (found, damaged) == (Remainder(), {SPEC: text})
+    assert _spec(text) == (Remainder(), {SPEC: text})
+    assert not read_spec(text, KIND.name, "v1alpha1").usable
 
 
 def test_a_payload_is_read_as_the_version_that_is_built() -> None:
@@ -103,10 +116,6 @@ def test_kept_entries_of_another_shape_are_ignored(kept: Any) -> None:
     """The rest of the text is as usable as before: the Go operator doesn't look at that member."""
     found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
     assert (found.spec, found.kept, damaged) == ({"dynamoNamespace": "d"}, [], {})
-
-
-def test_nothing_to_say_writes_nothing() -> None:
-    assert write(KIND, Remainder()) == {}
 
 
 def test_a_mark_says_that_there_is_nothing_to_say() -> None:
@@ -168,3 +177,70 @@ def test_text_is_the_same_with_and_without_the_fast_encoder() -> None:
 
 def test_the_key_of_text_set_aside() -> None:
     assert aside_key(SPEC) == "nvidia.com/dynamo-webhooks-aside.dcd-spec"
+
+
+ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
+OVERRIDE = {"apiVersion": "x/v1", "value": {"k": "v"}}
+
+
+def former(kept: list[Any], spec: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """A graph as v1alpha1, in the form in which an earlier release wrote it."""
+    text = json.dumps({"kept": kept, "spec": {"components": [{"name": name} for name in names]} if names else {}, "version": 1})
+    metadata = {"name": "g", "namespace": "llm", "annotations": {"nvidia.com/dgd-spec": text}}
+    return {"apiVersion": ALPHA, "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
+
+
+SAVED = [
+    [["spec", "components", 1, "minAvailable"], 5],
+    [["spec", "components", 0, "providerOverride"], OVERRIDE],
+    [["spec", "components", 0, "experimental", "checkpoint", "enabled"], False],
+    [["spec", "providerOverride"], OVERRIDE],
+]
+NOW = {"services": {"b": {"checkpoint": {"enabled": True, "checkpointRef": "c"}}, "a": {"replicas": 2}}}
+
+
+@pytest.mark.parametrize("line", list(Line))
+def test_saved_values_come_home(line: Line) -> None:
+    made = convert_object(former(SAVED, NOW, ["b", "a"]), target(BETA, line)).object["spec"]
+    b, a = made["components"]
+    assert (b["name"], b["providerOverride"], b["experimental"]["checkpoint"]["checkpointRef"]) == ("b", OVERRIDE, "c")
+    assert b["experimental"]["checkpoint"]["enabled"] is False
+    assert (a["name"], a["minAvailable"], made["providerOverride"]) == ("a", 5, OVERRIDE)
+
+
+def test_what_came_home_is_carried_by_lenses_from_then_on() -> None:
+    beta = convert_object(former(SAVED, NOW, ["b", "a"]), target(BETA, Line.V1_5)).object
+    alpha = convert_object(beta, target(ALPHA, Line.V1_5)).object
+    assert alpha["spec"]["services"]["a"]["minAvailable"] == 5
+    assert "minAvailable" not in str(alpha["metadata"])
+    assert convert_object(alpha, target(BETA, Line.V1_5)).object["spec"] == beta["spec"]
+
+
+def test_an_edit_of_the_live_object_wins() -> None:
+    edited = copy.deepcopy(former(SAVED, NOW, ["b", "a"]))
+    edited["spec"]["services"]["a"]["minAvailable"] = 1
+    del edited["spec"]["services"]["b"]["checkpoint"]
+    b, a = convert_object(edited, target(BETA, Line.V1_5)).object["spec"]["components"]
+    assert a["minAvailable"] == 1
+    assert "checkpoint" not in (b.get("experimental") or {})
+
+
+def test_no_component_gets_the_value_of_one_that_is_gone() -> None:
+    edited = copy.deepcopy(former(SAVED[:1], NOW, ["b", "a"]))
+    edited["spec"]["services"] = {"b": {}, "z": {}}
+    made = convert_object(edited, target(BETA, Line.V1_5)).object["spec"]["components"]
+    assert [(one["name"], one.get("minAvailable")) for one in made] == [("b", None), ("z", None)]
+
+
+def test_a_status_comes_home_too() -> None:
+    kept = [[["status", "components", "a", "scheduledReplicas"], 2], [["status", "placement"], {"state": "Partial"}]]
+    alpha = former(kept, NOW, ["b", "a"])
+    alpha["status"] = {"services": {"a": {"replicas": 2}}, "state": "successful"}
+    status = convert_object(alpha, target(BETA, Line.V1_5)).object["status"]
+    assert (status["components"]["a"]["scheduledReplicas"], status["placement"]) == (2, {"state": "Partial"})
+
+
+@pytest.mark.parametrize("value", ["x", None, [], {"a": 1}, 2**40])
+def test_a_saved_value_of_a_wrong_type_is_left_out(value: Any) -> None:
+    made = convert_object(former([[["spec", "components", 1, "minAvailable"], value]], NOW, ["b", "a"]), target(BETA, Line.V1_5)).object
+    assert made["spec"]["components"][1].get("minAvailable") is None

@@ -1,14 +1,17 @@
 """Reads the worked examples and walks through them; what an example is, `worked/*.yaml` says. Nothing is asserted here."""
 
 import copy
+import json
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from tests.conversion.comparison import holds, payload, plain, unlike
+from tests.golden.corpus import compare
 from tests.laws.laws import RESERVED, away, different, live, said
 
 Object = dict[str, Any]
@@ -16,6 +19,7 @@ FOLDER: Final = Path(__file__).with_name("worked")
 INPUT: Final = "as the input"
 EDITED: Final = "as edited"
 ERROR: Final = "an error"
+_LOCAL: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+[+-]\d\d:\d\d")
 
 
 def load_examples() -> list[Object]:
@@ -56,14 +60,22 @@ def _compared(got: Object, wanted: Any, step: Object, before: dict[str, Object])
         found = different(live(got), live(known or {}))
         yield from [found] if found else []
         return
-    yield from unlike(_mute(plain(said(got)), wanted), plain(said(wanted)))
-    theirs = wanted.get("annotations", {})
-    ours = got["metadata"].get("annotations", {})
-    for key, text in theirs.items():
-        if not holds(payload(ours.get(key, "")), payload(text)):
+    theirs = compare()
+    yield from theirs.diff(_mute(_meant(said(got)), wanted), _meant(said(wanted)))
+    notes = (each.get("annotations", {}) for each in (wanted, got["metadata"]))
+    texts, ours = (theirs.normalise({"annotations": each}).get("annotations", {}) for each in notes)
+    for key, text in texts.items():
+        if not theirs.covers(ours.get(key), text):
             yield f"{key}: {ours.get(key)}, should hold {text}"
-    if extra := sorted(ours.keys() - theirs.keys() - RESERVED):
+    if extra := sorted(ours.keys() - texts.keys() - RESERVED):
         yield f"annotations that nobody asked for: {extra}"
+
+
+def _meant(value: Object) -> Object:
+    """A value without what typed encoders write or leave out at will, its instants in UTC."""
+    text = _LOCAL.sub(lambda found: datetime.fromisoformat(found[0]).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), json.dumps(value))
+    meant: Object = compare().normalise(json.loads(text))
+    return meant
 
 
 def _mute(got: Object, wanted: Object) -> Object:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).with_name("recorded"))
 
@@ -22,10 +23,8 @@ def corpus_file(name: str) -> Path:
     return file
 
 
-@cache
-def compare() -> ModuleType:
-    """The comparison that came with the record: its `normalise` and `diff` say which zero values don't matter."""
-    spec = importlib.util.spec_from_file_location("corpus_compare", corpus_file("compare.py"))
+def _module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"corpus_{name}", corpus_file(f"{name}.py"))
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -34,21 +33,16 @@ def compare() -> ModuleType:
 
 
 @cache
+def compare() -> ModuleType:
+    """The comparison that came with the record: its `normalise` and `diff` say which zero values don't matter."""
+    return _module("compare")
+
+
+@cache
 def compare_render() -> ModuleType:
     """The comparison that came with the record, which imports its neighbour by a plain name."""
-    before = sys.modules.get("compare")
-    sys.modules["compare"] = compare()
-    try:
-        spec = importlib.util.spec_from_file_location("corpus_compare_render", corpus_file("compare_render.py"))
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules["compare"]
-        if before is not None:
-            sys.modules["compare"] = before
-    return module
+    with mock.patch.dict(sys.modules, compare=compare()):
+        return _module("compare_render")
 
 
 def lines(name: str) -> Iterator[dict[str, Any]]:

@@ -1,23 +1,38 @@
-"""The recorded conversions of the Go operator 1.2: ours agree, or are listed with the quirk that we heal and shown to lose nothing."""
+"""The recorded conversions of the Go operators 1.2 and 1.5: ours for that line agree, or are listed with the quirk and lose nothing."""
 
+import copy
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.golden.corpus import cases, compare
-from tests.laws.laws import away, different, home, live, reserved, violations
+from tests.laws.laws import away, different, home, live, on, reserved, violations
 
 pytestmark = pytest.mark.golden
 
-SKIPS = Path(__file__).with_name("conversion-skips.txt")
-SPELLED = Path(__file__).with_name("conversion-spelling.txt")
-MOST_SKIPPED = 0.02  # of the compared cases
+
+class Recorded(NamedTuple):
+    """Where the answers of a line are, and in which of them ours differ; `unlike`, `listed`: the most, as a part of the compared cases."""
+
+    file: str
+    lists: tuple[str, ...]
+    unlike: float
+    listed: float = 1.0
+
+
+RECORDED: Final = {
+    Line.V1_2: Recorded("golden.ndjson.gz", ("conversion-skips.txt", "conversion-spelling.txt"), 0.02),
+    Line.V1_5: Recorded("convert15.ndjson.gz", ("line15-conversion.txt",), 0.01, 0.026),
+}
+MOST_ADMITTED: Final = 0.02  # of those whose object the definitions of line 1.5 admit as it is: of what an API server can hold
 
 
 class Case(NamedTuple):
@@ -35,9 +50,9 @@ class Case(NamedTuple):
         return f"{self.object['kind']} to {self.desired}"
 
 
-def _cases() -> Iterator[Case]:
+def _cases(line: Line) -> Iterator[Case]:
     first: dict[str, Any] = {}
-    for case in cases("golden.ndjson.gz", "convert"):
+    for case in cases(RECORDED[line].file, "convert"):
         if not case["id"].endswith(("-back", "-again")):
             first = case
         returning = case["id"] == first["id"] + "-back" and not case.get("edited")
@@ -45,20 +60,21 @@ def _cases() -> Iterator[Case]:
 
 
 @cache
-def _recorded() -> list[Case]:
-    return list(_cases())
+def _recorded(line: Line = Line.V1_2) -> list[Case]:
+    return list(_cases(line))
 
 
 @cache
-def _compared() -> list[Case]:
-    return [case for case in _recorded() if not case.expect.get("failed")]
+def _compared(line: Line = Line.V1_2) -> list[Case]:
+    return [case for case in _recorded(line) if not case.expect.get("failed")]
 
 
 @cache
-def _listed() -> dict[str, tuple[str, str]]:
+def _listed(line: Line = Line.V1_2) -> dict[str, tuple[str, str]]:
     """Quirk and reason by case id."""
-    lines = [line for file in (SKIPS, SPELLED) for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
-    found = [line.split(maxsplit=2) for line in lines]
+    files = [Path(__file__).with_name(name) for name in RECORDED[line].lists]
+    lines = [text for file in files for text in file.read_text().splitlines() if text.strip() and not text.startswith("#")]
+    found = [text.split(maxsplit=2) for text in lines]
     assert all(len(parts) == 3 and re.fullmatch(r"C-\d\d|S-\d", parts[1]) for parts in found), "a line is `id number reason`"
     listed = {id_: (quirk, reason) for id_, quirk, reason in found}
     assert len(listed) == len(lines), "an id is listed once"
@@ -75,31 +91,48 @@ def _difference(case: Case) -> str:
 
 
 @cache
-def _differing() -> dict[str, str]:
-    return {case.id: found for case in _compared() if (found := _difference(case))}
+def _differing(line: Line) -> dict[str, str]:
+    with on(line):
+        return {case.id: found for case in _compared(line) if (found := _difference(case))}
 
 
 WHAT = [f"{kind} to nvidia.com/{version}" for kind in sorted(KINDS) for version in ("v1alpha1", "v1beta1")]
 
 
 @pytest.mark.parametrize("what", WHAT)
-def test_conversions_agree_or_are_listed(what: str) -> None:
+@pytest.mark.parametrize("line", RECORDED)
+def test_conversions_agree_or_are_listed(line: Line, what: str) -> None:
     """Live fields equal what Go gave, zero values aside; annotations hold at least what Go wrote."""
-    mine = {case.id for case in _compared() if case.what == what}
-    wrong = {id_: found for id_, found in _differing().items() if id_ in mine and id_ not in _listed()}
+    mine = {case.id for case in _compared(line) if case.what == what}
+    wrong = {id_: found for id_, found in _differing(line).items() if id_ in mine and id_ not in _listed(line)}
     assert mine, "no case is of this kind and direction"
     assert not wrong, f"{len(wrong)} of {len(mine)} differ:\n" + "\n".join(f"{id_}: {found}" for id_, found in list(wrong.items())[:25])
 
 
-def test_every_recorded_conversion_is_compared() -> None:
-    assert {case.what for case in _recorded()} == set(WHAT)
+@pytest.mark.parametrize("line", RECORDED)
+def test_every_recorded_conversion_is_compared(line: Line) -> None:
+    assert {case.what for case in _recorded(line)} == set(WHAT)
+    assert len(_compared(line)) > 5_000
 
 
-def test_the_list_of_differences_is_short_and_current() -> None:
+@pytest.mark.parametrize("line", RECORDED)
+def test_the_list_of_differences_is_short_and_current(line: Line) -> None:
     """A listed case that agrees is taken off the list, so the list says what differs today."""
-    unlike = [quirk for quirk, _ in _listed().values() if quirk.startswith("C")]
-    assert len(unlike) < MOST_SKIPPED * len(_compared())
-    assert sorted(_listed().keys() - _differing().keys()) == []
+    unlike = [quirk for quirk, _ in _listed(line).values() if quirk.startswith("C")]
+    assert len(unlike) < RECORDED[line].unlike * len(_compared(line))
+    assert len(_listed(line)) < RECORDED[line].listed * len(_compared(line))
+    assert sorted(_listed(line).keys() - _differing(line).keys()) == []
+
+
+def _admitted(obj: dict[str, Any]) -> bool:
+    answer = admit(copy.deepcopy(obj), obj["kind"], obj["apiVersion"].rpartition("/")[2], line=Line.V1_5)
+    return not answer.errors and not answer.pruned
+
+
+def test_of_what_an_api_server_can_hold_98_percent_agree() -> None:
+    held = {case.id for case in _compared(Line.V1_5) if _admitted(case.object)}
+    assert len(held) > 2_500
+    assert len(held & _listed(Line.V1_5).keys()) < MOST_ADMITTED * len(held)
 
 
 def test_what_is_spelled_otherwise_means_the_same() -> None:
@@ -147,10 +180,12 @@ def _place(mount: dict[str, Any]) -> tuple[Any, Any]:
     return mount.get("name"), mount.get("mountPath")
 
 
-def test_listed_differences_obey_the_laws() -> None:
-    """Where we differ, there and back is exact; in the cases with an edit half-way, that is the edit surviving its way back."""
-    listed = [case for case in _compared() if case.id in _listed()]
-    wrong = {case.id: found for case in listed if (found := violations(case.object))}
+@pytest.mark.parametrize("line", RECORDED)
+def test_objects_whose_answers_differ_obey_the_laws(line: Line) -> None:
+    """There and back is exact; in the cases with an edit half-way, the edit survives its way back. On line 1.5 all cases are tried."""
+    tried = [case for case in _compared(line) if line is Line.V1_5 or case.id in _listed(line)]
+    with on(line):
+        wrong = {case.id: found for case in tried if (found := violations(case.object))}
     assert wrong == {}
 
 

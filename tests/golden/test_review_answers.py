@@ -1,7 +1,8 @@
-"""`review` prints byte for byte what a server answers to recorded requests: admission and conversions."""
+"""`review` prints byte for byte what a server answers to recorded requests; and the server of the Go operator 1.2's verdicts answers."""
 
 import io
 import json
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +13,8 @@ import pytest
 
 from dynamo_webhooks.cli.main import main
 from tests.golden.corpus import cases, corpus_file
-from tests.webhooks.processes import Command
+from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
+from tests.webhooks.requests import GRAPHS, graph, review
 
 pytestmark = pytest.mark.golden
 
@@ -85,3 +87,29 @@ def test_conversions_are_answered_as_a_server_does(tmp_path: Path, printed: Prin
         codes = _compare(served, map(_conversion, (*recorded, unknown)), printed, "--line", "1.2")
     assert len(recorded) > 1300
     assert codes == {0: len(recorded), 1: 1}
+
+
+PROGRAM = ("-m", "tests.golden.serve")
+LONG = 64 * 1024  # bytes, so that a process of its own answers
+
+
+def test_it_takes_the_flags_of_serve() -> None:
+    asked = subprocess.run([sys.executable, *PROGRAM, "--help"], capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=True)
+    assert asked.stdout.startswith("usage: dynamo-webhooks serve ")
+
+
+def test_it_answers_as_1_2(tmp_path: Path) -> None:
+    """An update is refused there for what the stored object says already."""
+    stored = graph()
+    stored["spec"]["services"]["frontend"]["replicas"] = -1
+    long = graph()
+    long["metadata"]["annotations"]["note"] = "x" * LONG
+    long["spec"]["services"]["frontend"]["replicas"] = -1
+    for program, allowed in ((PROGRAM, False), (("-m", "dynamo_webhooks.cli.main", "serve"), True)):
+        folder = tmp_path / str(allowed)
+        folder.mkdir()
+        with Command(folder, facts={"operatorVersion": "1.2.0", "operatorScope": "cluster"}, program=program).ready() as served:
+            connection = served.connect()
+            for obj in (stored, long):
+                assert ask(connection, GRAPHS, review(obj, "UPDATE", obj))["allowed"] is allowed
+            connection.close()

@@ -11,7 +11,8 @@ import yaml
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tests.cli.conftest import Command, Files, Ran, command, files
-from tests.golden.upstream import RECORDED, accepted, manifests, version_of
+from tests.golden.upstream import RECORDED, accepted, manifests
+from tests.laws.laws import version_of
 from tests.laws.managers.subjects import GRAPH
 
 pytestmark = pytest.mark.golden

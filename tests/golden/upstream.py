@@ -16,6 +16,7 @@ from dynamo_webhooks.cli.yaml.scalars import whole
 from dynamo_webhooks.conversion.objects import target
 from tests.golden.corpus import cases
 from tests.laws.dice import Dice
+from tests.laws.laws import other, version_of
 from tests.laws.managers.apply import Object
 from tests.laws.managers.law import Holder, breaches, sorted_lists
 from tests.laws.managers.sequences import OWNER, SUCCESSOR, Intent, Sequence, Step
@@ -86,16 +87,6 @@ def _objects(files: Iterable[tuple[str, str]]) -> Iterator[Any]:
         for case in cases(file, kind):
             if not case["id"].endswith(("-back", "-again")):
                 yield case["request"].get("object") or {} if kind == "admit" else case["object"]
-
-
-def version_of(manifest: Object) -> str:
-    """Without its group."""
-    return str(manifest["apiVersion"]).rpartition("/")[2]
-
-
-def other(version: str) -> str:
-    """The other one."""
-    return BETA if version == ALPHA else ALPHA
 
 
 def accepted(manifest: Object) -> bool:

@@ -20,9 +20,8 @@ from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
 from dynamo_webhooks.webhooks.routes import Route
 from tests.hostile.judging import complaint
-from tests.hostile.line15_shapes import LINE_1_5
 from tests.hostile.mutants import Mutant
-from tests.hostile.shapes import Shape, body, everything, label
+from tests.hostile.shapes import LINE_1_5, Shape, body, everything, label
 from tests.webhooks.test_admission import SETTINGS
 
 MOST: Final = 2.2  # calls for twice the size

@@ -12,19 +12,10 @@ from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.laws import words
 from tests.laws.dice import Draw
-from tests.laws.hostile import annotations_for
+from tests.laws.hostile import SHORT, annotations_for
 
 Object = dict[str, Any]
-PAIRS: Final = [
-    (kind, version)
-    for kind in (
-        "DynamoGraphDeployment",
-        "DynamoComponentDeployment",
-        "DynamoGraphDeploymentRequest",
-        "DynamoGraphDeploymentScalingAdapter",
-    )
-    for version in (LEFT, RIGHT)
-]
+PAIRS: Final = [(kind, version) for kind in SHORT for version in (LEFT, RIGHT)]
 # An object has at most so many values below it; what is drawn later comes out small.
 BUDGET: Final = 150
 

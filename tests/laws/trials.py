@@ -5,8 +5,6 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from dynamo_webhooks.api.line import NEWEST, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
@@ -14,7 +12,7 @@ from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.laws.conftest import LINES
 from tests.laws.dice import Dice, Draw, Replay, smallest
-from tests.laws.laws import away, different, home, on, version_of, violations
+from tests.laws.laws import as_bytes, away, different, home, on, version_of, violations
 from tests.laws.strategies import edit, make_object, wild
 
 Object = dict[str, Any]
@@ -126,8 +124,4 @@ def _small(attempt: Attempt, thrown: list[int], kind: str, version: str) -> Tria
 
 def _converted(line: Line, obj: Object) -> bytes:
     with on(line):
-        return _bytes(away(obj))
-
-
-def _bytes(obj: Object) -> bytes:
-    return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+        return as_bytes(away(obj))

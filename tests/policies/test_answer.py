@@ -1,9 +1,14 @@
 """Answers: typed causes, short warnings, bounded size, and nothing of the object but what a finding names."""
 
+import pytest
+
+from dynamo_webhooks.admission.judging import judge as evaluate
+from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, status, warnings
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.finding import Cause, Finding, Level
-from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.rule import MODEL_KIND, Rule
+from tests.policies.examples import parse
 
 
 def _rule() -> Rule:
@@ -13,8 +18,6 @@ def _rule() -> Rule:
 
 
 def _finding(level: Level = Level.ERROR, text: str = "must not be negative, got -1", name: str = "w") -> Finding:
-    from dynamo_webhooks.api.paths import Key
-
     return Finding(_rule(), Cause.INVALID, level, ("spec", "services", Key(name), "replicas"), text, -1)
 
 
@@ -84,3 +87,13 @@ def test_a_translated_path_is_shown_in_the_authors_words() -> None:
 def test_a_long_warning_gives_up_the_rules_name_first() -> None:
     (text,) = warnings([_finding(Level.WARNING, "x" * 90)])
     assert text == "spec.services[w].replicas: " + "x" * 90
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://jane:hunter2@example.com/adapter", "S3://jane:hunter2@bucket", "jane:hunter2@host", "hunter2" * 9 + "://"]
+)
+def test_the_address_of_a_model_keeps_its_password(uri: str) -> None:
+    example = parse(f"spec: {{modelType: lora, source: {{uri: {uri!r}}}}}", MODEL_KIND, "model-lora-uri-scheme")
+    found = evaluate(example.review())
+    assert [finding.rule.name for finding in found] == ["model-lora-uri-scheme"]
+    assert "hunter2" not in f"{found[0].text} {found[0].value} {found[0].fix}"

@@ -1,19 +1,24 @@
-"""The catalogue: stable codes, documented rules, cases for each."""
+"""The catalogue and its index: stable codes, documented rules, cases for each, and every measured quirk decided in one place."""
 
 import inspect
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
+from dynamo_webhooks.policies import catalogue
+from dynamo_webhooks.policies.catalogue import INDEX, find_rule, import_all, list_all, list_declared, list_rules, load_index
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
 from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, Stage, rule
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
 from tests.golden.overlay.engine import list_rules_of_1_2, profile_1_2
 from tests.policies.test_worked import CASES
+from tools import rule_index
 from tools.new_rule import find_theme
 
 ROOT = Path(__file__).parents[2]
@@ -55,10 +60,6 @@ def test_the_specified_rules_are_all_here() -> None:
     assert len(warnings) == 5
     own = {"service-null", "node-count-limit"}  # findings where 1.2 crashed, which refuses too
     assert len([rule for rule in old if rule not in defaults and rule not in warnings and rule.name not in own]) == 99
-
-
-def test_every_stage_has_a_rule() -> None:
-    assert {rule.stage for rule in list_rules()} == set(Stage)
 
 
 def test_rules_are_found_by_name_and_code() -> None:
@@ -142,3 +143,66 @@ def test_a_rule_with_half_an_example_does_not_import(mark: str) -> None:
 def test_a_malformed_code_does_not_import() -> None:
     with pytest.raises(RuleError, match="code must look like"):
         rule("X1", where=GRAPH_V1ALPHA1, stage=Stage.SHAPE)(lambda at: iter(()))
+
+
+def _indexed() -> list[Rule]:
+    found = load_index()
+    assert found is not None, "policies/index.json is stale: run make generate"
+    return found
+
+
+def test_the_index_is_what_its_writer_writes() -> None:
+    assert Path(INDEX).read_text() == rule_index.text(), "run make generate"
+    assert rule_index.main(["--check"]) == 0
+
+
+def test_the_index_has_every_rule_as_it_is_declared() -> None:
+    """In the same order, function and text included, which come from the module when they are first asked for."""
+    for lazy, real in zip(_indexed(), import_all(), strict=True):
+        assert lazy.declared() == real.declared()
+        assert (lazy.check, lazy.documentation) == (real.check, real.documentation)
+        assert (lazy.title, lazy.fix, lazy.kinds) == (real.title, real.fix, real.kinds)
+
+
+def test_an_index_that_does_not_fit_the_modules_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content: dict[str, Any] = json.loads(Path(INDEX).read_text())
+    content["modules"]["graph/others.py"] += 1
+    stale = tmp_path / "index.json"
+    stale.write_text(json.dumps(content))
+    monkeypatch.setattr(catalogue, "INDEX", str(stale))
+    assert load_index() is None
+    assert rule_index.main(["--check"]) == 1
+    stale.unlink()
+    assert load_index() is None
+
+
+def test_a_rule_that_its_module_declares_otherwise_is_an_error_and_no_verdict() -> None:
+    lazy = _indexed()[0]
+    changed = Rule(**{**lazy.declared(), "attribute": lazy.attribute, "code": "DYN999"})
+    with pytest.raises(RuleError, match=f"policies/index.json says of {lazy.name} what its module does not"):
+        _ = changed.check
+
+
+QUIRKS = tuple(f"Q-{number:02}" for number in range(1, 53))
+GAPS = tuple(f"G-{number:02}" for number in range(1, 28))
+ALL = {*QUIRKS, *GAPS}
+BY_RULES = {number for rule in list_declared() if rule.difference for number in rule.difference.quirks}
+TABLES = {"ENGINE": ENGINE, "CHANGED": CHANGED, "KEPT": KEPT}
+
+
+def test_every_number_is_decided_once_and_no_other_is_named() -> None:
+    assert sorted([*BY_RULES, *CHANGED, *KEPT]) == sorted(ALL)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_decision_is_a_sentence_that_fits_a_table(table: str) -> None:
+    for name, text in TABLES[table].items():
+        assert re.fullmatch(r"[A-Z].*\.", text), name
+        assert "|" not in text, name
+        assert "\n" not in text, name
+
+
+def test_a_decision_that_points_to_the_engine_names_one_of_its_differences() -> None:
+    named = [name for text in CHANGED.values() for name in re.findall(r"Engine difference `([a-z-]+)`", text)]
+    assert named
+    assert set(named) <= set(ENGINE)

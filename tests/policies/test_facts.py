@@ -11,19 +11,12 @@ from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 
 
 def test_what_is_not_in_the_file_is_unknown() -> None:
+    """Null topologies mean that the API is absent."""
     facts = facts_from({"grove": True, "inferencePool": None})
-    assert facts.grove is True
-    assert facts.inferencePool is UNKNOWN
+    assert (facts.grove, facts.inferencePool, facts.clusterTopologies) == (True, UNKNOWN, UNKNOWN)
     with pytest.raises(UnknownFactError, match="inferencePool"):
         facts.need("inferencePool")
-
-
-def test_null_topologies_mean_that_the_api_is_absent() -> None:
     assert facts_from({"clusterTopologies": None}).need("clusterTopologies") is None
-    assert facts_from({}).clusterTopologies is UNKNOWN
-
-
-def test_an_empty_file_knows_nothing() -> None:
     assert facts_from(None) == Facts()
 
 

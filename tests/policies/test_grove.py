@@ -47,12 +47,6 @@ def test_the_verdict_is_that_of_the_names_spelt_out(component: dict[str, Any]) -
         assert bool(findings(graph, {name: component})) is (longest_child(cut, name, component) > NAME_LIMIT), (graph_length, name_length)
 
 
-@pytest.mark.parametrize(("graph", "longest"), [("graphnm8", 37), ("graphn7", 38), ("g" * 60, 37)])
-def test_a_single_node_service_may_have_what_the_graph_leaves(graph: str, longest: int) -> None:
-    assert findings(graph, {"s" * longest: {}}) == []
-    assert len(findings(graph, {"s" * (longest + 1): {}})) == 1
-
-
 @pytest.mark.parametrize("graph_length", [1, 8, 30])
 def test_a_scaling_group_that_was_asked_for_counts_the_name_twice(graph_length: int) -> None:
     graph = "g" * graph_length

@@ -1,12 +1,22 @@
-"""When two specs of a request are the same: by meaning for our lock, by their text for that of the Go operator 1.2."""
+"""Requests: when two specs mean the same, and which versions an override of the graph may say.
+
+The text that the Go operator 1.2 compares is in the recorded answers.
+"""
 
 from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.request._sameness import same_meaning
-from tests.golden.overlay.engine import profile_1_2
+from dynamo_webhooks.policies.review import CREATE, Review
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"overrides": {"profilingJob": {"template": {"spec": spec}}}}
+
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "null": ({"model": "m", "image": None}, {"model": "m"}),
@@ -15,39 +25,28 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a whole float": ({"sla": {"ttft": 50.0}}, {"sla": {"ttft": 50}}),
     "order of typed fields": ({"model": "m", "image": "i"}, {"image": "i", "model": "m"}),
     "quantities of the job": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "1000m"}}}]}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": 1}}}]}}}}},
+        pod(containers=[{"name": "a", "resources": {"limits": {"cpu": "1000m"}}}]),
+        pod(containers=[{"name": "a", "resources": {"limits": {"cpu": 1}}}]),
     ),
     "empty lists of the job": ({"overrides": {"profilingJob": {"tolerations": []}}}, {"overrides": {"profilingJob": {}}}),
     "metadata of the job's template": (
         {"overrides": {"profilingJob": {"template": {"metadata": {}, "spec": {"hostname": "h"}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"hostname": "h"}}}}},
+        pod(hostname="h"),
     ),
     "the mocker, off or silent": ({"features": {"mocker": {"enabled": False}}}, {"features": {"mocker": {}}}),
-    "empty maps of the job": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {}, "overhead": {}}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {}}}}},
-    ),
+    "empty maps of the job": (pod(nodeSelector={}, overhead={}), pod()),
     "switches that are off anyway": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"hostNetwork": False, "containers": [{"name": "a", "stdin": False}]}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a"}]}}}}},
+        pod(hostNetwork=False, containers=[{"name": "a", "stdin": False}]),
+        pod(containers=[{"name": "a"}]),
     ),
     "numbers that are zero anyway": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"livenessProbe": {"periodSeconds": 0}}]}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"livenessProbe": {}}]}}}}},
+        pod(containers=[{"livenessProbe": {"periodSeconds": 0}}]),
+        pod(containers=[{"livenessProbe": {}}]),
     ),
-    "fields that nobody knows": (
-        {"hardware": {"colour": "green"}, "overrides": {"profilingJob": {"template": {"spec": {"colour": "green"}}}}},
-        {"hardware": {}, "overrides": {"profilingJob": {"template": {"spec": {}}}}},
-    ),
-}
-SAME_IN_MEANING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "fields that nobody knows": ({"hardware": {"colour": "green"}, **pod(colour="green")}, {"hardware": {}, **pod()}),
     "an empty block": ({"model": "m", "hardware": {}}, {"model": "m"}),
     "blocks that hold nothing": ({"features": {"mocker": {}}}, {}),
-    "order of keys in a free part": (
-        {"features": {"planner": {"a": 1, "b": 2}}},
-        {"features": {"planner": {"b": 2, "a": 1}}},
-    ),
+    "order of keys in a free part": ({"features": {"planner": {"a": 1, "b": 2}}}, {"features": {"planner": {"b": 2, "a": 1}}}),
     "spelling of numbers in a free part": ({"overrides": {"dgd": {"spec": {"a": 1.0}}}}, {"overrides": {"dgd": {"spec": {"a": 1}}}}),
 }
 DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -57,53 +56,41 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "null in a free part": ({"features": {"planner": {"a": None}}}, {"features": {"planner": {"b": None}}}),
     "an empty planner switches it on": ({"features": {"planner": {}}}, {}),
     "order of a list": ({"overrides": {"dgd": {"a": [1, 2]}}}, {"overrides": {"dgd": {"a": [2, 1]}}}),
-    "a label without a value": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {"gpu": ""}}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {}}}}}},
-    ),
-    "a user that is root is not an unset one": (
-        {"overrides": {"profilingJob": {"template": {"spec": {"securityContext": {"runAsUser": 0}}}}}},
-        {"overrides": {"profilingJob": {"template": {"spec": {"securityContext": {}}}}}},
-    ),
+    "a label without a value": (pod(nodeSelector={"gpu": ""}), pod(nodeSelector={})),
+    "a user that is root is not an unset one": (pod(securityContext={"runAsUser": 0}), pod(securityContext={})),
     "a switch without a default": ({"hardware": {"rdma": False}}, {"hardware": {}}),
     "labels of the job's template": (
         {"overrides": {"profilingJob": {"template": {"metadata": {"labels": {"a": "1"}}}}}},
         {"overrides": {"profilingJob": {"template": {"metadata": {"labels": {"a": "2"}}}}}},
     ),
-    "an empty selector selects all": (
-        {"overrides": {"profilingJob": {"selector": {}}}},
-        {"overrides": {"profilingJob": {}}},
-    ),
+    "an empty selector selects all": ({"overrides": {"profilingJob": {"selector": {}}}}, {"overrides": {"profilingJob": {}}}),
 }
 
 
-def same_text(one: dict[str, Any], other: dict[str, Any], line: Line) -> bool:
-    with profile_1_2():
-        return same_meaning(one, other, line)
-
-
 @pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
-def test_the_same_for_both(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
-    assert same_meaning(one, other, line)
-    assert same_text(one, other, line)
-
-
-@pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize(("one", "other"), SAME_IN_MEANING.values(), ids=SAME_IN_MEANING)
-def test_the_same_in_meaning_only(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
-    assert same_meaning(one, other, line)
-    assert not same_text(one, other, line)
-
-
-@pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
-def test_different_for_both(one: dict[str, Any], other: dict[str, Any], line: Line) -> None:
-    assert not same_meaning(one, other, line)
-    assert not same_text(one, other, line)
+@pytest.mark.parametrize("what", [*SAME, *DIFFERENT])
+def test_specs_are_the_same_by_what_they_mean(what: str, line: Line) -> None:
+    one, other = SAME[what] if what in SAME else DIFFERENT[what]
+    assert same_meaning(one, other, line) is (what in SAME)
 
 
 def test_what_line_1_5_adds_is_different_there_alone() -> None:
     one, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
-    assert same_meaning(one, other, Line.V1_2)
-    assert not same_meaning(one, other, Line.V1_5)
+    assert [same_meaning(one, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"),
+    [
+        ("nvidia.com/v1beta1", True),
+        ("nvidia.com/v1alpha1", True),
+        ("nvidia.com/", False),
+        ("nvidia.com", False),
+        ("/v1beta1", False),
+        ("v1", False),
+    ],
+)
+def test_an_override_names_a_version_of_our_group(version: str, fine: bool) -> None:
+    spec = {"model": "m", "overrides": {"dgd": {"apiVersion": version, "kind": "DynamoGraphDeployment"}}}
+    found = evaluate(Review("DynamoGraphDeploymentRequest/v1beta1", CREATE, {"spec": spec}, facts=Facts(operatorScope="cluster")))
+    assert [(finding.rule.name, finding.path[-1]) for finding in found] == ([] if fine else [("dgdr-override-kind", "apiVersion")])

@@ -29,10 +29,10 @@ from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, 
 from dynamo_webhooks.webhooks import admission
 from dynamo_webhooks.webhooks.envelope import Call, Outcome
 from dynamo_webhooks.webhooks.routes import Route
-from tests.golden.overlay import component, graph, others
+from tests.golden.overlay import component, graph
 from tests.golden.overlay.declare import VARIANTS
 
-MODULES: Final = (component, graph, others)  # which declare the variants
+MODULES: Final = (component, graph)  # which declare the variants
 _CACHES: Final = (catalogue.list_rules, catalogue.list_all, evaluate._plan)
 _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only v1alpha1 can say
 # rules that read v1alpha1, whatever the object was written in

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 
 import uvloop
 
-from tests.hostile.storm.kinds import KINDS, Kind
-from tests.hostile.storm.line import opened
+from tests.hostile.storm.kinds import KINDS, Kind, opened
 
 SOURCES: Final = tuple(f"127.0.0.{number}" for number in range(2, 10))  # clients of IPv4; 127.0.0.1 is left to victims
 MOST_OPEN: Final = 4_000

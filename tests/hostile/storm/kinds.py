@@ -1,11 +1,119 @@
-"""The kinds of attacks, each by what one of its connections does."""
+"""The kinds of attacks, each by what one of its connections does, and the bytes that it sends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple
+import contextlib
+import random
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
 
-from tests.hostile.storm.line import Line
-from tests.hostile.storm.requests import COSTLY, DRIBBLED, GREETINGS, HEADS, LONG, READ, TRASH
+from tests.bench.beside import VALIDATE, shapes
+from tests.webhooks.serving import post
+
+_FIELD: Final = 3_900  # bytes of a header, of 4,096 that are allowed for one
+
+
+def _head(size: int) -> bytes:
+    """A whole head of about so many bytes, in headers that are each as long as may be."""
+    fields = [b"X-%d: %b" % (at, b"x" * min(_FIELD, size - at)) for at in range(0, size, _FIELD)]
+    return b"\r\n".join([b"GET / HTTP/1.1", b"Host: s", *fields, b"", b""])
+
+
+def stranger() -> ssl.SSLContext:
+    """A client of TLS that verifies nothing."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def _greeting(curve: str, version: ssl.TLSVersion) -> bytes:
+    """What a client of TLS sends first: the same bytes open any number of handshakes."""
+    context = stranger()
+    context.maximum_version = version
+    context.set_ecdh_curve(curve)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+    return outgoing.read()
+
+
+# of all that may be sent the last is the worst
+HEADS: Final = tuple(_head(size) for size in (100, 4_000, 15_000, 60_000, 240 * 1024))
+GREETINGS: Final = tuple(
+    _greeting(curve, version)
+    for curve, version in (
+        ("X25519", ssl.TLSVersion.TLSv1_3),
+        ("prime256v1", ssl.TLSVersion.TLSv1_2),
+        ("secp384r1", ssl.TLSVersion.TLSv1_3),  # ten times what the first costs a server
+    )
+)
+READ: Final = tuple(
+    b"GET %b HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n" % path for path in (b"/readyz?verbose", b"/healthz", b"/metrics")
+)
+COSTLY: Final = tuple(post(*each) for each in shapes())
+LONG: Final = COSTLY[5]  # tens of milliseconds in the event loop, where requests wait for each other
+DRIBBLED: Final = f"POST {VALIDATE} HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+TRASH: Final = (b"GET / HTTP/1.1\r\nHost: s\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\r\n" * 500, b"")
+
+
+Choice = TypeVar("Choice")
+_RESET: Final = struct.pack("ii", 1, 0)
+_PIECE: Final = 65_536
+_CONTEXT: Final = stranger()
+
+
+@dataclass(slots=True)
+class Line:
+    """What an attack does with it. `worst`: nothing is drawn."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    chooser: random.Random
+    worst: bool
+
+    def one_of(self, choices: Sequence[Choice]) -> Choice:
+        """The last of these, which is the worst, or any."""
+        return choices[-1] if self.worst else self.chooser.choice(choices)
+
+    async def send(self, data: bytes) -> None:
+        """Sends as fast as the server reads."""
+        for at in range(0, len(data), _PIECE):
+            self.writer.write(data[at : at + _PIECE])
+            await self.writer.drain()
+
+    async def drip(self, data: bytes, pause: float) -> None:
+        """Sends a byte at a time."""
+        for at in range(len(data)):
+            self.writer.write(data[at : at + 1])
+            await asyncio.sleep(pause)
+
+    async def hold(self) -> None:
+        """Reads until the server ends the connection."""
+        while await self.reader.read(_PIECE):
+            pass
+
+    def end(self) -> None:
+        """Ends it with a reset, or by closing."""
+        sock = self.writer.get_extra_info("socket")
+        if sock is not None and self.chooser.random() < 0.5:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.writer.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def opened(at: tuple[str, int], source: str, chooser: random.Random, *, tls: bool, worst: bool) -> AsyncIterator[Line]:
+    """Opens a connection from a source address, if one is given, and ends it with the block."""
+    local = (source, 0) if source else None
+    context, name = (_CONTEXT, "localhost") if tls else (None, None)
+    line = Line(*await asyncio.open_connection(*at, local_addr=local, ssl=context, server_hostname=name), chooser, worst)
+    try:
+        yield line
+    finally:
+        line.end()
+
 
 WEBHOOKS: Final = ("webhooks",)
 SIDE: Final = ("probes", "metrics")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.api.line import Line
+from tests.laws.laws import version_of
 from tests.laws.managers.fields import NOTHING, Fields
 from tests.laws.managers.typed import Changes, compare, fields_of, merge, remove, validate
 from tests.laws.managers.types import type_of
@@ -69,7 +70,7 @@ class Updater:
 
     def apply(self, live: Object, applied: Object, managers: Managers, who: Who, *, force: bool) -> tuple[Object | None, Managers]:
         """The merged object, None when it is the live one, and who owns what then. Raises ConflictError and InvalidError."""
-        version = _version(applied)
+        version = version_of(applied)
         kind = type_of(self.kind, version, self._line)
         validate(kind, applied)
         validate(kind, live, duplicates=True)
@@ -85,7 +86,7 @@ class Updater:
 
     def update(self, live: Object, new: Object, managers: Managers, who: Who) -> tuple[Managers, bool]:
         """Who owns what after another write than an apply, and whether the writer changed anything."""
-        version = _version(new)
+        version = version_of(new)
         for value in (new, live):
             validate(type_of(self.kind, version, self._line), value, duplicates=True)
         for owned in managers.values():
@@ -98,7 +99,7 @@ class Updater:
         return {**managers, who: Owned(version, before | own)}, True
 
     def _as(self, obj: Object, version: str) -> Object:
-        if _version(obj) == version:
+        if version_of(obj) == version:
             return obj
         found = self._convert(obj, version)
         validate(type_of(self.kind, version, self._line), found)
@@ -158,10 +159,6 @@ class Updater:
         rest = fields_of(kind, self._as(pruned, last.version)).with_named(kind)
         whole = fields_of(kind, merged).with_named(kind)
         return remove(kind, merged, (whole - rest) & last.fields.with_named(kind))  # type: ignore[no-any-return]
-
-
-def _version(obj: Object) -> str:
-    return str(obj["apiVersion"]).rpartition("/")[2]
 
 
 def _reset(who: Who) -> Fields:

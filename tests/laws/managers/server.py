@@ -14,6 +14,7 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
+from tests.laws.laws import version_of
 from tests.laws.managers.apply import Convert, Managers, Object, Updater, Who
 from tests.laws.managers.typed import InvalidError
 
@@ -57,7 +58,7 @@ class Server:
 
     def apply(self, applied: Object, manager: str, *, force: bool = False, status: bool = False) -> Written:
         """A server-side apply; creates the object where there is none. Raises ConflictError and InvalidError, and changes nothing then."""
-        version = _version(applied)
+        version = version_of(applied)
         who = Who(manager, applies=True, subresource="status" if status else "")
         live = self._live(applied, version)
         merged, managers = self._updater.apply(live, applied, self.managers, who, force=force)
@@ -68,7 +69,7 @@ class Server:
 
     def create(self, obj: Object, manager: str) -> Written:
         """A POST."""
-        version = _version(obj)
+        version = version_of(obj)
         empty = {"apiVersion": obj["apiVersion"], "kind": self.kind}
         new = self._decoded(obj)
         managers, _ = self._updater.update(empty, new, {}, Who(manager, applies=False, version=version))
@@ -88,7 +89,7 @@ class Server:
     def _decoded(self, obj: Object) -> Object:
         """An object of a request's body."""
         obj = orjson.loads(orjson.dumps(obj))
-        schema = load_schema(self.kind, _version(obj), self.line)
+        schema = load_schema(self.kind, version_of(obj), self.line)
         prune(obj, schema)
         default(obj, schema)
         drop_nulls(obj, schema)
@@ -108,7 +109,7 @@ class Server:
         """`touched`: whether the time of the writer's entry is renewed."""
         first = self.stored is None
         new = _kept_apart(live, new, status=status)
-        if problems := validate(new, load_schema(self.kind, _version(new), self.line), None if first else live):
+        if problems := validate(new, load_schema(self.kind, version_of(new), self.line), None if first else live):
             raise InvalidError("; ".join(f"{error.field}: {error.message}" for error in problems))
         same = new == live and managers == self.managers
         bumped = not status and not first and _but_metadata(new) != _but_metadata(live)
@@ -118,7 +119,7 @@ class Server:
         stored = self._coerced(new, self._storage)
         changed = first or stored != self.stored or managers != self.managers or bumped or (touched and not same)
         self.stored, self.managers = stored, managers
-        return Written(self.read(_version(new)), changed, bumped, renewed=touched and not changed)
+        return Written(self.read(version_of(new)), changed, bumped, renewed=touched and not changed)
 
 
 def _kept_apart(live: Object, new: Object, *, status: bool) -> Object:
@@ -126,10 +127,6 @@ def _kept_apart(live: Object, new: Object, *, status: bool) -> Object:
     source, base = (new, live) if status else (live, new)
     out = {name: value for name, value in base.items() if name != "status"}
     return {**out, "status": source["status"]} if "status" in source else out
-
-
-def _version(obj: Object) -> str:
-    return str(obj["apiVersion"]).rpartition("/")[2]
 
 
 def _but_metadata(obj: Object) -> Object:

@@ -1,4 +1,4 @@
-"""Finds what may stand at the end of an unfinished command line, by the flags that its command declares."""
+"""Finds what can come at the end of an unfinished command line, by the flags that its command declares."""
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ NAMES: Final[dict[tuple[str, str], Callable[[], Iterable[str]]]] = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that tells its declarations."""
+    """A parser whose declarations can be read."""
 
     def actions(self) -> list[argparse.Action]:
         return [action for action in self._actions if action.help != argparse.SUPPRESS]
@@ -54,7 +54,7 @@ def list_actions(command: str) -> list[argparse.Action]:
 
 
 def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
-    """What may stand for the last of the words behind the program's name, and whether a file may."""
+    """The candidates for the last of the words after the name of the program, and whether files are candidates."""
     name, last = words[0], words[-1]
     if len(words) == 1:
         return _beginning(last, COMMANDS), False

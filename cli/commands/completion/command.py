@@ -1,4 +1,4 @@
-"""The command `completion`: a script by which a shell asks this program what may stand at the end of a command line."""
+"""The command `completion`: a script by which a shell asks this program what can come at the end of a command line."""
 
 import argparse
 from typing import Final
@@ -11,7 +11,7 @@ HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
 _BASH: Final = r"""# bash completion for dynamo-webhooks; written by `dynamo-webhooks completion bash`
 _dynamo_webhooks() {
   local -a words=()
-  local index current told strip="" IFS=$'\n'
+  local index current answer strip="" IFS=$'\n'
   # bash splits words at = and : if COMP_WORDBREAKS contains them; join parts without a blank between them
   for (( index = 1; index <= COMP_CWORD; index++ )); do
     current=${COMP_WORDS[index]}
@@ -22,13 +22,13 @@ _dynamo_webhooks() {
     fi
   done
   current=${words[${#words[@]}-1]}
-  told=$("${COMP_WORDS[0]}" completion bash -- "${words[@]}" 2>/dev/null) || return 0
+  answer=$("${COMP_WORDS[0]}" completion bash -- "${words[@]}" 2>/dev/null) || return 0
   if [[ $COMP_WORDBREAKS == *=* && $current == *=* ]]; then strip=${current%=*}=; fi
-  COMPREPLY=(${told%:*})
+  COMPREPLY=(${answer%:*})
   COMPREPLY=("${COMPREPLY[@]#"$strip"}")
   # readline itself offers files
-  if (( ${told##*:} & 4 )); then compopt +o default 2>/dev/null; fi
-  if (( ${told##*:} & 2 )); then compopt -o nospace 2>/dev/null; fi
+  if (( ${answer##*:} & 4 )); then compopt +o default 2>/dev/null; fi
+  if (( ${answer##*:} & 2 )); then compopt -o nospace 2>/dev/null; fi
   return 0
 }
 
@@ -37,11 +37,11 @@ complete -o default -F _dynamo_webhooks dynamo-webhooks kubectl-dynamo
 _ZSH: Final = r"""#compdef dynamo-webhooks kubectl-dynamo
 # zsh completion for dynamo-webhooks; written by `dynamo-webhooks completion zsh`
 _dynamo_webhooks() {
-  local -a told found suffix
-  told=("${(@f)$("$words[1]" completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  [[ -n $told ]] || return 1
-  local directive=${told[-1]#:}
-  found=("${(@)told[1,-2]//$'\t'/:}")
+  local -a answer found suffix
+  answer=("${(@f)$("$words[1]" completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n $answer ]] || return 1
+  local directive=${answer[-1]#:}
+  found=("${(@)answer[1,-2]//$'\t'/:}")
   if (( directive & 2 )); then suffix=(-S ''); fi
   if (( $#found )); then _describe -t words word found "${(@)suffix}"; fi
   if (( ! (directive & 4) )); then compset -P '*='; _files; fi
@@ -59,11 +59,11 @@ function __dynamo_webhooks_candidates
     set -l last (commandline -ct)
     set -l program $words[1]
     set -e words[1]
-    set -l told ($program completion fish -- $words "$last" 2>/dev/null)
+    set -l answer ($program completion fish -- $words "$last" 2>/dev/null)
     or return
-    set -l directive (string sub -s 2 -- $told[-1])
-    set -e told[-1]
-    printf '%s\n' $told
+    set -l directive (string sub -s 2 -- $answer[-1])
+    set -e answer[-1]
+    printf '%s\n' $answer
     if test "$directive" -lt 4
         set -l begin (string match -r '.*=' -- "$last")
         for path in (__fish_complete_path (string replace -r '.*=' '' -- "$last"))

@@ -184,6 +184,6 @@ def _added(one: KindReport, walk: Pass, to: str) -> None:
     if first and one.storage_before == to and one.stored_before == [to]:
         one.untrue = counts.moved
     one.refused = counts.refused
-    # what was refused, as this pass met it
+    # the refusals of this pass
     kept = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
     one.notes = Notes([*(note for note in one.notes.items if note.matter in kept), *walk.notes.items], kept | walk.notes.counts)

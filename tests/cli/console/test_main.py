@@ -57,7 +57,7 @@ def test_the_overview_lists_every_command_and_help_can_be_asked_both_ways(comman
         (["completion", "basch"], "shell must be one of bash, zsh, fish, kubectl, got basch; did you mean bash?"),
         (["check", "--line", "1.9"], f"--line: must be one of {', '.join(Line)}, got 1.9"),
         (["check", "--op"], "check: --op must be followed by a value; dynamo-webhooks check --help says which"),
-        (["rules", "-o", "yaml"], "rules: --output must be one of text, json, markdown, got yaml"),
+        (["rules", "-o", "yaml"], "rules: --output must be one of text, json, got yaml"),
         (["serve", "--drain-lag", "1s"], "serve: --drain-lag must be a number, got 1s"),
         (["serve", "--workers", "2"], "serve: --workers: must be removed: a pod serves with one process; raise the replicas"),
         (["explain"], "explain: name a rule, a kind, a field or a message"),

@@ -32,7 +32,7 @@ class Connections:
         at_once: Callable[[BaseRequest], Reply | None] | None = None,
         by_head: Callable[[Connection, bytes], Reply | None] | None = None,
     ) -> None:
-        """`met` counts bounds, `count` connections; `generation` is that of callers.py, `left` is called at an end.
+        """`met` counts bounds, `count` connections; `generation` is that of `Callers`, `left` is called at an end.
 
         `at_once` returns the reply to a request that has come whole, or None to have it handled as any other; `by_head` that to the bytes
         of a request, or None to have them parsed.

@@ -15,9 +15,8 @@ from aiohttp.web import BaseRequest, StreamResponse
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
-from .connection import Connection
+from .connection import Connection, is_last
 from .connections import Connections
-from .framing import is_last
 from .limits import SIDE
 from .listener import Listener
 from .reply import Dates, Reply

@@ -15,7 +15,7 @@ from ..fair_queue import FairQueue
 from ..limits import Bound, Limits
 from ..routes import Route
 from . import forker
-from .job import JobResult, Order, decode_outcome
+from .forker import JobResult, Order, decode_outcome
 from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.executor")

@@ -9,7 +9,7 @@ from typing import Final
 from cryptography import x509
 
 from . import trust
-from .certificate import UNREADABLE, Certificate
+from .certificate import Certificate, read_extension
 from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
@@ -96,11 +96,8 @@ def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
 
 def _weak(authority: Certificate) -> bool:
     """The profile of the Go operator's authorities: serial 0, a fixed name and no key id to distinguish them."""
-    try:
-        authority.parsed.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return True
-    return authority.parsed.serial_number <= 0 or not authority.is_authority
+    unmarked = read_extension(authority.parsed, x509.SubjectKeyIdentifier) is None
+    return unmarked or authority.parsed.serial_number <= 0 or not authority.is_authority
 
 
 def may_sign(state: CertificateState) -> bool:

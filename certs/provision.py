@@ -18,10 +18,9 @@ from ..kube.lease import Timings as LeaseTimings
 from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
-from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
-from .perform import Meters, Performer, Teller
+from .perform import BREATH, Gathered, Gatherer, Meters, Performer, Refusals, Teller
 from .plan import next_step, published_bundle, repair
 from .policy import has_converged
 from .probe import Ask, Prober

@@ -15,9 +15,9 @@ from ..kube.protocol import Cluster, Node
 from ..kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource
 from . import names
 from .authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
-from .certificate import Certificate, Key
+from .certificate import Certificate
 from .names import Names
-from .state import AuthoritySecret, CertificateState, Mode, Phase
+from .state import CertificateState, Mode, Phase
 from .step import (
     AdoptAuthority,
     CreateAuthority,
@@ -192,18 +192,28 @@ def _trust(step: Step, state: CertificateState, now: datetime, called: Names) ->
 
 def _authority(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
     secret = state.authority
-    data = _stored(secret) if secret else {}
+    data: dict[str, bytes] = {}
+    if secret:  # in our encoding, without unreadable values
+        held = {
+            names.CURRENT: secret.current,
+            names.CURRENT_KEY: secret.current_key,
+            names.NEXT: secret.next,
+            names.NEXT_KEY: secret.next_key,
+        }
+        data = {slot: one.pem for slot, one in held.items() if one} | _previous(secret.previous)
     generation = _generation(state) + 1
     notes: dict[str, str | None] = {}
     if isinstance(step, CreateAuthority):
-        data = _slot(names.CURRENT, names.CURRENT_KEY, _new(state, generation, now)) | _previous(step.previous)
+        made = _new(state, generation, now)
+        data = {names.CURRENT: made.certificate, names.CURRENT_KEY: made.key, **_previous(step.previous)}
         notes = {**_entered(Phase.TRUST if step.previous else Phase.BOOTSTRAP, now), names.GENERATION: str(generation)}
         notes[names.REASON] = "key-lost" if step.previous else None
     elif isinstance(step, AdoptAuthority):
         data = _adopted(state)
         notes = {**_entered(Phase.STABLE, now), names.GENERATION: str(generation), names.REASON: "adopted"}
     elif isinstance(step, StoreNext):
-        data |= _slot(names.NEXT, names.NEXT_KEY, _new(state, generation, now))
+        made = _new(state, generation, now)
+        data |= {names.NEXT: made.certificate, names.NEXT_KEY: made.key}
         notes = {**_entered(Phase.TRUST, now), names.GENERATION: str(generation), names.REASON: step.reason}
         notes[names.HANDLED] = secret.requested if secret and secret.requested else None
     elif isinstance(step, PromoteNext):
@@ -236,22 +246,7 @@ def _adopted(state: CertificateState) -> dict[str, bytes]:
     if serving is None or key is None:
         raise ValueError("an authority is adopted only with its key")
     certificate = next(one for one in serving.authorities if key.belongs_to(one))
-    return _slot(names.CURRENT, names.CURRENT_KEY, KeyPair(certificate.pem, key.pem))
-
-
-def _stored(secret: AuthoritySecret) -> dict[str, bytes]:
-    """The Secret in our encoding, without unreadable values."""
-    data = _kept(names.CURRENT, names.CURRENT_KEY, secret.current, secret.current_key)
-    return data | _kept(names.NEXT, names.NEXT_KEY, secret.next, secret.next_key) | _previous(secret.previous)
-
-
-def _kept(slot: str, key_slot: str, certificate: Certificate | None, key: Key | None) -> dict[str, bytes]:
-    data = {slot: certificate.pem} if certificate else {}
-    return data | ({key_slot: key.pem} if key else {})
-
-
-def _slot(slot: str, key_slot: str, pair: KeyPair) -> dict[str, bytes]:
-    return {slot: pair.certificate, key_slot: pair.key}
+    return {names.CURRENT: certificate.pem, names.CURRENT_KEY: key.pem}
 
 
 def _previous(authorities: tuple[Certificate, ...]) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
-    from .body_memory import Reservation
+    from .bodies import Reservation
     from .connection import Connection
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}

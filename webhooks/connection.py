@@ -79,7 +79,7 @@ class Connection(RequestHandler):
         """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
 
         `generation`: of the authorities that verify the client, see server.py, which also sets `caller`.
-        `at_once`, `by_head`: see connections.py.
+        `at_once`, `by_head`: see `Connections`.
         """
         super().__init__(
             server,

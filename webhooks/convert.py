@@ -18,8 +18,21 @@ from ..conversion.engine import Converted
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.objects import convert_object, target
 from ..conversion.remainder import encode
-from .conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionStatistics
-from .envelope import MESSAGE_LENGTH, NAME_LENGTH, REASONS, Answer, RejectedError, Verdict, load, reject_http
+from .envelope import (
+    CONVERTED,
+    FAULT,
+    MESSAGE_LENGTH,
+    NAME_LENGTH,
+    REASONS,
+    REFUSED,
+    SAME,
+    Answer,
+    ConversionStatistics,
+    RejectedError,
+    Verdict,
+    load,
+    reject_http,
+)
 from .limits import MEMORY, Bound, BudgetError
 
 if TYPE_CHECKING:

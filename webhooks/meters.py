@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from ..kube.metrics import observe
-from .conversion_statistics import ConversionKey, ConversionStatistics
-from .envelope import Verdict
+from .envelope import ConversionKey, ConversionStatistics, Verdict
 from .logs import word
 from .routes import Route
 

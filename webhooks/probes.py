@@ -16,9 +16,8 @@ from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
 from .connection import Connection, is_last
-from .connections import Connections
 from .limits import SIDE
-from .listener import Listener
+from .listener import Connections, Listener
 from .reply import Dates, Reply
 
 PROBES = frozenset({"/healthz", "/readyz"})

@@ -20,7 +20,6 @@ from .admission import answer, example
 from .bodies import Bodies
 from .certificate_source import ServedCertificate
 from .connection import UNREADABLE, Connection, is_framed, is_last
-from .connections import Connections
 from .convert import NotDivisibleError
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
@@ -28,7 +27,7 @@ from .executor.spool import Spool
 from .fair_queue import ShortRequests
 from .known_heads import KnownHeads
 from .limits import Limits
-from .listener import Listener
+from .listener import Connections, Listener
 from .logs import Lines, Stamp
 from .meters import Meter, access_line
 from .reply import JSON, Dates, Reply

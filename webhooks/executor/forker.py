@@ -26,8 +26,7 @@ from ...admission.pipeline import Settings
 from ...admission.registration import Purpose
 from .. import convert
 from ..admission import answer
-from ..conversion_statistics import ConversionStatistics
-from ..envelope import Answer, Verdict, reject_http
+from ..envelope import Answer, ConversionStatistics, Verdict, reject_http
 from ..limits import MEMORY, Bound, BudgetError
 from ..logs import JsonHandler
 from ..routes import ROUTES

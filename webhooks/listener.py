@@ -156,25 +156,17 @@ _AGAIN: Final = 0.02  # seconds until another look at a first message that has c
 class _Greeting:
     """One connection whose handshake is not finished."""
 
-    __slots__ = ("_spent", "began", "calls", "client", "late", "sock")
+    __slots__ = ("began", "calls", "client", "late", "sock")
 
-    def __init__(self, sock: socket.socket, client: str, spent: Callable[[_Greeting, float], None]) -> None:
-        self.sock, self.client, self._spent = sock, client, spent
+    def __init__(self, sock: socket.socket, client: str) -> None:
+        self.sock, self.client = sock, client
         self.calls = 0  # steps of the handshake that OpenSSL has done; the first finds no data yet
         self.began = False
         self.late: asyncio.TimerHandle | None = None
 
-    def charge(self, seconds: float) -> None:
-        """Notes the CPU time of one step."""
-        self.calls += 1
-        self._spent(self, seconds)
 
-
-def _free(_seconds: float) -> None:
-    """Where no listener asks, nothing is charged."""
-
-
-_CHARGE: Final[ContextVar[Callable[[float], None]]] = ContextVar("charge", default=_free)
+# where no listener asks, nothing is charged
+_CHARGE: Final[ContextVar[Callable[[float], None]]] = ContextVar("charge", default=lambda _seconds: None)
 
 
 class _MeasuredTls(ssl.SSLObject):
@@ -213,7 +205,7 @@ class TlsQueue:
 
     def add(self, sock: socket.socket, client: str) -> None:
         """Waits for the first message of an admitted connection; the oldest goes when there are too many, of the client with most."""
-        greeting = self._unfinished[sock] = _Greeting(sock, client, self._charged)
+        greeting = self._unfinished[sock] = _Greeting(sock, client)
         self._of[client] += 1
         greeting.late = self._loop.call_later(self._limits.head_seconds, self._end, greeting)
         self._loop.add_reader(sock, self._arrived, greeting)
@@ -253,7 +245,7 @@ class TlsQueue:
 
     async def _greet(self, greeting: _Greeting) -> None:
         protocol = self._connections.make(greeting.client)
-        _CHARGE.set(greeting.charge)
+        _CHARGE.set(partial(self._charged, greeting))
         self._context.tls.sslobject_class = _MeasuredTls
         try:
             await self._loop.connect_accepted_socket(
@@ -273,6 +265,8 @@ class TlsQueue:
             self._computed(greeting)
 
     def _charged(self, greeting: _Greeting, seconds: float) -> None:
+        """Notes the CPU time of one step."""
+        greeting.calls += 1
         self._queue.charge(greeting.client, seconds)
         if greeting.calls > 1:
             self._computed(greeting)

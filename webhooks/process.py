@@ -122,10 +122,16 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     await side.serve(probes, source, access)
     lines.start(loop)
     await server.start([sock])
+
+    def set_level(level: str) -> None:
+        logs.set_level(level)
+        if feed is not None:
+            feed.log_level(level)
+
     feeding = loop.create_task(feed.run()) if feed is not None else None
     beside = [loop.create_task(_announce(server, state, ready))]
     if plan.level is not None:
-        level = LevelFile(plan.level, lambda level: _set_level(level, feed))
+        level = LevelFile(plan.level, set_level)
         beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
     await _ended(stop, executor)
     for task in beside:
@@ -194,11 +200,5 @@ def _feed(plan: Plan, server: Webhooks, source: CertificateSource | None) -> Fee
     def offered(offers: dict[str, dict[str, str]]) -> None:
         server.use(server.settings._replace(new_pods=server.settings.new_pods._replace(offers=offers)))
 
-    orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names.orders()}
+    orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names._asdict()}
     return Feed(orders, taken, delivered=delivered, offered=offered)
-
-
-def _set_level(level: str, feed: Feed | None) -> None:
-    logs.set_level(level)
-    if feed is not None:
-        feed.log_level(level)

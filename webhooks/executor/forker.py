@@ -86,20 +86,14 @@ def settle(kept: set[int]) -> None:
     signal.set_wakeup_fd(-1)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    _release({0, 1, 2} | kept)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-
-
-def _release(kept: set[int]) -> None:
-    """Lets go of all open files but `kept`: what others serve, and connections, which would not end when the parent ends them.
-
-    Their numbers stay taken, since objects of the parent that die here may close them.
-    """
     nothing, _ = os.pipe()  # there need not be a /dev/null
-    for descriptor in _open() - kept - {nothing}:
+    # lets go of what others serve, and of connections, which would not end when the parent ends them. Their numbers stay taken, since
+    # objects of the parent that die here may close them
+    for descriptor in _open() - {0, 1, 2} - kept - {nothing}:
         with contextlib.suppress(OSError):  # it is none: the one with which the others were listed
             os.fstat(descriptor)
             os.dup2(nothing, descriptor, inheritable=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 def _open() -> set[int]:
@@ -152,7 +146,9 @@ def _take_orders(channel: socket.socket) -> None:
             _answer(frame, files)
         for descriptor in files:
             os.close(descriptor)
-        _reap()
+        with contextlib.suppress(ChildProcessError):  # the last ones stay until the next order, which costs nothing
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 def _refuse(files: list[int], why: str) -> None:
@@ -162,13 +158,6 @@ def _refuse(files: list[int], why: str) -> None:
     with contextlib.suppress(OSError):  # the server has ended
         os.write(out, refused.body)
         os.write(pipe, encode_outcome(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
-
-
-def _reap() -> None:
-    """Takes leave of processes that have ended; the last ones stay until the next order, which costs nothing."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 def _answer(frame: bytes, files: list[int]) -> NoReturn:
@@ -241,18 +230,13 @@ def set_bounds(order: Order) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(PATIENCE_SECONDS)
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(order.cpu) + GRACE_SECONDS, resource.RLIM_INFINITY))
-    data = _data()
+    try:
+        data = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # /proc isn't mounted: how much private writable memory the process has is unknown
+        data = 0
     if data:
         resource.setrlimit(resource.RLIMIT_DATA, (data + order.memory, resource.RLIM_INFINITY))
     signal.setitimer(signal.ITIMER_PROF, order.cpu, AGAIN_SECONDS)
-
-
-def _data() -> int:
-    """The private writable memory of this process in bytes; 0 if unknown."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 def encode_outcome(outcome: JobResult) -> bytes:

@@ -176,14 +176,15 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
 
     Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
     """
-    kind = review.kind.partition("/")[0]
+    kind, _, version = review.kind.partition("/")
     read = read_as(kind, Purpose.VALIDATE)
     if not read or review.operation == DELETE:
         return []
     if is_deletion(review):  # without its spec, whose conversion must keep no finalizer
         old = None if review.old is None else {"metadata": review.old.get("metadata")}
         return evaluate(review.across(f"{kind}/{read}", {"metadata": review.metadata}, old), most)
-    _require_whole(review)
+    if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
+        require_whole(review.metadata, other)  # an object that was read in part is refused: writing it would drop the rest
     judged, view = _cross(review, read)
     if view is None:
         return evaluate(judged, most)
@@ -192,13 +193,6 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
         return found
     told = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named)
     return sorted((*found, *told), key=place)
-
-
-def _require_whole(review: Review) -> None:
-    """Refuses an object that was read in part: writing it would drop the rest. Raises: ConversionError."""
-    kind, _, version = review.kind.partition("/")
-    if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
-        require_whole(review.metadata, other)
 
 
 def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Finding]:

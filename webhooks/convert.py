@@ -224,7 +224,10 @@ class _Work:
             found = _failed(version, uid, 413, [sentence], self.tally)
             yield found._replace(verdict=found.verdict._replace(bound=met))
             return
-        self._log_damaged(uid)
+        for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
+            _LOG.warning("%s", text)
+        if self.tally.damaged > LISTED:
+            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
         if self.failed:
             self.sink.clear()
             yield _failed(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
@@ -250,26 +253,16 @@ class _Work:
             self.faults += 1
             self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is an internal error")
             return FAULT
-        if done.damaged:
-            self._damaged(done)
+        for key in done.damaged:
+            self.tally.damaged += 1
+            if self.tally.damaged <= LISTED:
+                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
         return SAME if done.object is obj else CONVERTED
 
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
         if self.failed <= LISTED:
             self.failures.append(f"{shorten(_called(obj, index), 600)}: {shorten(reason, 500)}")
-
-    def _damaged(self, done: Converted) -> None:
-        for key in done.damaged:
-            self.tally.damaged += 1
-            if self.tally.damaged <= LISTED:
-                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
-
-    def _log_damaged(self, uid: str) -> None:
-        for line in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
-            _LOG.warning("%s", line)
-        if self.tally.damaged > LISTED:
-            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
 
     def _sentences(self, objects: int) -> list[str]:
         more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []

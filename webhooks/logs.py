@@ -243,12 +243,9 @@ class LevelFile:
         except BaseException:
             process.kill()
             raise
-        return _level(printed) if process.returncode == 0 else ""
-
-
-def _level(printed: bytes) -> str:
-    """The level in what `config -o json` prints; empty when it isn't there."""
-    try:
-        return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
-    except (ValueError, TypeError, KeyError, StopIteration):
-        return ""
+        if process.returncode != 0:
+            return ""
+        try:
+            return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
+        except (ValueError, TypeError, KeyError, StopIteration):
+            return ""

@@ -82,7 +82,9 @@ class Store:
         if why := explain_immutable(old, write.type):
             LOG.warning("%s %s is %s: it is deleted and made anew", write.kind, write.name, why)
             await self._delete(resource, old)
-            return await self._cluster.create(resource, anew(write, old, self._called.namespace))
+            head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}  # all that stays
+            bare = {"apiVersion": "v1", "kind": write.kind, "metadata": head}
+            return await self._cluster.create(resource, as_object(write._replace(version=""), bare, self._called.namespace))
         return await self._cluster.replace(resource, as_object(write, old, self._called.namespace))
 
     async def _delete(self, resource: Resource, old: Node) -> None:
@@ -151,12 +153,6 @@ def explain_immutable(obj: Mapping[str, Any], type_: str) -> str:
     return f"of type {str(seen_type)[:60]}" if type_ and seen_type not in (OPAQUE, type_) else ""
 
 
-def anew(write: Write, old: Mapping[str, Any], namespace: str) -> Node:
-    """The object to create after `old` was deleted: of this, only labels and annotations stay."""
-    head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}
-    return as_object(write._replace(version=""), {"apiVersion": "v1", "kind": write.kind, "metadata": head}, namespace)
-
-
 def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, called: Names) -> Write:
     old = state.serving
     if isinstance(step, RewriteServing):
@@ -209,7 +205,12 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
         notes = {**_entered(Phase.TRUST if step.previous else Phase.BOOTSTRAP, now), names.GENERATION: str(generation)}
         notes[names.REASON] = "key-lost" if step.previous else None
     elif isinstance(step, AdoptAuthority):
-        data = _adopted(state)
+        serving = state.serving
+        key = serving.authority_key if serving else None
+        if serving is None or key is None:
+            raise ValueError("an authority is adopted only with its key")
+        certificate = next(one for one in serving.authorities if key.belongs_to(one))
+        data = {names.CURRENT: certificate.pem, names.CURRENT_KEY: key.pem}
         notes = {**_entered(Phase.STABLE, now), names.GENERATION: str(generation), names.REASON: "adopted"}
     elif isinstance(step, StoreNext):
         made = _new(state, generation, now)
@@ -238,15 +239,6 @@ def _generation(state: CertificateState) -> int:
     """The highest generation used so far, from the annotation or the names of all known authorities."""
     numbers = [int(found[1]) for one in list_authorities(state) if (found := _NUMBERED.match(one.common_name))]
     return max([0, *numbers, state.authority.generation if state.authority else 0])
-
-
-def _adopted(state: CertificateState) -> dict[str, bytes]:
-    serving = state.serving
-    key = serving.authority_key if serving else None
-    if serving is None or key is None:
-        raise ValueError("an authority is adopted only with its key")
-    certificate = next(one for one in serving.authorities if key.belongs_to(one))
-    return {names.CURRENT: certificate.pem, names.CURRENT_KEY: key.pem}
 
 
 def _previous(authorities: tuple[Certificate, ...]) -> dict[str, bytes]:

@@ -133,8 +133,9 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     if plan.level is not None:
         level = LevelFile(plan.level, set_level)
         beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
-    await _ended(stop, executor)
-    for task in beside:
+    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in (*waiting, *beside):
         task.cancel()
     await server.drain(plan.lag)
     if feed is not None and feeding is not None:
@@ -167,14 +168,6 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLD)
-
-
-async def _ended(stop: asyncio.Event, executor: Executor) -> None:
-    """Waits until the process is to stop, or can no longer answer everything."""
-    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for each in waiting:
-        each.cancel()
 
 
 async def _announce(server: Webhooks, state: State, ready: Callable[[], None]) -> None:

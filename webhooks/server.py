@@ -28,9 +28,9 @@ from .fair_queue import ShortRequests
 from .known_heads import KnownHeads
 from .limits import Limits
 from .listener import Connections, Listener
-from .logs import Lines, Stamp
+from .logs import Lines, stamp
 from .meters import Meter, access_line
-from .reply import JSON, Dates, Reply
+from .reply import JSON, Reply, date_line
 from .routes import ROUTES, Route, find_route
 
 _LOG: Final = logging.getLogger("webhooks.server")
@@ -78,7 +78,6 @@ class Webhooks:
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
         self._failed = "the server has not judged a request of its own yet"
-        self._dates, self._stamp = Dates(), Stamp()
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
@@ -163,7 +162,7 @@ class Webhooks:
         found = refused or self._short_requests.do(connection.client, lambda: answer(route, body, settings))
         self._told(route, found, started, 0 if refused else len(body), "")
         keep_alive = not (refused or connection.last or found.status in _CLOSING)
-        return Reply(found.status, JSON + self._dates.line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
+        return Reply(found.status, JSON + date_line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         connection = cast("Connection", request.protocol)
@@ -211,7 +210,8 @@ class Webhooks:
         converting = route.purpose is Purpose.CONVERT
         if len(body) <= (self._bodies.most(request) if converting else self._limits.body):
             return None
-        return _refused(self._bodies.too_long(request, conversion=converting))
+        error = self._bodies.too_long(request, conversion=converting)
+        return reject_http(error.status, error.sentence, error.bound)
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
@@ -267,7 +267,7 @@ class Webhooks:
         try:
             return await reading
         except RejectedError as error:
-            return _refused(error)
+            return reject_http(error.status, error.sentence, error.bound)
         except Exception as error:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             # aiohttp's stream keeps the error, and this would keep all that had come of the body until the collector looks, which is rare
             error.__traceback__ = None
@@ -290,7 +290,7 @@ class Webhooks:
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(access_line(self._stamp.text(time.time()), route, found.verdict, seconds, trace))
+            self._lines.add(access_line(stamp(time.time()), route, found.verdict, seconds, trace))
 
     def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
@@ -305,7 +305,7 @@ class Webhooks:
         )
         extra = _ALLOW if found.status == 405 else b""
         bare = request.method == "HEAD"
-        head = JSON + self._dates.line()
+        head = JSON + date_line()
         return Reply(found.status, head, found.body, self._limits, self.meter.met, keep_alive=keep_alive, extra=extra, bare=bare)
 
 
@@ -352,10 +352,6 @@ class Callers:
         if not self._trust.bears(certificate):
             return _STRANGER, 0.0
         return "", ssl.cert_time_to_seconds(certificate["notAfter"])
-
-
-def _refused(error: RejectedError) -> Answer:
-    return reject_http(error.status, error.sentence, error.bound)
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:

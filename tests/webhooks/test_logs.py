@@ -16,7 +16,7 @@ import pytest
 from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, Stamp, readable, word
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, readable, stamp, word
 from dynamo_webhooks.webhooks.meters import access_line
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
@@ -98,8 +98,7 @@ async def test_a_closed_reader_is_no_error() -> None:
 
 
 def test_times() -> None:
-    stamp = Stamp()
-    assert [stamp.text(now) for now in (0.0, 0.9994, 1_779_019_200.25)] == [
+    assert [stamp(now) for now in (0.0, 0.9994, 1_779_019_200.25)] == [
         "1970-01-01T00:00:00.000Z",
         "1970-01-01T00:00:00.999Z",
         "2026-05-17T12:00:00.250Z",

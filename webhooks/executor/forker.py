@@ -139,8 +139,11 @@ def _take_orders(channel: socket.socket) -> None:
         try:
             pid = os.fork()
         except OSError as error:
-            pid = -1
-            _refuse(files, error.strerror or "")
+            pid, (_, out, _, pipe) = -1, files
+            refused = reject_http(503, f"{NO_ROOM}: {error.strerror or ''}")
+            with contextlib.suppress(OSError):  # the server has ended
+                os.write(out, refused.body)
+                os.write(pipe, encode_outcome(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
         if pid == 0:
             channel.close()
             _answer(frame, files)
@@ -149,15 +152,6 @@ def _take_orders(channel: socket.socket) -> None:
         with contextlib.suppress(ChildProcessError):  # the last ones stay until the next order, which costs nothing
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-
-
-def _refuse(files: list[int], why: str) -> None:
-    """Answers a request without a process, where none could be started for it."""
-    _, out, _, pipe = files
-    refused = reject_http(503, f"{NO_ROOM}: {why}")
-    with contextlib.suppress(OSError):  # the server has ended
-        os.write(out, refused.body)
-        os.write(pipe, encode_outcome(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))
 
 
 def _answer(frame: bytes, files: list[int]) -> NoReturn:

@@ -3,18 +3,163 @@
 Cost: a v1beta1 object is read as it is, a v1alpha1 object is converted once. Rules in `policies/v1alpha1` read the written object alone.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..api.kinds import BETA, BY_NAME
+from ..api.line import Line
+from ..api.paths import MISSING, Key, Path, format_path, lookup
 from ..conversion.bounds import require_whole
+from ..conversion.difference import find_differences
+from ..conversion.engine import convert, convert_for_reading
+from ..conversion.kinds import kind_of
 from ..conversion.lens.protocol import ConversionError
+from ..conversion.remainder import reserved_keys
+from ..conversion.translate import Translation, copied_path
+from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.domain import INTER_POD, INTRA_POD
-from ..policies.edit import Edit, PatchOperation, apply, to_json_patch
+from ..policies.edit import Edit, PatchOperation, apply, to_json_patch, to_json_pointer
 from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
 from ..policies.finding import Finding
 from ..policies.review import DELETE, Fields, Review
 from .registration import Purpose, read_as
-from .version_view import VersionView
+
+
+class VersionView:
+    """One kind between the author's version and the one that rules read; a conversion keeps everything, however long."""
+
+    __slots__ = ("author", "kind", "read")
+
+    def __init__(self, kind: str, author: str, read: str, line: Line) -> None:
+        """Versions are bare: `v1beta1`."""
+        self.kind = kind_of(kind, line)
+        self.author = author
+        self.read = read
+
+    def judged(self, obj: Fields) -> Fields:
+        """The object in the version that rules read. Raises: ConversionError where that version can't say it; its path is the author's."""
+        return convert_for_reading(self.kind, obj, self.read)
+
+    def findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:
+        """Findings about `judged` as findings about what the author wrote: paths and words.
+
+        `most` is how many errors, and how many others, are going to be named: the rest stays as it is.
+        """
+        translation = Translation(self.kind, judged, self.author, written)
+        told: list[Finding] = []
+        left = {True: most, False: most}
+        for finding in findings:
+            refuses = finding.level in REFUSING
+            count = left[refuses]
+            told.append(finding if count == 0 else self._finding(finding, translation, judged, written))
+            left[refuses] = None if count is None else max(count - 1, 0)
+        return told
+
+    def _finding(self, finding: Finding, translation: Translation, judged: Fields, written: Fields) -> Finding:
+        place = translation.of(finding.path)
+        said = in_version(finding, self.author)
+        if place.exact:
+            return said._replace(path=place.path)
+        # the author's version has no such field, so the sentence begins with the field's name and version
+        text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {self.read} {finding.text}"
+        return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
+
+    def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
+        """The annotation that holds a block without a field in the author's version."""
+        key = self.kind.spec_key
+        if key not in ((written.get("metadata") or {}).get("annotations") or {}):
+            return None
+        for length in range(len(path), 1, -1):
+            block = path[:length]
+            if translation.of(block).exact:
+                return None
+            if lookup(judged, block) is not MISSING:
+                return ("metadata", "annotations", Key(key))
+        return None
+
+    def _edits(self, judged: Fields, edits: list[Edit]) -> list[Edit] | None:
+        """Edits of `judged` as edits of what the author wrote; None if a field isn't there in his version with the same values."""
+        places = [copied_path(self.kind, edit.path, judged) for edit in edits]
+        found = [Edit(edit.rule, path, edit.value) for edit, path in zip(edits, places, strict=True) if path is not None]
+        return found if len(found) == len(edits) else None
+
+    def changed(self, written: Fields, judged: Fields, edits: list[Edit]) -> Fields:
+        """The author's object with edits of the judged one applied; converted only if a field isn't the same in both versions."""
+        if (own := self._edits(judged, edits)) is not None:
+            return apply(written, own)
+        whole: Fields = _completed(written, convert(self.kind, apply(self._whole(written), edits), self.author, whole=True).object)
+        return whole
+
+    def _whole(self, written: Fields) -> Fields:
+        """The object in the version that rules read, with its remainder."""
+        return convert(self.kind, written, self.read, whole=True).object
+
+    def patch(self, written: Fields, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
+        """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
+
+        What conversion keeps in annotations is patched only where the effect would not come about without it.
+        """
+        if (own := self._edits(judged, edits)) is not None:
+            return to_json_patch(written, own)
+        whole = self._whole(written)
+        before, wanted = convert(self.kind, whole, self.author, whole=True).object, apply(whole, edits)
+        after = convert(self.kind, wanted, self.author, whole=True).object
+        lean = self._with_annotations_of(before, after)
+        for enough in (_completed(before, lean), lean):
+            said = convert_for_reading(self.kind, enough, self.read)
+            if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
+                return difference(_present(before, written, enough), enough)
+        return difference(_present(before, written, after), after)
+
+    def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
+        """`after` with the reserved annotations that `before` has."""
+        ours = reserved_keys(self.kind)
+        had = (before.get("metadata") or {}).get("annotations") or {}
+        has = (after.get("metadata") or {}).get("annotations") or {}
+        annotations = {key: value for key, value in has.items() if key not in ours}
+        annotations |= {key: value for key, value in had.items() if key in ours}
+        metadata = {name: value for name, value in after["metadata"].items() if name != "annotations"}
+        return {
+            **after,
+            "metadata": {**metadata, **({"annotations": annotations} if annotations or "annotations" in after["metadata"] else {})},
+        }
+
+
+def in_version(finding: Finding, version: str) -> Finding:
+    """The finding in the words of the version that its rule doesn't read; path and level stay."""
+    fix = finding.other_fix or finding.fix or finding.rule.fix_in(version)
+    return finding._replace(text=finding.other_text or finding.text, fix=fix)
+
+
+def _present(before: Fields, written: Fields, after: Fields) -> Fields:
+    """`before` without the parts that conversion made where none or null was written: a patch can add a part, and nothing below it."""
+    return {name: value for name, value in before.items() if written.get(name) is not None or after.get(name) == value}
+
+
+def _completed(before: Any, after: Any) -> Any:
+    """`after` with what only `before` has: an empty list that means nothing need not go because something beside it is set.
+
+    Nor does a null entry of a list go, which the other version can't say: that is for the schema to refuse, not for a patch to hide.
+    """
+    if type(before) is list and type(after) is list and None in before and len(after) == len(before) - before.count(None):
+        rest = iter(after)
+        return [None if entry is None else _completed(entry, next(rest)) for entry in before]
+    if type(before) is not dict or type(after) is not dict:
+        return after
+    return {**before, **{key: _completed(before[key], value) if key in before else value for key, value in after.items()}}
+
+
+def difference(before: Any, after: Any) -> list[PatchOperation]:
+    """The RFC 6902 operations that make one value of another; maps and lists of equal length are compared entry by entry."""
+    return [_operation(before, path, value) for path, *value in find_differences(before, after)]
+
+
+def _operation(before: Any, path: list[Any], value: list[Any]) -> PatchOperation:
+    if not value:
+        return {"op": "remove", "path": to_json_pointer(tuple(path))}
+    # an addition replaces a null
+    absent = lookup(before, tuple(path)) in (MISSING, None)
+    return {"op": "add" if absent else "replace", "path": to_json_pointer(tuple(path)), "value": value[0]}
+
 
 _FAILOVER: Final = "failover-"
 _GRAPH: Final = f"DynamoGraphDeployment/{BETA}"
@@ -31,14 +176,15 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
 
     Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
     """
-    kind = review.kind.partition("/")[0]
+    kind, _, version = review.kind.partition("/")
     read = read_as(kind, Purpose.VALIDATE)
     if not read or review.operation == DELETE:
         return []
     if is_deletion(review):  # without its spec, whose conversion must keep no finalizer
         old = None if review.old is None else {"metadata": review.old.get("metadata")}
         return evaluate(review.across(f"{kind}/{read}", {"metadata": review.metadata}, old), most)
-    _require_whole(review)
+    if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
+        require_whole(review.metadata, other)  # an object that was read in part is refused: writing it would drop the rest
     judged, view = _cross(review, read)
     if view is None:
         return evaluate(judged, most)
@@ -47,13 +193,6 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
         return found
     told = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named)
     return sorted((*found, *told), key=place)
-
-
-def _require_whole(review: Review) -> None:
-    """Refuses an object that was read in part: writing it would drop the rest. Raises: ConversionError."""
-    kind, _, version = review.kind.partition("/")
-    if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
-        require_whole(review.metadata, other)
 
 
 def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Finding]:

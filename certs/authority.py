@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from .certificate import UNREADABLE, read_certificate
+from .certificate import read_certificate, read_extension
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
@@ -112,11 +112,9 @@ def _signed(
 
 def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.AuthorityKeyIdentifier:
     """The issuer's own key id; an adopted authority may have none, then what its id would be."""
-    try:
-        identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
-    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
+    if identifier := read_extension(issuer, x509.SubjectKeyIdentifier):
+        return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
 
 
 def _name(common: str, organisation: str) -> x509.Name:

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -26,6 +26,7 @@ UNREADABLE: Final = (
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
 )
+E = TypeVar("E", bound=x509.ExtensionType)
 _BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -55,11 +56,8 @@ class Certificate:
     @property
     def issuer_key(self) -> str:
         """The key identifier of the issuer, hexadecimal; empty when it isn't named."""
-        try:
-            found = self.parsed.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
-        except (x509.ExtensionNotFound, *UNREADABLE):
-            return ""
-        return (found or b"").hex()
+        found = read_extension(self.parsed, x509.AuthorityKeyIdentifier)
+        return (found.key_identifier or b"").hex() if found else ""
 
     @property
     def life(self) -> timedelta:
@@ -79,9 +77,8 @@ class Certificate:
     @property
     def names(self) -> frozenset[str]:
         """DNS names and IP addresses, as text."""
-        try:
-            names = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        except (x509.ExtensionNotFound, *UNREADABLE):
+        names = read_extension(self.parsed, x509.SubjectAlternativeName)
+        if names is None:
             return frozenset()
         return frozenset(
             {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
@@ -90,10 +87,8 @@ class Certificate:
     @property
     def is_authority(self) -> bool:
         """Whether it may sign others, by its basic constraints."""
-        try:
-            return self.parsed.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-        except (x509.ExtensionNotFound, *UNREADABLE):
-            return False
+        found = read_extension(self.parsed, x509.BasicConstraints)
+        return found is not None and found.ca
 
     @property
     def key_kind(self) -> str:
@@ -137,6 +132,14 @@ def read_key(pem: bytes) -> Key | None:
     try:
         return Key(pem, public_der(load_pem_private_key(pem, password=None).public_key()))
     except UNREADABLE:
+        return None
+
+
+def read_extension(certificate: x509.Certificate, wanted: type[E]) -> E | None:
+    """An extension of a certificate; None when there is none that can be read."""
+    try:
+        return certificate.extensions.get_extension_for_class(wanted).value
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return None
 
 

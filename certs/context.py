@@ -67,13 +67,9 @@ class ClientTrust:
 
     def bears(self, certificate: Mapping[str, Any]) -> bool:
         """Whether a verified certificate, as `getpeercert` shows it, has a name that is allowed."""
-        return not self.names or not self.names.isdisjoint(_names(certificate))
-
-
-def _names(certificate: Mapping[str, Any]) -> set[str]:
-    """Common names of the subject, and DNS names of the subject's alternatives."""
-    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
-    return subject | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+        subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+        alternatives = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+        return not self.names or not self.names.isdisjoint(subject | alternatives)
 
 
 class Change(Enum):
@@ -188,7 +184,11 @@ class ReloadingContext:
         seen = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
         if seen == self._loaded and self.served is not None:
             self.served = Served(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
-            return self._again(offer.trouble)
+            if offer.trouble:  # a complaint about another pair
+                return self._refuse(offer.trouble, b"")
+            change = Change.LOADED if self.reason else Change.SAME
+            self.reason, self._refused = "", b""
+            return change
         try:
             leaf = judge(offer.certificate, offer.key, self._clock())
             scratch = self._with(offer)
@@ -236,14 +236,6 @@ class ReloadingContext:
         if self.clients is not None:
             self.clients.ask(context)
         return context
-
-    def _again(self, trouble: str) -> Change:
-        """The pair that is served is offered once more, perhaps with a complaint about another one, or after one."""
-        if trouble:
-            return self._refuse(trouble, b"")
-        change = Change.LOADED if self.reason else Change.SAME
-        self.reason, self._refused = "", b""
-        return change
 
     def _refuse(self, reason: str, seen: bytes) -> Change:
         change = Change.SAME if (reason, seen) == (self.reason, self._refused) else Change.REFUSED

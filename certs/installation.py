@@ -6,7 +6,7 @@ from typing import Final
 
 from ..api.kinds import KINDS
 from ..api.operator.configuration import OperatorConfiguration
-from ..api.operator.server import MODES, Certificates
+from ..api.operator.server import MODES
 from .authority import ECDSA, RSA
 from .names import Names
 from .state import Mode, Profile, TargetKind, Timings
@@ -33,29 +33,26 @@ class Installation:
 def installation(found: OperatorConfiguration) -> Installation:
     """The installation that a configuration describes."""
     own, webhook, certificates = found.operator, found.server.webhook, found.certificates
+    # an installation for one namespace leaves the definitions to the cluster-wide one
+    kinds = () if found.namespace.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
     key = RSA if certificates.key_algorithm == "RSA" else ECDSA
     return Installation(
         mode=Mode(MODES[webhook.cert_provision_mode]),
         profile=Profile(webhook.service_name, own.namespace, own.cluster_domain, key),
-        timings=_timings(certificates),
+        timings=Timings(
+            **{each.name: timedelta(seconds=getattr(certificates, _NAMES.get(each.name, each.name))) for each in fields(Timings)}
+        ),
         called=Names(
             own.namespace, webhook.secret_name, certificates.ca_secret_name, certificates.trust_config_map_name, certificates.lease_name
         ),
-        targets=_targets(found),
+        targets=(
+            *kinds,
+            (TargetKind.MUTATING, certificates.mutating_configuration),
+            (TargetKind.VALIDATING, certificates.validating_configuration),
+        ),
         trust_file=certificates.trust_file,
         take_over=certificates.take_over_conversion,
         force_adoption=certificates.force_adoption,
         restores=found.checkpoint.enabled,
         version=own.version,
     )
-
-
-def _targets(found: OperatorConfiguration) -> tuple[tuple[TargetKind, str], ...]:
-    """Four converted kinds and two configurations; an installation for one namespace leaves the CRDs to the cluster-wide one."""
-    kinds = () if found.namespace.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
-    names = found.certificates
-    return (*kinds, (TargetKind.MUTATING, names.mutating_configuration), (TargetKind.VALIDATING, names.validating_configuration))
-
-
-def _timings(given: Certificates) -> Timings:
-    return Timings(**{each.name: timedelta(seconds=getattr(given, _NAMES.get(each.name, each.name))) for each in fields(Timings)})

@@ -102,7 +102,9 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
     yield from write_bundles(state, bundle, "rotation")
     # after the loss of the CA Secret, the serving Secret may be foreign: only pairs that are already served may be served
     outgoing = (current if secret.next else None, *trust.issuers(secret.previous, trust.list_presented_leaves(state)))
-    yield from write_trust(state, bundle, trust.fingerprints(outgoing) | _still_usable(state, secret))
+    # permission is never withdrawn before DROP: a server may have acted on it
+    usable = trust.fingerprints(trust.ours(secret)) & (state.trust.usable if state.trust else frozenset())
+    yield from write_trust(state, bundle, trust.fingerprints(outgoing) | usable)
     if phase is Phase.TRUST:
         yield _blocked(state, now)
         return
@@ -118,7 +120,12 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
     issuer, key = (secret.next, secret.next_key) if secret.next else (secret.current, secret.current_key)
     if issuer and key and (reason := policy.leaf_reason(state, issuer, now)):
         yield WriteServing("next" if secret.next else "current", bundle, "rotation" if reason == "issuer-differs" else reason)
-    yield PromoteNext(_outgoing(state, secret)) if secret.next else MarkPhase(Phase.ROLL)
+    if not secret.next:
+        yield MarkPhase(Phase.ROLL)
+        return
+    # the next `previous`: the current authority, and older ones while their leaves are or may be served; at most three
+    older = secret.previous if trust.blind(state) else trust.issuers(secret.previous, trust.list_served_leaves(state))
+    yield PromoteNext(tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: trust.LARGEST - 1])
 
 
 def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
@@ -182,17 +189,6 @@ def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: dat
         if not all(current.issued(leaf) for leaf in trust.list_served_leaves(state)):
             yield from write_bundles(state, bundle, "drift")
         yield WriteServing("current", bundle, reason)
-
-
-def _outgoing(state: CertificateState, secret: AuthoritySecret) -> tuple[Certificate, ...]:
-    """The next `previous`: the current authority, and older ones while their leaves are or may be served; at most three."""
-    older = secret.previous if trust.blind(state) else trust.issuers(secret.previous, trust.list_served_leaves(state))
-    return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: trust.LARGEST - 1]
-
-
-def _still_usable(state: CertificateState, secret: AuthoritySecret) -> frozenset[str]:
-    """Permission is never withdrawn before DROP: a server may have acted on it."""
-    return trust.fingerprints((secret.current, secret.next, *secret.previous)) & (state.trust.usable if state.trust else frozenset())
 
 
 def _blocked(state: CertificateState, now: datetime) -> Step:

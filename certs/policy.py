@@ -9,7 +9,7 @@ from typing import Final
 from cryptography import x509
 
 from . import trust
-from .certificate import UNREADABLE, Certificate
+from .certificate import Certificate, read_extension
 from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
@@ -79,7 +79,11 @@ def rotation_reason(state: CertificateState, now: datetime) -> str:
         return "requested"
     if not current.valid_at(now):
         return "expiry"
-    if secret.reason == "adopted" or _weak(current):
+    # serial 0, a fixed name and no key id to distinguish them is the profile of the Go operator's authorities
+    weak = (
+        current.parsed.serial_number <= 0 or not current.is_authority or read_extension(current.parsed, x509.SubjectKeyIdentifier) is None
+    )
+    if secret.reason == "adopted" or weak:
         return "adopted"
     if now < current.not_before + state.timings.backdate + AUTHORITY_GUARD:
         return ""
@@ -92,15 +96,6 @@ def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
     """When an authority's remaining life no longer covers a whole leaf, its drain and a margin; at most a third of its life."""
     ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
-
-
-def _weak(authority: Certificate) -> bool:
-    """The profile of the Go operator's authorities: serial 0, a fixed name and no key id to distinguish them."""
-    try:
-        authority.parsed.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return True
-    return authority.parsed.serial_number <= 0 or not authority.is_authority
 
 
 def may_sign(state: CertificateState) -> bool:

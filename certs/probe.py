@@ -62,7 +62,10 @@ class Prober:
         self._seen = {address: seen for address, seen in self._seen.items() if address in ready}
         for address in ready.keys() - self._seen.keys():
             self._seen[address] = _Seen(None, 0, float("-inf"))
-        due = sorted((address for address in ready if self._due(address)), key=lambda one: self._seen[one].leaf is None)
+        now = self._clock()
+        due = sorted(
+            (address for address in ready if now - self._seen[address].at >= self._apart), key=lambda one: self._seen[one].leaf is None
+        )
         gate = asyncio.Semaphore(AT_ONCE)
         with contextlib.suppress(TimeoutError):  # those that answered before are asked first
             async with asyncio.timeout(IN_ALL):
@@ -77,9 +80,6 @@ class Prober:
             return any((await self._addresses(service)).values())
         except ForbiddenError:
             return False
-
-    def _due(self, address: Address) -> bool:
-        return self._clock() - self._seen[address].at >= self._apart
 
     async def _round(self, address: Address, gate: asyncio.Semaphore) -> None:
         async with gate:
@@ -104,9 +104,11 @@ class Prober:
 async def present(address: Address, server_name: str) -> Certificate | None:
     """The certificate that an address presents for a server name; None when it doesn't answer in time."""
     writer = None
+    looking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing is verified: the presented certificate is judged afterwards
+    looking.check_hostname, looking.verify_mode = False, ssl.CERT_NONE
     try:
         async with asyncio.timeout(PATIENCE):
-            _, writer = await asyncio.open_connection(*address, ssl=_looking(), server_hostname=server_name)
+            _, writer = await asyncio.open_connection(*address, ssl=looking, server_hostname=server_name)
         der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return read_certificate(ssl.DER_cert_to_PEM_cert(der).encode()) if der else None
     except (OSError, ssl.SSLError, TimeoutError, UnicodeError):
@@ -117,14 +119,6 @@ async def present(address: Address, server_name: str) -> Certificate | None:
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
                 async with asyncio.timeout(PATIENCE):
                     await writer.wait_closed()
-
-
-def _looking() -> ssl.SSLContext:
-    """A client context without verification: the presented certificate is judged afterwards."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _hosts(piece: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:

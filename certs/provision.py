@@ -18,10 +18,9 @@ from ..kube.lease import Timings as LeaseTimings
 from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
-from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
-from .perform import Meters, Performer, Teller
+from .perform import BREATH, Gathered, Gatherer, Meters, Performer, Refusals, Teller
 from .plan import next_step, published_bundle, repair
 from .policy import has_converged
 from .probe import Ask, Prober
@@ -114,13 +113,10 @@ class Provisioner:
             return [f"it is not known who leads: {self.election.unknown}"]
         if self.election.leading and self._trouble:
             return [f"the cluster can't be looked at: {self._trouble}"]
-        return [] if self._up() else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
-
-    def _up(self) -> bool:
-        """Whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness."""
         now = self._clock()
+        # whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness
         self._was_up |= not self.election.leading or (not self._down and now - self._since >= SEEN) or now - self._began >= UP
-        return self._was_up
+        return [] if self._was_up else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
 
     async def details(self) -> list[str]:
         """The step or the leader that it waits for."""

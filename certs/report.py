@@ -133,13 +133,6 @@ def _leaf_text(state: CertificateState, now: datetime) -> str:
     return f"the certificate must be replaced: {reason}" if reason else ("no endpoint presents a valid certificate" if dead else "")
 
 
-def _gate_text(state: CertificateState) -> str:
-    known = state.trust.usable if state.trust else None
-    if known is None or any(one.fingerprint in known for one in _needed(state)):
-        return ""
-    return "the authority of the new certificate has not been trusted long enough to be used"
-
-
 def _named(state: CertificateState, ending: str, wrong: Callable[[Target], bool]) -> str:
     found = [f"{one.kind} {one.name}" for one in state.targets if wrong(one)]
     return f"{', '.join(found)} {ending}" if found else ""
@@ -166,7 +159,9 @@ def _causes(state: CertificateState, now: datetime) -> Iterator[tuple[str, str]]
     yield "object-foreign", _standing(state, Stance.FOREIGN, "points to another service")
     yield "conversion-unset", _standing(state, Stance.UNSET, "has no conversion by webhook")
     yield "trust-differs", _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
-    yield "not-usable", _gate_text(state)
+    known = state.trust.usable if state.trust else None
+    usable = known is None or any(one.fingerprint in known for one in _needed(state))
+    yield "not-usable", "" if usable else "the authority of the new certificate has not been trusted long enough to be used"
 
 
 def conditions(state: CertificateState, now: datetime) -> str:

@@ -15,9 +15,9 @@ from ..kube.protocol import Cluster, Node
 from ..kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Resource
 from . import names
 from .authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
-from .certificate import Certificate, Key
+from .certificate import Certificate
 from .names import Names
-from .state import AuthoritySecret, CertificateState, Mode, Phase
+from .state import CertificateState, Mode, Phase
 from .step import (
     AdoptAuthority,
     CreateAuthority,
@@ -82,7 +82,9 @@ class Store:
         if why := explain_immutable(old, write.type):
             LOG.warning("%s %s is %s: it is deleted and made anew", write.kind, write.name, why)
             await self._delete(resource, old)
-            return await self._cluster.create(resource, anew(write, old, self._called.namespace))
+            head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}  # all that stays
+            bare = {"apiVersion": "v1", "kind": write.kind, "metadata": head}
+            return await self._cluster.create(resource, as_object(write._replace(version=""), bare, self._called.namespace))
         return await self._cluster.replace(resource, as_object(write, old, self._called.namespace))
 
     async def _delete(self, resource: Resource, old: Node) -> None:
@@ -151,12 +153,6 @@ def explain_immutable(obj: Mapping[str, Any], type_: str) -> str:
     return f"of type {str(seen_type)[:60]}" if type_ and seen_type not in (OPAQUE, type_) else ""
 
 
-def anew(write: Write, old: Mapping[str, Any], namespace: str) -> Node:
-    """The object to create after `old` was deleted: of this, only labels and annotations stay."""
-    head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}
-    return as_object(write._replace(version=""), {"apiVersion": "v1", "kind": write.kind, "metadata": head}, namespace)
-
-
 def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, called: Names) -> Write:
     old = state.serving
     if isinstance(step, RewriteServing):
@@ -192,18 +188,33 @@ def _trust(step: Step, state: CertificateState, now: datetime, called: Names) ->
 
 def _authority(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
     secret = state.authority
-    data = _stored(secret) if secret else {}
+    data: dict[str, bytes] = {}
+    if secret:  # in our encoding, without unreadable values
+        held = {
+            names.CURRENT: secret.current,
+            names.CURRENT_KEY: secret.current_key,
+            names.NEXT: secret.next,
+            names.NEXT_KEY: secret.next_key,
+        }
+        data = {slot: one.pem for slot, one in held.items() if one} | _previous(secret.previous)
     generation = _generation(state) + 1
     notes: dict[str, str | None] = {}
     if isinstance(step, CreateAuthority):
-        data = _slot(names.CURRENT, names.CURRENT_KEY, _new(state, generation, now)) | _previous(step.previous)
+        made = _new(state, generation, now)
+        data = {names.CURRENT: made.certificate, names.CURRENT_KEY: made.key, **_previous(step.previous)}
         notes = {**_entered(Phase.TRUST if step.previous else Phase.BOOTSTRAP, now), names.GENERATION: str(generation)}
         notes[names.REASON] = "key-lost" if step.previous else None
     elif isinstance(step, AdoptAuthority):
-        data = _adopted(state)
+        serving = state.serving
+        key = serving.authority_key if serving else None
+        if serving is None or key is None:
+            raise ValueError("an authority is adopted only with its key")
+        certificate = next(one for one in serving.authorities if key.belongs_to(one))
+        data = {names.CURRENT: certificate.pem, names.CURRENT_KEY: key.pem}
         notes = {**_entered(Phase.STABLE, now), names.GENERATION: str(generation), names.REASON: "adopted"}
     elif isinstance(step, StoreNext):
-        data |= _slot(names.NEXT, names.NEXT_KEY, _new(state, generation, now))
+        made = _new(state, generation, now)
+        data |= {names.NEXT: made.certificate, names.NEXT_KEY: made.key}
         notes = {**_entered(Phase.TRUST, now), names.GENERATION: str(generation), names.REASON: step.reason}
         notes[names.HANDLED] = secret.requested if secret and secret.requested else None
     elif isinstance(step, PromoteNext):
@@ -228,30 +239,6 @@ def _generation(state: CertificateState) -> int:
     """The highest generation used so far, from the annotation or the names of all known authorities."""
     numbers = [int(found[1]) for one in list_authorities(state) if (found := _NUMBERED.match(one.common_name))]
     return max([0, *numbers, state.authority.generation if state.authority else 0])
-
-
-def _adopted(state: CertificateState) -> dict[str, bytes]:
-    serving = state.serving
-    key = serving.authority_key if serving else None
-    if serving is None or key is None:
-        raise ValueError("an authority is adopted only with its key")
-    certificate = next(one for one in serving.authorities if key.belongs_to(one))
-    return _slot(names.CURRENT, names.CURRENT_KEY, KeyPair(certificate.pem, key.pem))
-
-
-def _stored(secret: AuthoritySecret) -> dict[str, bytes]:
-    """The Secret in our encoding, without unreadable values."""
-    data = _kept(names.CURRENT, names.CURRENT_KEY, secret.current, secret.current_key)
-    return data | _kept(names.NEXT, names.NEXT_KEY, secret.next, secret.next_key) | _previous(secret.previous)
-
-
-def _kept(slot: str, key_slot: str, certificate: Certificate | None, key: Key | None) -> dict[str, bytes]:
-    data = {slot: certificate.pem} if certificate else {}
-    return data | ({key_slot: key.pem} if key else {})
-
-
-def _slot(slot: str, key_slot: str, pair: KeyPair) -> dict[str, bytes]:
-    return {slot: pair.certificate, key_slot: pair.key}
 
 
 def _previous(authorities: tuple[Certificate, ...]) -> dict[str, bytes]:

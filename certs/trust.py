@@ -20,9 +20,9 @@ def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certific
     """
     leaves = tuple(served)
     unique = tuple(dict.fromkeys(authorities))
-    kept = tuple(one for one in unique if one.not_after > now or _serves(one, leaves)) or unique[:1]
+    kept = tuple(one for one in unique if one.not_after > now or issuers((one,), leaves)) or unique[:1]
     if len(kept) > LARGEST:
-        more = sorted(kept[2:], key=lambda one: not _serves(one, leaves))[: LARGEST - 2]
+        more = sorted(kept[2:], key=lambda one: not issuers((one,), leaves))[: LARGEST - 2]
         kept = (*kept[:2], *(one for one in kept[2:] if one in more))
     return b"".join(one.pem for one in kept)
 
@@ -30,10 +30,6 @@ def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certific
 def holds(bundle: bytes, authorities: Iterable[Certificate]) -> bool:
     """Whether a bundle trusts all of these; all its blocks are read."""
     return set(authorities) <= set(read_certificates(bundle))
-
-
-def _serves(authority: Certificate, leaves: tuple[Certificate, ...]) -> bool:
-    return any(authority.issued(leaf) for leaf in leaves)
 
 
 def list_presented_leaves(state: CertificateState) -> tuple[Certificate, ...]:

@@ -57,7 +57,7 @@ class Client:
         objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items(found, f"get {path}")]
         return Page(objects, str(found["metadata"].get("continue") or ""))
 
-    async def watch(
+    def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
     ) -> AsyncGenerator[Event]:
         """Streams changes, with bookmarks."""
@@ -69,12 +69,7 @@ class Client:
             "fieldSelector": fields,
             "labelSelector": labels,
         }
-        stream = self._connection.stream(resource.path(namespace), query, seconds)
-        try:
-            async for each in stream:
-                yield each
-        finally:
-            await stream.aclose()
+        return self._connection.stream(resource.path(namespace), query, seconds)
 
     async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
         """Creates, in the object's own namespace unless one is given."""

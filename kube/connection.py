@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import orjson
 from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.config import ConfigException
 from yarl import URL
 
 from .answers import Lines, decode_answer, event, refusal
@@ -125,7 +126,10 @@ class Connection:
         accept: str = _JSON,
     ) -> aiohttp.ClientResponse:
         headers = {"Accept": accept, "Accept-Encoding": _PLAIN, "Content-Type": kind, "User-Agent": self._agent}
-        await self._sign(headers, method, path)
+        try:  # ApiClient reads a token again that may have been replaced
+            await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, None)
+        except (ConfigException, ConfigError, OSError) as error:
+            raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
         given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")
         code = NO_ANSWER
@@ -149,15 +153,6 @@ class Connection:
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,), read_bufsize=_BUFFER
             )
         return self._session
-
-    async def _sign(self, headers: dict[str, str], method: str, path: str) -> None:
-        """Adds the credentials of this moment, for which ApiClient reads a token again that may have been replaced."""
-        from kubernetes.aio.config import ConfigException
-
-        try:
-            await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, None)
-        except (ConfigException, ConfigError, OSError) as error:
-            raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
 
     def _hear(self, date: str) -> None:
         with suppress(ValueError):  # no Date header, or an invalid one: the last one stays

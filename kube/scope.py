@@ -171,11 +171,6 @@ class Claims:
         """The Lease was deleted: its holder left in good order, and the namespace is ours at once."""
         self._claims.pop(namespace, None)
 
-    def only(self, namespaces: frozenset[str]) -> None:
-        """Forgets all others: what a complete list does not hold has been deleted."""
-        for namespace in [name for name in self._claims if name not in namespaces]:
-            del self._claims[namespace]
-
     def lost(self, now: float) -> None:
         """The watch is down: renewals can't be seen, so nothing runs out until it is back."""
         self._lost = now if self._lost is None else self._lost

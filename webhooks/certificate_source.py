@@ -30,10 +30,6 @@ class SecretNames(NamedTuple):
     trust: str  # the ConfigMap
     server_name: str
 
-    def orders(self) -> dict[str, str]:
-        """For the process that watches."""
-        return {"namespace": self.namespace, "secret": self.secret, "trust": self.trust}
-
 
 class CertificateSource:
     """Holds delivered pairs, by the rules of certs/delivery.py; contexts call `offer`."""
@@ -50,8 +46,13 @@ class CertificateSource:
     def delivered(self, report: Mapping[str, Any]) -> None:
         """Takes a report of `SecretWatch`."""
         self.away = str(report["why"])
-        pair = report["pair"]
-        self._delivery.hold(Source.API, _content(pair) if pair is not None else self.away or "it has not answered yet")
+        held: Content | str = self.away or "it has not answered yet"
+        if (pair := report["pair"]) is not None:
+            try:
+                held = Content(*(base64.b64decode(pair[name]) for name in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)))
+            except (binascii.Error, ValueError):
+                held = "the Secret's data must be base64"
+        self._delivery.hold(Source.API, held)
         usable = report["usable"]
         self._delivery.restrict(Gate(heard=bool(report["heard"]), usable=None if usable is None else frozenset(usable)))
 
@@ -73,16 +74,6 @@ class CertificateSource:
             _LOG.warning("%s", choice.warning)
         self._warned = choice.warning
         return choice
-
-
-_PARTS: Final = (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)
-
-
-def _content(data: Mapping[str, str]) -> Content | str:
-    try:
-        return Content(*(base64.b64decode(data[name]) for name in _PARTS))
-    except (binascii.Error, ValueError):
-        return "the Secret's data must be base64"
 
 
 class ServedCertificate:
@@ -121,10 +112,7 @@ class ServedCertificate:
         elif change is Change.REFUSED:
             self._meter.count("certificate_refusals")
             _SERVED.error("a certificate can't be used%s: %s", ", the last good pair stays" * context.loaded, context.reason)
-        self._look_at_clients()
-
-    def _look_at_clients(self) -> None:
-        clients, change = self.context.clients, self.context.refresh_clients()
+        clients, change = context.clients, context.refresh_clients()
         if clients is not None and change is Change.LOADED:
             _SERVED.info("%d authorities of client certificates loaded", len(clients.authorities))
         elif clients is not None and change is Change.REFUSED:

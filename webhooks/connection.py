@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from aiohttp import StreamReader
-from aiohttp.http import HttpRequestParser, StreamWriter
+from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, StreamWriter
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web import BaseRequest, RequestHandler, RequestPayloadError, Server, StreamResponse
@@ -78,8 +78,8 @@ class Connection(RequestHandler):
     ) -> None:
         """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
 
-        `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
-        `at_once`, `by_head`: see connections.py.
+        `generation`: of the authorities that verify the client, see server.py, which also sets `caller`.
+        `at_once`, `by_head`: see `Connections`.
         """
         super().__init__(
             server,
@@ -388,3 +388,16 @@ class Connection(RequestHandler):
     def _refused(self, status: int, sentence: str) -> Reply:
         answer = reject_http(status, sentence)
         return Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False)
+
+
+def is_framed(request: BaseRequest) -> bool:
+    """Whether all agree on where a request ends: the parser takes HTTP/2.0 for a version, and codings that it doesn't undo."""
+    coding = request.headers.get("Transfer-Encoding")
+    if coding is None:
+        return request.version in (HttpVersion11, HttpVersion10)
+    return request.version == HttpVersion11 and coding.lower() == "chunked"
+
+
+def is_last(request: BaseRequest) -> bool:
+    """Whether nothing may follow a request: what comes behind one for another protocol, or for a tunnel, may not be HTTP."""
+    return "Upgrade" in request.headers or request.method == "CONNECT" or not is_framed(request)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
+import secrets
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -16,13 +18,85 @@ from ..conversion.engine import Converted
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.objects import convert_object, target
 from ..conversion.remainder import encode
-from .conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionStatistics
-from .envelope import MESSAGE_LENGTH, NAME_LENGTH, REASONS, Answer, RejectedError, Verdict, load, reject_http
-from .incremental_decode import Apart, NotDivisibleError, apart
+from .envelope import (
+    CONVERTED,
+    FAULT,
+    MESSAGE_LENGTH,
+    NAME_LENGTH,
+    REASONS,
+    REFUSED,
+    SAME,
+    Answer,
+    ConversionStatistics,
+    RejectedError,
+    Verdict,
+    load,
+    reject_http,
+)
 from .limits import MEMORY, Bound, BudgetError
 
 if TYPE_CHECKING:
     from mmap import mmap  # a browser has none
+
+    from .executor.spool import Spool
+
+LONG: Final = 32 * 1024  # bytes; shorter reviews are decoded in a sixth of a millisecond
+_HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends
+_LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
+_MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
+_QUOTED: Final = f'"{_MARK}"'.encode()
+_ABOVE: Final = b"[[[", b"]]]"  # an object is three levels deep in its review, and the decoder's bound of depth counts from the top
+
+
+class NotDivisibleError(ValueError):
+    """A review that must be decoded at one go."""
+
+
+class Apart(NamedTuple):
+    """A long review and its list, from `start` to `end` without brackets: the decoder can't be interrupted, but is brief with one object.
+
+    An API server writes all objects of a review alike: `{"apiVersion":"...","kind":"...`. Where one ends and another begins so is a cut,
+    and the decoder itself judges it: text that begins as an object and is accepted whole ends where that object ends. So pieces that are
+    all accepted are the objects of the review, and no others; whatever looks otherwise is decoded at one go.
+    """
+
+    frame: bytes  # the review, with a mark in the place of its objects
+    lead: bytes  # how each object begins
+    start: int
+    end: int
+
+    def framed(self, request: dict[str, Any]) -> bool:
+        """Whether the decoded frame's request has the mark for its objects: then exactly that list was left out."""
+        return bool(request.get("objects") == [_MARK])
+
+    def longest(self, body: bytes | mmap) -> int:
+        """An upper bound of the bytes of an object."""
+        return 1 + len(self.lead) + max(map(len, body[self.start : self.end].split(b"}," + self.lead)))
+
+    def objects(self, body: bytes | mmap) -> Iterator[Any]:
+        """Decode one object after the other. Raises: NotDivisibleError."""
+        start, cut = self.start, b"}," + self.lead
+        while start < self.end:
+            found = body.find(cut, start, self.end)
+            stop = self.end if found < 0 else found + 1
+            try:
+                [[[obj]]] = orjson.loads(body[start:stop].join(_ABOVE))
+            except ValueError:  # no JSON, or more than one object
+                raise NotDivisibleError from None
+            yield obj
+            start = stop + 1
+
+
+def apart(body: bytes | mmap) -> Apart | None:
+    """Find the list by its form; None for a short or different body."""
+    if len(body) < LONG:
+        return None
+    found, last = _LIST.search(body, 0, _HEAD), body.rfind(b"}]", max(0, len(body) - _HEAD))
+    if found is None or last < found.start(1):
+        return None
+    start, end = found.start(1), last + 1
+    return Apart(b"".join((body[:start], _QUOTED, body[end:])), found[1], start, end)
+
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
@@ -30,16 +104,6 @@ LISTED: Final = 20  # failing objects that a message names, and damaged annotati
 _START: Final = {version: b'{"apiVersion":"' + version.encode() + b'","kind":"ConversionReview","response":{"uid":' for version in VERSIONS}
 _SUCCESS: Final = b',"result":{"status":"Success"},"convertedObjects":['
 _END: Final = b"]}}"
-
-
-class Sink(Protocol):
-    """Receives a long response, piece by piece."""
-
-    def write(self, part: bytes) -> None:
-        """Append a piece."""
-
-    def clear(self) -> None:
-        """Drop all pieces."""
 
 
 class _Held:
@@ -56,6 +120,9 @@ class _Held:
 
     def whole(self, found: Answer) -> Answer:
         return found if found.body else Answer(found.status, b"".join(self.parts), found.verdict)
+
+
+Sink: TypeAlias = "Spool | _Held"  # what takes a response, piece by piece
 
 
 def answer(body: bytes, line: Line = INSTALLED) -> Answer:
@@ -157,7 +224,10 @@ class _Work:
             found = _failed(version, uid, 413, [sentence], self.tally)
             yield found._replace(verdict=found.verdict._replace(bound=met))
             return
-        self._log_damaged(uid)
+        for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
+            _LOG.warning("%s", text)
+        if self.tally.damaged > LISTED:
+            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
         if self.failed:
             self.sink.clear()
             yield _failed(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
@@ -183,26 +253,16 @@ class _Work:
             self.faults += 1
             self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is an internal error")
             return FAULT
-        if done.damaged:
-            self._damaged(done)
+        for key in done.damaged:
+            self.tally.damaged += 1
+            if self.tally.damaged <= LISTED:
+                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
         return SAME if done.object is obj else CONVERTED
 
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
         if self.failed <= LISTED:
             self.failures.append(f"{shorten(_called(obj, index), 600)}: {shorten(reason, 500)}")
-
-    def _damaged(self, done: Converted) -> None:
-        for key in done.damaged:
-            self.tally.damaged += 1
-            if self.tally.damaged <= LISTED:
-                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
-
-    def _log_damaged(self, uid: str) -> None:
-        for line in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
-            _LOG.warning("%s", line)
-        if self.tally.damaged > LISTED:
-            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
 
     def _sentences(self, objects: int) -> list[str]:
         more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []

@@ -31,17 +31,12 @@ GRAPH: Final = {
 }
 
 
-def review() -> bytes:
-    """The AdmissionReview that an API server would send for the graph above."""
-    request = {"uid": "demo", "operation": "CREATE", "kind": {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}}
-    return json.dumps(
-        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, "name": "demo", "object": GRAPH}}
-    ).encode()
-
-
 def ask(url: str, authority: Path) -> str:
-    """Posts the review and returns the answer, indented."""
-    request = urllib.request.Request(url + PATH, data=review(), headers={"Content-Type": "application/json"})  # noqa: S310 - our own https URL
+    """Posts the AdmissionReview that an API server would send for the graph above, and returns the answer, indented."""
+    kind = {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}
+    asked = {"uid": "demo", "operation": "CREATE", "kind": kind, "name": "demo", "object": GRAPH}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}
+    request = urllib.request.Request(url + PATH, data=json.dumps(review).encode(), headers={"Content-Type": "application/json"})  # noqa: S310 - our own https URL
     with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=str(authority)), timeout=10) as answer:  # noqa: S310
         return json.dumps(json.load(answer), indent=2)
 

@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -127,22 +128,14 @@ def readable(line: bytes) -> bytes:
     return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
 
 
-class Stamp:
-    """The time of a log line, formatted once a second but for its milliseconds."""
+def stamp(now: float) -> str:
+    """The time of a log line: RFC 3339 in UTC with milliseconds."""
+    return f"{_seconds(int(now))}.{int(now * 1000) % 1000:03d}Z"
 
-    __slots__ = ("_second", "_text")
 
-    def __init__(self) -> None:
-        self._second = -1
-        self._text = ""
-
-    def text(self, now: float) -> str:
-        """RFC 3339 in UTC with milliseconds."""
-        second = int(now)
-        if second != self._second:
-            self._second = second
-            self._text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        return f"{self._text}.{int(now * 1000) % 1000:03d}Z"
+@lru_cache(maxsize=1)
+def _seconds(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 class JsonHandler(logging.Handler):
@@ -152,12 +145,11 @@ class JsonHandler(logging.Handler):
         """`add` takes a line with its newline."""
         super().__init__()
         self._add = add
-        self._stamp = Stamp()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Adds one record."""
         line: dict[str, Any] = {
-            "ts": self._stamp.text(record.created),
+            "ts": stamp(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": word(record.getMessage(), MESSAGE_LENGTH),
@@ -243,12 +235,9 @@ class LevelFile:
         except BaseException:
             process.kill()
             raise
-        return _level(printed) if process.returncode == 0 else ""
-
-
-def _level(printed: bytes) -> str:
-    """The level in what `config -o json` prints; empty when it isn't there."""
-    try:
-        return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
-    except (ValueError, TypeError, KeyError, StopIteration):
-        return ""
+        if process.returncode != 0:
+            return ""
+        try:
+            return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
+        except (ValueError, TypeError, KeyError, StopIteration):
+            return ""

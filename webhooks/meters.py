@@ -1,16 +1,14 @@
 """Counts answered requests in plain dictionaries, which metrics.py prints, and makes the lines of the access log."""
 
 import re
-import time
 from collections import defaultdict
 from typing import Any, Final, TypeAlias
 
 import orjson
 
 from ..kube.metrics import observe
-from .conversion_statistics import ConversionKey, ConversionStatistics
-from .envelope import Verdict
-from .logs import Stamp, word
+from .envelope import ConversionKey, ConversionStatistics, Verdict
+from .logs import word
 from .routes import Route
 
 # of the Go operator's durations, and of its framework's
@@ -67,10 +65,6 @@ class Meter:
         if verdict.tally is not None:
             self._converted(verdict.tally, seconds)
 
-    def called(self, path: str, caller: str) -> None:
-        """Counts a request to a path by its caller: `verified` or `unverified`."""
-        self.callers[path, caller] += 1
-
     def met(self, bound: str) -> None:
         """Counts that a bound of limits.py was met."""
         self.bounds[bound] += 1
@@ -90,39 +84,34 @@ class Meter:
             self.count("conversion_damaged_annotations", tally.damaged)
 
 
-class Access:
-    """Makes the access log's lines of one server: names, codes and rules, never a value of an object."""
+def access_line(moment: str, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
+    """The access log's line of one response: names, codes and rules, never a value of an object.
 
-    __slots__ = ("_stamp",)
-
-    def __init__(self) -> None:
-        self._stamp = Stamp()
-
-    def line(self, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
-        """The line of one response, with its newline; `traceparent` is the request's header, logged if it is valid."""
-        line: dict[str, Any] = {
-            "ts": self._stamp.text(time.time()),
-            "level": "error" if verdict.outcome == "fault" else "info",
-            "logger": "access",
-            "msg": verdict.outcome,
-            "path": route.path if route is not None else "",
-            "uid": word(verdict.uid),
-            "kind": route.kind if route is not None else "",
-            "version": route.version if route is not None else "",
-            "namespace": word(verdict.namespace),
-            "name": word(verdict.name),
-            "operation": verdict.operation,
-            "allowed": verdict.outcome in ("allowed", "converted"),
-            "code": verdict.code,
-            "rules": verdict.rules,
-            "duration_ms": int(seconds * 1e6) / 1000,
-        }
-        if traceparent and _TRACE.fullmatch(traceparent):
-            line["traceparent"] = traceparent
-        if verdict.skipped:
-            line["skipped"] = verdict.skipped
-        if verdict.patched:
-            line["patched"] = verdict.patched
-        if verdict.tally is not None:
-            line["objects"] = verdict.tally.objects
-        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    `traceparent` is the request's header, logged if it is valid.
+    """
+    line: dict[str, Any] = {
+        "ts": moment,
+        "level": "error" if verdict.outcome == "fault" else "info",
+        "logger": "access",
+        "msg": verdict.outcome,
+        "path": route.path if route is not None else "",
+        "uid": word(verdict.uid),
+        "kind": route.kind if route is not None else "",
+        "version": route.version if route is not None else "",
+        "namespace": word(verdict.namespace),
+        "name": word(verdict.name),
+        "operation": verdict.operation,
+        "allowed": verdict.outcome in ("allowed", "converted"),
+        "code": verdict.code,
+        "rules": verdict.rules,
+        "duration_ms": int(seconds * 1e6) / 1000,
+    }
+    if traceparent and _TRACE.fullmatch(traceparent):
+        line["traceparent"] = traceparent
+    if verdict.skipped:
+        line["skipped"] = verdict.skipped
+    if verdict.patched:
+        line["patched"] = verdict.patched
+    if verdict.tally is not None:
+        line["objects"] = verdict.tally.objects
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -12,7 +12,7 @@ from typing import Final
 from ..admission.registration import Purpose
 from ..kube import metrics
 from ..kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, add_series, count_of
-from .conversion_statistics import FAILURES, FAULT
+from .envelope import FAILURES, FAULT
 from .limits import Bound
 from .meters import BUCKETS, SPREADS, Meter, TrafficKey
 from .routes import ROUTES

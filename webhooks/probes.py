@@ -15,12 +15,10 @@ from aiohttp.web import BaseRequest, StreamResponse
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
-from .connection import Connection
-from .connections import Connections
-from .framing import is_last
+from .connection import Connection, is_last
 from .limits import SIDE
-from .listener import Listener
-from .reply import Dates, Reply
+from .listener import Connections, Listener
+from .reply import Reply, date_line
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
@@ -129,7 +127,6 @@ class Probes:
         self._listeners: list[Listener] = []
         self._connections: list[Connections] = []
         self._watches: list[asyncio.Task[None]] = []
-        self._dates = Dates()
 
     async def listen(
         self,
@@ -146,7 +143,7 @@ class Probes:
             connection.spoken = True
             status, text, extra = await self._answer(request, paths, access)
             keep_alive = request.keep_alive and not is_last(request) and request.content.is_eof() and request.version.minor == 1
-            head = (_METRICS_TYPE if isinstance(text, bytes) else _PLAIN_TYPE) + self._dates.line()
+            head = (_METRICS_TYPE if isinstance(text, bytes) else _PLAIN_TYPE) + date_line()
             body = text if isinstance(text, bytes) else text.encode()
             bare = request.method == "HEAD"
             return cast("StreamResponse", Reply(status, head, body, SIDE, connection.met, keep_alive=keep_alive, extra=extra, bare=bare))

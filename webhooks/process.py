@@ -122,13 +122,20 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     await side.serve(probes, source, access)
     lines.start(loop)
     await server.start([sock])
+
+    def set_level(level: str) -> None:
+        logs.set_level(level)
+        if feed is not None:
+            feed.log_level(level)
+
     feeding = loop.create_task(feed.run()) if feed is not None else None
     beside = [loop.create_task(_announce(server, state, ready))]
     if plan.level is not None:
-        level = LevelFile(plan.level, lambda level: _set_level(level, feed))
+        level = LevelFile(plan.level, set_level)
         beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
-    await _ended(stop, executor)
-    for task in beside:
+    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in (*waiting, *beside):
         task.cancel()
     await server.drain(plan.lag)
     if feed is not None and feeding is not None:
@@ -163,14 +170,6 @@ def settle() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-async def _ended(stop: asyncio.Event, executor: Executor) -> None:
-    """Waits until the process is to stop, or can no longer answer everything."""
-    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for each in waiting:
-        each.cancel()
-
-
 async def _announce(server: Webhooks, state: State, ready: Callable[[], None]) -> None:
     await server.listening.wait()
     while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness has no event
@@ -194,11 +193,5 @@ def _feed(plan: Plan, server: Webhooks, source: CertificateSource | None) -> Fee
     def offered(offers: dict[str, dict[str, str]]) -> None:
         server.use(server.settings._replace(new_pods=server.settings.new_pods._replace(offers=offers)))
 
-    orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names.orders()}
+    orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names._asdict()}
     return Feed(orders, taken, delivered=delivered, offered=offered)
-
-
-def _set_level(level: str, feed: Feed | None) -> None:
-    logs.set_level(level)
-    if feed is not None:
-        feed.log_level(level)

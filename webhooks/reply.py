@@ -9,6 +9,7 @@ import sys
 import termios
 import time
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
-    from .body_memory import Reservation
+    from .bodies import Reservation
     from .connection import Connection
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
@@ -33,22 +34,14 @@ _LOOK_SECONDS: Final = 0.01
 UNSENT: Final = 64 * 1024  # bytes of a connection: who writes waits when there are more
 
 
-class Dates:
-    """The Date header, made once a second."""
+def date_line() -> bytes:
+    """The header line for now, made once a second."""
+    return _date_line(int(time.time()))
 
-    __slots__ = ("_line", "_second")
 
-    def __init__(self) -> None:
-        self._second = 0
-        self._line = b""
-
-    def line(self) -> bytes:
-        """The header line for now."""
-        second = int(time.time())
-        if second != self._second:
-            self._second = second
-            self._line = f"Date: {formatdate(second, usegmt=True)}\r\n".encode()
-        return self._line
+@lru_cache(maxsize=1)
+def _date_line(second: int) -> bytes:
+    return f"Date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
 class Reply:

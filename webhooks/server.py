@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, TypeVar, cast
 
 import orjson
@@ -13,33 +14,36 @@ from aiohttp.web import BaseRequest, StreamResponse
 
 from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
-from ..certs.context import ReloadingContext
+from ..certs.context import CLIENT_KEY, ClientTrust, ReloadingContext
 from . import convert
 from .admission import answer, example
 from .bodies import Bodies
-from .callers import Callers
 from .certificate_source import ServedCertificate
-from .connection import UNREADABLE, Connection
-from .connections import Connections
+from .connection import UNREADABLE, Connection, is_framed, is_last
+from .convert import NotDivisibleError
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
-from .framing import is_framed, is_last
-from .incremental_decode import NotDivisibleError
+from .fair_queue import ShortRequests
 from .known_heads import KnownHeads
 from .limits import Limits
-from .listener import Listener
-from .logs import Lines
-from .meters import Access, Meter
-from .reply import JSON, Dates, Reply
+from .listener import Connections, Listener
+from .logs import Lines, stamp
+from .meters import Meter, access_line
+from .reply import JSON, Reply, date_line
 from .routes import ROUTES, Route, find_route
-from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
 B = TypeVar("B")
+VERIFIED: Final = "verified"
+UNVERIFIED: Final = "unverified"
+_NO_AUTHORITIES: Final = f"{CLIENT_KEY}: no authority of client certificates could be read"
+_NONE: Final = f"the caller must present a client certificate of an authority in {CLIENT_KEY}, and presented none"
+_EXPIRED: Final = "the caller's client certificate must be valid, and has expired since the connection began"
+_STRANGER: Final = "the caller's client certificate must bear one of the names in server.webhook.clientNames"
 
 
 class Webhooks:
@@ -74,7 +78,6 @@ class Webhooks:
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
         self._failed = "the server has not judged a request of its own yet"
-        self._dates, self._access = Dates(), Access()
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
@@ -159,7 +162,7 @@ class Webhooks:
         found = refused or self._short_requests.do(connection.client, lambda: answer(route, body, settings))
         self._told(route, found, started, 0 if refused else len(body), "")
         keep_alive = not (refused or connection.last or found.status in _CLOSING)
-        return Reply(found.status, JSON + self._dates.line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
+        return Reply(found.status, JSON + date_line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         connection = cast("Connection", request.protocol)
@@ -207,7 +210,8 @@ class Webhooks:
         converting = route.purpose is Purpose.CONVERT
         if len(body) <= (self._bodies.most(request) if converting else self._limits.body):
             return None
-        return _refused(self._bodies.too_long(request, conversion=converting))
+        error = self._bodies.too_long(request, conversion=converting)
+        return reject_http(error.status, error.sentence, error.bound)
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
@@ -263,7 +267,7 @@ class Webhooks:
         try:
             return await reading
         except RejectedError as error:
-            return _refused(error)
+            return reject_http(error.status, error.sentence, error.bound)
         except Exception as error:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             # aiohttp's stream keeps the error, and this would keep all that had come of the body until the collector looks, which is rare
             error.__traceback__ = None
@@ -286,7 +290,7 @@ class Webhooks:
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(self._access.line(route, found.verdict, seconds, trace))
+            self._lines.add(access_line(stamp(time.time()), route, found.verdict, seconds, trace))
 
     def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
@@ -301,12 +305,53 @@ class Webhooks:
         )
         extra = _ALLOW if found.status == 405 else b""
         bare = request.method == "HEAD"
-        head = JSON + self._dates.line()
+        head = JSON + date_line()
         return Reply(found.status, head, found.body, self._limits, self.meter.met, keep_alive=keep_alive, extra=extra, bare=bare)
 
 
-def _refused(error: RejectedError) -> Answer:
-    return reject_http(error.status, error.sentence, error.bound)
+class Callers:
+    """Checks callers: if configured, admission requires a verified and allowed client certificate. Conversion doesn't."""
+
+    __slots__ = ("_clock", "_meter", "_trust")
+
+    def __init__(self, trust: ClientTrust | None, meter: Meter, clock: Callable[[], float] = time.time) -> None:
+        """Without `trust` no certificate is required."""
+        self._trust, self._meter, self._clock = trust, meter, clock
+
+    def generation(self) -> int:
+        """The number of the current set of authorities; set it on a connection before its handshake."""
+        return self._trust.generation if self._trust is not None else 0
+
+    def refusal(self, route: Route, connection: Connection) -> Answer | None:
+        """Counts a request by its caller, and answers it when that must not call this path."""
+        wrong = self._wrong(connection)
+        self._meter.callers[route.path, UNVERIFIED if wrong else VERIFIED] += 1
+        # a caller verified by earlier authorities gets one more response: an authority may only have been added
+        connection.last |= connection.generation != self.generation()
+        return reject_http(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
+
+    def _wrong(self, connection: Connection) -> str:
+        if self._trust is None:
+            return UNVERIFIED
+        if not self._trust.authorities:
+            return _NO_AUTHORITIES
+        if connection.caller is None:
+            connection.caller = self._seen(connection)
+        wrong, until = connection.caller
+        return wrong or (_EXPIRED if self._clock() >= until else "")
+
+    def _seen(self, connection: Connection) -> tuple[str, float]:
+        """The reason to refuse a caller, and the end of its certificate."""
+        tls = connection.transport.get_extra_info("ssl_object") if connection.transport is not None else None
+        try:
+            certificate = tls.getpeercert() if tls is not None else None
+        except ValueError:  # before the end of a handshake, and for what OpenSSL can't show
+            certificate = None
+        if not certificate or self._trust is None:
+            return _NONE, 0.0
+        if not self._trust.bears(certificate):
+            return _STRANGER, 0.0
+        return "", ssl.cert_time_to_seconds(certificate["notAfter"])
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:

@@ -5,9 +5,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from dynamo_webhooks.admission.judging import compute_defaults, judge
+from dynamo_webhooks.admission.judging import VersionView, compute_defaults, judge
 from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, read_as
-from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert

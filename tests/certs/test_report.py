@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.certs.gather import Gathered
+from dynamo_webhooks.certs.perform import Gathered
 from dynamo_webhooks.certs.report import gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.cli.commands.certs.work import as_text, describe_cluster

@@ -19,7 +19,7 @@ from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, Declared
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING
 from dynamo_webhooks.reconciler.metrics.meters import FAILED
 from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
-from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
+from dynamo_webhooks.webhooks.envelope import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.manifests.environment import ROOT

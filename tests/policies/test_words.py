@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
+from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Admission, Settings
-from dynamo_webhooks.admission.version_view import in_version
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.paths import Path as FieldPath

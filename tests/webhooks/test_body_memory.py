@@ -11,8 +11,7 @@ from typing import Any, Final
 import pytest
 import uvloop
 
-from dynamo_webhooks.webhooks.bodies import WITH_ANSWER, DelayedTrim
-from dynamo_webhooks.webhooks.body_memory import BodyMemory, Reservation
+from dynamo_webhooks.webhooks.bodies import WITH_ANSWER, BodyMemory, DelayedTrim, Reservation
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until

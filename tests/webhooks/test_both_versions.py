@@ -9,10 +9,10 @@ import orjson
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.judging import VersionView, difference
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.admission.version_view import VersionView, difference
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.remainder import annotation_keys

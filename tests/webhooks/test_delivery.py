@@ -51,7 +51,7 @@ class Carried:
     def __init__(self, cluster: MemoryCluster) -> None:
         self.cluster = cluster
         self.reports: list[dict[str, Any]] = []
-        self._carrier = SecretWatch(cluster, POST.orders(), lambda report: self.reports.append(report["delivery"]))
+        self._carrier = SecretWatch(cluster, POST._asdict(), lambda report: self.reports.append(report["delivery"]))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Carried]:

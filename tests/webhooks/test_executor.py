@@ -16,10 +16,9 @@ import pytest
 
 from dynamo_webhooks.conversion import objects
 from dynamo_webhooks.webhooks import admission, convert
-from dynamo_webhooks.webhooks.executor import job
+from dynamo_webhooks.webhooks.executor import forker
 from dynamo_webhooks.webhooks.executor.executor import ENDED
-from dynamo_webhooks.webhooks.executor.forker import NO_ROOM
-from dynamo_webhooks.webhooks.executor.job import Order
+from dynamo_webhooks.webhooks.executor.forker import NO_ROOM, Order
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
@@ -146,7 +145,7 @@ async def test_a_conversion_that_takes_too_long_fails_with_a_sentence(tmp_path: 
 
 
 async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "GRACE_SECONDS", 0)
+    monkeypatch.setattr(forker, "GRACE_SECONDS", 0)
     slowly(monkeypatch, stuck)
     found, bounds = await ask(tmp_path, GRAPHS, padded(review(graph())))
     assert (found.status, found.json["message"]) == (503, ENDED)
@@ -200,14 +199,14 @@ def _state(pid: int) -> str:
 @pytest.mark.parametrize("size", [1, 100_000])
 async def test_a_long_result_arrives_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Its reader's reads must not end its process."""
-    real = job._answered
+    real = forker._answered
     here = os.getpid()
 
     def answered(*given: Any) -> Any:
         found = real(*given)
         return found if os.getpid() == here else found._replace(verdict=found.verdict._replace(uid="x" * size))
 
-    monkeypatch.setattr(job, "_answered", answered)
+    monkeypatch.setattr(forker, "_answered", answered)
     async with served(tmp_path) as server:
         client = await server.connect()
         assert (await client.post(GRAPHS, padded(review(graph())))).status == 200
@@ -263,9 +262,9 @@ async def test_no_process_and_no_file_is_left_behind(tmp_path: Path) -> None:
             server.server.use(SETTINGS._replace(facts=SETTINGS.facts._replace(operatorVersion=f"1.2.{number}")))
             assert (await client.post(GRAPHS, padded(review(graph())))).status == 200
         assert _open_files() == before
-        forker = server.server._executor._pid
+        pid = server.server._executor._pid
     with pytest.raises(ProcessLookupError):
-        os.kill(forker, 0)
+        os.kill(pid, 0)
 
 
 async def test_the_end_of_the_forking_process_is_noticed(tmp_path: Path) -> None:
@@ -298,10 +297,8 @@ def test_a_spool_is_written_and_mapped_and_cleared() -> None:
 
 
 def test_an_order_fits_its_frame() -> None:
-    from dynamo_webhooks.webhooks.executor.forker import FRAME
-
     longest = max(ROUTES, key=len)
-    assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < FRAME
+    assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < forker.FRAME
     assert time.process_time() < 2**40  # as many seconds as the frame has room for
 
 
@@ -313,5 +310,5 @@ async def test_log_lines_of_a_long_request_are_the_servers(tmp_path: Path) -> No
         client = await server.connect()
         assert (await client.post("/convert", padded(conversion([obj] * 200)))).status == 200
         warned = [line for line in server.log() if "could not be used" in line["msg"]]
-    assert 0 < len(warned) <= job.Kept.MOST
+    assert 0 < len(warned) <= forker.MOST_LINES
     assert {line["logger"] for line in warned} == {"webhooks.convert"}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.webhooks import convert, incremental_decode
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.convert import NotDivisibleError, apart
 from dynamo_webhooks.webhooks.envelope import DEEPEST
-from dynamo_webhooks.webhooks.incremental_decode import NotDivisibleError, apart
 from tests.webhooks.requests import graph
 from tests.webhooks.test_convert import MIXED
 
@@ -19,7 +19,7 @@ LEAD: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployme
 @pytest.fixture(autouse=True)
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small reviews are enough to see it."""
-    monkeypatch.setattr(incremental_decode, "LONG", 0)
+    monkeypatch.setattr(convert, "LONG", 0)
 
 
 def text(objects: list[Any], **more: Any) -> bytes:
@@ -132,9 +132,9 @@ def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = {**good[0], "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}}
     reviews = [text(good), text([*good, {**LEAD, "spec": 1}]), text([good[0], damaged]), text(good)[:-1], text(MIXED)]
     for body in reviews:
-        monkeypatch.setattr(incremental_decode, "LONG", 0)
+        monkeypatch.setattr(convert, "LONG", 0)
         ours = convert.answer(body)
-        monkeypatch.setattr(incremental_decode, "LONG", len(body) + 1)
+        monkeypatch.setattr(convert, "LONG", len(body) + 1)
         whole = convert.answer(body)
         assert (ours.status, ours.body, ours.verdict.outcome, ours.verdict.code) == (
             whole.status,

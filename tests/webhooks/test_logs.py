@@ -16,8 +16,8 @@ import pytest
 from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, Stamp, readable, word
-from dynamo_webhooks.webhooks.meters import Access
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, readable, stamp, word
+from dynamo_webhooks.webhooks.meters import access_line
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
@@ -98,8 +98,7 @@ async def test_a_closed_reader_is_no_error() -> None:
 
 
 def test_times() -> None:
-    stamp = Stamp()
-    assert [stamp.text(now) for now in (0.0, 0.9994, 1_779_019_200.25)] == [
+    assert [stamp(now) for now in (0.0, 0.9994, 1_779_019_200.25)] == [
         "1970-01-01T00:00:00.000Z",
         "1970-01-01T00:00:00.999Z",
         "2026-05-17T12:00:00.250Z",
@@ -137,7 +136,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 @pytest.mark.parametrize(("header", "told"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
 def test_a_trace_is_told_where_it_is_one(header: str, told: str | None) -> None:
     """Anything else in that header is a client's free text."""
-    line = orjson.loads(Access().line(None, Verdict("allowed", 200), 0.0, header))
+    line = orjson.loads(access_line("", None, Verdict("allowed", 200), 0.0, header))
     assert line.get("traceparent") == told
 
 

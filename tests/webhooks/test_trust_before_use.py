@@ -79,7 +79,7 @@ class Cluster:
         lateness = {"10.0.0.1": (0.0, False), "10.0.0.2": (LATE, False), "10.0.0.3": (LATE, True)}
         self.servers = {host: Server(site, folder / host, late, files=files) for host, (late, files) in lateness.items()}
         site.frozen = Presented(self.servers)
-        self._carrier = SecretWatch(site.admin, POST.orders(), self._tell)
+        self._carrier = SecretWatch(site.admin, POST._asdict(), self._tell)
         self.began = False
 
     def _tell(self, report: dict[str, Any]) -> None:

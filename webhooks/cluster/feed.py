@@ -161,7 +161,7 @@ class Feed:
         self._writer = writer
         try:
             writer.write(self._orders + self._level)
-            while line := await self._line(reader):
+            while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _LOG.error("the process that watches the cluster can't be understood: %s", type(error).__name__)
@@ -183,11 +183,6 @@ class Feed:
             return False
         writer.write(line)
         return True
-
-    async def _line(self, reader: asyncio.StreamReader) -> bytes:
-        """Wait for a report; a silent process hangs and is restarted."""
-        async with asyncio.timeout(HUNG_SECONDS):
-            return await reader.readline()
 
     def _hear(self, line: bytes) -> None:
         """Take one report: all facts, the age of each source, why this operator must not work, and counts of API calls."""

@@ -130,7 +130,9 @@ class SecretWatch:
                 await asyncio.sleep(TICK_SECONDS)
 
     def _look(self) -> None:
-        found = {"pair": self._pair(), "why": self._why(), "usable": self._usable(), "heard": self._trust.synced.is_set()}
+        trust = self._trust.get(self._names["trust"], self._names["namespace"])
+        usable = None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()  # fingerprints; None without such a list
+        found = {"pair": self._pair(), "why": self._why(), "usable": usable, "heard": self._trust.synced.is_set()}
         if found != self._last:
             self._last = found
             self._report({"delivery": found})
@@ -147,11 +149,6 @@ class SecretWatch:
             there = self._pair() is not None
             return "" if there else f"there is no Secret {self._names['secret']} in namespace {self._names['namespace']}"
         return self._secret.reason
-
-    def _usable(self) -> list[str] | None:
-        """Fingerprints; None without such a list."""
-        trust = self._trust.get(self._names["trust"], self._names["namespace"])
-        return None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()
 
 
 class SnapshotWatch:

@@ -15,7 +15,7 @@ from ..fair_queue import FairQueue
 from ..limits import Bound, Limits
 from ..routes import Route
 from . import forker
-from .job import JobResult, Order, decode_outcome
+from .forker import JobResult, Order, decode_outcome
 from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.executor")
@@ -67,7 +67,11 @@ class Executor:
             if not here():  # the client is gone: an API server that gave up asks again, and work would pile up
                 return reject_http(408, LEFT)
             with Spool() as out:
-                outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings, here)
+                limits, cpu = self._limits, self._limits.request_cpu
+                if converting:
+                    cpu = max(cpu, min(cpu + limits.conversion_cpu * body.size / 2**20, limits.conversion_seconds))
+                order = Order(route.path, body.size, cpu, limits.request_memory, logging.getLogger().level)
+                outcome = await self._perform(order, body, out, settings, here)
                 if outcome is None:
                     return reject_http(503, ENDED, Bound.REQUEST_MEMORY) if here() else reject_http(408, LEFT)
                 for line in outcome.lines:
@@ -75,13 +79,6 @@ class Executor:
                 return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)
         finally:
             lane.leave(client, outcome.seconds if outcome is not None else self._limits.request_cpu)
-
-    def _order(self, route: Route, size: int, *, converting: bool) -> Order:
-        limits = self._limits
-        cpu = limits.request_cpu
-        if converting:
-            cpu = max(cpu, min(cpu + limits.conversion_cpu * size / 2**20, limits.conversion_seconds))
-        return Order(route.path, size, cpu, limits.request_memory, logging.getLogger().level)
 
     async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings, here: Callable[[], bool]) -> JobResult | None:
         """What came of it; nothing when its process was ended, as it is when the client leaves."""

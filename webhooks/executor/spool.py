@@ -14,7 +14,13 @@ class Spool:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Makes an empty one, or takes over a descriptor that another process made."""
-        self.descriptor = _anonymous() if descriptor is None else descriptor
+        if descriptor is not None:
+            self.descriptor = descriptor
+        elif hasattr(os, "memfd_create"):
+            self.descriptor = os.memfd_create("review", os.MFD_CLOEXEC)
+        else:
+            with tempfile.TemporaryFile() as file:  # systems without such files
+                self.descriptor = os.dup(file.fileno())
         self.size = 0
 
     def __enter__(self) -> Self:
@@ -46,10 +52,3 @@ class Spool:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
-
-
-def _anonymous() -> int:
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("review", os.MFD_CLOEXEC)
-    with tempfile.TemporaryFile() as file:  # systems without such files
-        return os.dup(file.fileno())

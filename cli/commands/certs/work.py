@@ -5,9 +5,9 @@ from typing import Any
 
 from ....certs import names
 from ....certs.certificate import Certificate, read_certificates
-from ....certs.gather import Gathered, Gatherer, Refusals
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
+from ....certs.perform import Gathered, Gatherer, Refusals
 from ....certs.plan import next_step
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober

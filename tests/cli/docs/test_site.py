@@ -9,8 +9,7 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.admission.judging import judge
-from dynamo_webhooks.admission.version_view import in_version
+from dynamo_webhooks.admission.judging import in_version, judge
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.operator.configuration import leaves
 from dynamo_webhooks.cli.console.program import COMMANDS

@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
+from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.admission.judging import judge as evaluate
-from dynamo_webhooks.admission.version_view import in_version
 from dynamo_webhooks.cli.commands.explain.message import find, find_broken_rule, tables
 from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding

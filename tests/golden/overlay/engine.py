@@ -9,10 +9,9 @@ from typing import Any, Final
 from unittest import mock
 
 from dynamo_webhooks.admission import judging, pipeline
-from dynamo_webhooks.admission.judging import Defaulted
+from dynamo_webhooks.admission.judging import Defaulted, VersionView
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.engine import convert_for_reading

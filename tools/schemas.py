@@ -16,10 +16,10 @@ from tools.written import update
 Node: TypeAlias = dict[str, Any]
 GENERATED: Final = Path(schema.GENERATED)
 MODULES: Final = {
-    "DynamoGraphDeployment": "graph",
+    "DynamoGraphDeployment": "component",
     "DynamoComponentDeployment": "component",
     "DynamoGraphDeploymentRequest": "request",
-    "DynamoGraphDeploymentScalingAdapter": "graph",
+    "DynamoGraphDeploymentScalingAdapter": "component",
     "DynamoCheckpoint": "alone",
     "DynamoModel": "alone",
     "DynamoWorkerMetadata": "alone",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from .constraints import KVT, KVT_PREFIX_LENGTH, validations
+from .constraints import KVT, KVT_PREFIX_LENGTH, LOCAL_PARTITIONS, validations
 from .facets import (
     AS_SET,
     LABEL_KEY_PATTERN,
@@ -27,7 +27,6 @@ from .facets import (
     since,
 )
 from .kubernetes import ConfigMapKey
-from .type_constraints import LOCAL_PARTITIONS
 
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]

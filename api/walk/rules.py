@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
-from ..models import type_constraints
-from ..models.constraints import VALIDATIONS
+from ..models.constraints import ALL, VALIDATIONS
 from ..paths import MISSING, Key, Path
 from ..schema import Node, resolve
 from .bearing import RULES, is_relevant
 from .correlate import Correlation
 from .errors import FieldError, Reason, field_error
 
-_IDS: Final = {constraint.rule: constraint.id for constraint in type_constraints.ALL}
+_IDS: Final = {constraint.rule: constraint.id for constraint in ALL}
 
 
 class Rule:

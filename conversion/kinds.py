@@ -14,7 +14,7 @@ _PLACES: Final = MappingProxyType(
     {
         "DynamoGraphDeployment": ("dynamo_webhooks.conversion.graph", "GRAPH"),
         "DynamoComponentDeployment": ("dynamo_webhooks.conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
-        "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.scaling", "SCALING"),
+        "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.graph", "SCALING"),
         "DynamoGraphDeploymentRequest": ("dynamo_webhooks.conversion.request", "REQUEST"),
     }
 )

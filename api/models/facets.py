@@ -87,7 +87,9 @@ ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_lengt
 Filled: TypeAlias = Annotated[str, Field(min_length=1)]
 AS_SET: Final = Facets({"x-kubernetes-list-type": "set"})
 ContainerNames: TypeAlias = Annotated[list[ContainerName], AS_SET]
-VersionNumbers: TypeAlias = Annotated[str, Field(pattern=VERSION_PATTERN)]
+VersionOverride: TypeAlias = Annotated[
+    str, Field(pattern=VERSION_PATTERN, description="Version of Dynamo in an image whose tag does not tell it."), since("1.5")
+]
 BRIEF: Final = Facets({"x-brief": True})  # two more whole templates would not fit into the annotation of `kubectl apply`
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
 BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})

@@ -30,7 +30,6 @@ from ..facets import (
     Quantity,
     Texts,
     Time,
-    below,
     since,
 )
 from ..kubernetes import Conditions, EnvVar, ExtraPodSpec, MetricSpec, PodTemplate, Probe, ResourceClaim, ScalingBehaviour
@@ -47,6 +46,7 @@ from ..parts import (
     ProviderOverride,
     Replicas,
     Role,
+    Roles,
     RollingUpdateProgress,
 )
 
@@ -254,9 +254,7 @@ class Component(ComponentParts):
     readiness_probe: Probe | None = Field(None, description="Readiness probe of the main container.")
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: Picker | None = Field(
-        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
-    )
+    epp_config: Picker | None = None
     frontend_sidecar: FrontendSidecar | None = Field(None, description="A frontend beside the main container.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
     topology_constraint: ServiceTopology | None = Field(None, description="Where the pods are packed together.")
@@ -272,9 +270,7 @@ class GraphComponent(Component):
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
-    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
@@ -284,16 +280,14 @@ class ComponentSpec(Component):
     model_config = ConfigDict(json_schema_extra=validations(*ALONE_ALPHA))
 
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
-    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[ComponentRole] | None = None
 
 
 class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: Conditions = Field(description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions
     pod_selector: Texts | None = Field(None, description="Labels of the component's pods.")
     service: ServiceReplicaStatus | None = Field(None, description="Replicas of the component.")
 
@@ -340,7 +334,7 @@ class GraphSpec(GraphSettings):
 class GraphStatus(GraphProgress):
     """What was seen of the graph."""
 
-    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions | None = None
     services: dict[str, ServiceReplicaStatus] | None = Field(None, description="Replicas by service.")
     checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by service.")
     rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")

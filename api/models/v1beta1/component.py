@@ -48,6 +48,7 @@ from ..parts import (
     ProviderOverride,
     Replicas,
     Role,
+    Roles,
     RollingUpdateProgress,
 )
 
@@ -158,7 +159,7 @@ class ScalingAdapter(Part):
 
 
 class EndpointPicker(Picker):
-    """Settings of an endpoint picker component."""
+    """Settings of an endpoint picker, the component that chooses a worker for each request."""
 
     model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
 
@@ -188,9 +189,7 @@ class ComponentSettings(ComponentParts):
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: EndpointPicker | None = Field(
-        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
-    )
+    epp_config: EndpointPicker | None = None
     frontend_sidecar: str | None = Field(None, description="Name of the container that runs a frontend beside the main one.")
     compilation_cache: CompilationCache | None = Field(None, description="A claim for compiled kernels.")
     topology_constraint: ComponentTopology | None = Field(None, description="Where the pods are packed together.")
@@ -206,9 +205,7 @@ class Component(ComponentSettings):
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
-    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
@@ -220,18 +217,14 @@ class ComponentSpec(ComponentSettings):
     # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
-    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[ComponentRole] | None = None
 
 
 class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: ConditionsByType | None = Field(
-        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
-    )
+    conditions: ConditionsByType | None = None
     component: ComponentReplicaStatus | None = Field(None, description="Replicas of the component.")
 
 
@@ -264,9 +257,7 @@ class GraphSpec(GraphSettings):
 class GraphStatus(GraphProgress):
     """What was seen of the graph."""
 
-    conditions: ConditionsByType | None = Field(
-        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
-    )
+    conditions: ConditionsByType | None = None
     components: dict[str, ComponentReplicaStatus] | None = Field(None, description="Replicas by component.")
     checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by component.")
     rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")

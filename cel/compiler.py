@@ -164,14 +164,9 @@ class Compiler:
 
         return run
 
-    def _and(self, tree: Tree) -> Run:
-        return self._logic(tree, stop=False)
-
     def _or(self, tree: Tree) -> Run:
-        return self._logic(tree, stop=True)
-
-    def _logic(self, tree: Tree, *, stop: bool) -> Run:
-        """One operand that decides is enough, whatever error the others have."""
+        """Also `and`: one operand that decides is enough, whatever error the others have."""
+        stop = tree.kind == "or"
         steps = ((self.compile(tree.below[0]), 0), *map(self.block, tree.below[1:]))
         go = not stop
 
@@ -195,6 +190,8 @@ class Compiler:
             return go
 
         return run
+
+    _and = _or
 
     def _cond(self, tree: Tree) -> Run:
         decide = self.compile(tree.below[0])

@@ -1,4 +1,4 @@
-"""The CEL rules that the API server runs on our objects, as data; `api.walk.rules` compiles them. Nothing here needs pydantic."""
+"""The CEL rules that the API server runs on our objects, as data; `api.walk.validate` compiles them. Nothing here needs pydantic."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

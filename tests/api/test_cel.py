@@ -10,7 +10,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk.rules import rule_of
+from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.constraint_table import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}

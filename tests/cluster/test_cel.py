@@ -26,7 +26,7 @@ from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.metadata import metadata_type_errors
-from dynamo_webhooks.api.walk.rules import rule_of
+from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_cel import CASES
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane, Reply, control_plane

@@ -177,8 +177,9 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
     """
     sound = _accepts(obj, schema)
     structure = iter(()) if sound else structure_errors(obj, schema)
-    if old is not None:
-        structure = Correlation(obj, old, schema).without_unchanged(structure)
+    if old is not None:  # the API server ratchets stored objects
+        correlation = Correlation(obj, old, schema)
+        structure = (error for error in structure if not correlation.is_within_unchanged(error.path))
     errors = [*metadata_errors(obj), *structure, *_scale_errors(obj), *embedded_errors(obj, schema)]
     if not sound and (old is None or not any(True for _ in list_errors(old, schema))):
         errors += list_errors(obj, schema)
@@ -256,10 +257,7 @@ def _breaks(text: str) -> Callable[[Any, object, bool], str | None]:
     return broken
 
 
-@cache
-def rule_of(text: str) -> Rule:
-    """Returns the rule of a text. Raises KeyError for one without an id in `api.models`."""
-    return Rule(text)
+rule_of: Final = cache(Rule)  # by its text; KeyError for one without an id in `api.models`
 
 
 def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> Iterator[FieldError]:

@@ -81,12 +81,50 @@ class PodTemplate:
             save["podTemplate"] = template
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """A `Key` (container name) names a list element."""
-        return _path_left(path, right)
+        """The flat fields' path for one below a component's template, cache or sidecar name."""
+        head, rest = path[0], path[1:]
+        if head == "compilationCache":
+            member = {"pvcName": "name", "mountPath": "mountPoint"}.get(str(rest[0]) if rest else "")
+            return ("volumeMounts", 0, *((member,) if member else ()))
+        if head == "frontendSidecar":
+            return None
+        if rest[:1] == ("metadata",):
+            return ("extraPodMetadata", *rest[1:])
+        if rest[:2] != ("spec", "containers"):
+            return ("extraPodSpec", *rest[1:])
+        containers = object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers")
+        names = container_names(containers)
+        if len(rest) < 3:  # a list without the main container is one whose image v1alpha1 lacks
+            return ("extraPodSpec", "containers") if MAIN in names else ("extraPodSpec", "mainContainer", "image")
+        step = rest[2]
+        index = step if type(step) is int else names.index(step) if step in names else -1
+        if index == -1 and step == MAIN:
+            return _main_left(rest[3:], right, {})
+        if not 0 <= index < len(containers):
+            return ("extraPodSpec", "containers")
+        if MAIN in names and index == names.index(MAIN):
+            return _main_left(rest[3:], right, containers[index])
+        before = index - (MAIN in names[:index])
+        return ("extraPodSpec", "containers", before, *rest[3:])
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The mirror image."""
-        return _path_right(path, left)
+        """The template's path for one below a component's flat pod fields."""
+        head, rest = path[0], path[1:]
+        if head == "resources":
+            return (*_MAIN, "resources", *_amounts_right(rest, object_member(left, "resources")))
+        if head in PROBES:
+            return (*_MAIN, *path)
+        if head == "envs":
+            return (*_MAIN, "env", *rest)
+        if head == "envFromSecret":
+            return (*_MAIN, "envFrom", 0, "secretRef", "name")
+        if head == "volumeMounts":
+            return _mount_right(rest, left)
+        if head == "extraPodMetadata":
+            return ("podTemplate", "metadata", *rest)
+        if head == "frontendSidecar":
+            return _sidecar_right(rest)
+        return _extra_right(rest, left)
 
     def rows(self) -> Iterator[Row]:
         """The correspondence of each member."""
@@ -136,26 +174,6 @@ def _recall_reference(right: Fields, template: Fields | None, remembered: Fields
         right["frontendSidecar"] = reference
 
 
-def _path_right(path: Path, left: Fields) -> Path:
-    """The template's path for one below a component's flat pod fields."""
-    head, rest = path[0], path[1:]
-    if head == "resources":
-        return (*_MAIN, "resources", *_amounts_right(rest, object_member(left, "resources")))
-    if head in PROBES:
-        return (*_MAIN, *path)
-    if head == "envs":
-        return (*_MAIN, "env", *rest)
-    if head == "envFromSecret":
-        return (*_MAIN, "envFrom", 0, "secretRef", "name")
-    if head == "volumeMounts":
-        return _mount_right(rest, left)
-    if head == "extraPodMetadata":
-        return ("podTemplate", "metadata", *rest)
-    if head == "frontendSidecar":
-        return _sidecar_right(rest)
-    return _extra_right(rest, left)
-
-
 def _amounts_right(rest: Path, flat: Fields) -> Path:
     if len(rest) < 2 or rest[0] == "claims":
         return rest
@@ -198,34 +216,6 @@ def _extra_right(rest: Path, left: Fields) -> Path:
         if 0 <= rest[1] < len(containers):
             return (*_CONTAINERS, Key(str(containers[rest[1]].get("name"))), *rest[2:])
     return ("podTemplate", "spec", *rest)
-
-
-def _path_left(path: Path, right: Fields) -> Path | None:
-    """The flat fields' path for one below a component's template, cache or sidecar name."""
-    head, rest = path[0], path[1:]
-    if head == "compilationCache":
-        member = {"pvcName": "name", "mountPath": "mountPoint"}.get(str(rest[0]) if rest else "")
-        return ("volumeMounts", 0, *((member,) if member else ()))
-    if head == "frontendSidecar":
-        return None
-    if rest[:1] == ("metadata",):
-        return ("extraPodMetadata", *rest[1:])
-    if rest[:2] != ("spec", "containers"):
-        return ("extraPodSpec", *rest[1:])
-    containers = object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers")
-    if len(rest) < 3:  # a list without the main container is one whose image v1alpha1 lacks
-        named = MAIN in container_names(containers)
-        return ("extraPodSpec", "containers") if named else ("extraPodSpec", "mainContainer", "image")
-    step = rest[2]
-    index = step if type(step) is int else container_names(containers).index(step) if step in container_names(containers) else -1
-    if index == -1 and step == MAIN:
-        return _main_left(rest[3:], right, {})
-    if not 0 <= index < len(containers):
-        return ("extraPodSpec", "containers")
-    if MAIN in container_names(containers) and index == container_names(containers).index(MAIN):
-        return _main_left(rest[3:], right, containers[index])
-    before = index - (MAIN in container_names(containers)[:index])
-    return ("extraPodSpec", "containers", before, *rest[3:])
 
 
 def _main_left(rest: Path, right: Fields, main: Fields) -> Path:

@@ -72,13 +72,12 @@ def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
 Steps: TypeAlias = tuple[str, ...]
 Keyed: TypeAlias = tuple[bool, ...]
 WILD: Final = "*"
-PROJECT_FILE: Final = "project-file"
 
 
 def field_pages() -> dict[str, str]:
     """The pages by file: one for each version of a kind, one for the project file."""
     kinds = {f"fields/{kind.lower()}-{version}.md": _page(kind, version) for kind, version in list_kind_versions()}
-    return {**kinds, f"fields/{PROJECT_FILE}.md": _project_file()}
+    return {**kinds, "fields/project-file.md": _project_file()}
 
 
 def address(path: Steps) -> str:

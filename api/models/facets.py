@@ -16,8 +16,7 @@ COMPONENT_PATTERN: Final = "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"
 LABEL_KEY_PATTERN: Final = (
     r"^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$"
 )
-_THREE_NUMBERS: Final = r"\.".join(["(0|[1-9][0-9]{0,3})"] * 3)
-VERSION_PATTERN: Final = f"^{_THREE_NUMBERS}$"
+VERSION_PATTERN: Final = r"^(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$"
 # The API server's own pattern for quantities in CustomResourceDefinitions.
 QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
